@@ -33,6 +33,13 @@ run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for opti
 test: $(STAMP) ## run the tests that CI runs
 	$(PYTEST) -n 2 --dist worksteal
 
+EXTRAS := delta,iceberg,kafka,mqtt,nats,protobuf,redis,s3,systems
+SYSTEMS := redis-server mosquitto postgresql
+test-connectors: $(STAMP) ## install every extra and every system, and test the connectors; nothing is skipped
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,$(EXTRAS)]'
+	dpkg --status $(SYSTEMS) >/dev/null || apt-get install -y $(SYSTEMS)
+	RISINGPY_SKIP_NOTHING=1 $(PYTEST) -m 'slow or not slow' -rs tests/connectors
+
 lint: $(STAMP) ## run ruff (rules and format), mypy --strict (tests and benchmarks too), import-linter
 	$(BIN)/ruff check risingpy tests benchmarks
 	$(BIN)/ruff format --check --quiet risingpy tests benchmarks
@@ -55,10 +62,6 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
-
-test-connectors: $(STAMP) ## run the tests of connectors, each against the real system, which it installs
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[kafka,systems,test]'
-	$(PYTEST) -m 'slow or not slow' -rs tests/connectors
 
 ABUSE_SECONDS ?= 300
 abuse: $(STAMP) ## run hostile clients and a good one, under 4 GB (ABUSE_SECONDS=300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks import alter, expressions, join, kafka, latency, recovery, retract, start_up, throughput
+from benchmarks import alter, expressions, join, kafka, latency, postgres_cdc, recovery, retract, start_up, throughput
 from benchmarks.measurement import Measurement
 
 
@@ -74,4 +74,5 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "alter": lambda scale: alter.measure(scale.altered_rows),
     "recovery": lambda scale: recovery.measure(scale.recovered_rows, spark=scale.spark),
     "kafka": lambda scale: kafka.measure(scale.messages, scale.samples, scale.idle_seconds),
+    "postgres-cdc": lambda scale: postgres_cdc.measure(scale.messages, scale.samples),
 }

@@ -13,6 +13,8 @@ from benchmarks.kafka import CASE as KAFKA
 from benchmarks.kafka import IDLE as IDLE_SOURCE
 from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_SELECT
 from benchmarks.measurement import RISINGPY, SPARK, Measurement
+from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
+from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
 from benchmarks.start_up import IDLE, START
 
@@ -98,6 +100,13 @@ def _kafka(size: int, floor: float) -> Target:
 
 
 TARGETS = (
+    Target(
+        "PostgreSQL CDC, a transaction into a table and a view",
+        100_000,
+        _figure(POSTGRES_CDC, STREAM, "rows_per_cpu_second"),
+        True,
+        "rows/CPU s",
+    ),
     _kafka(240, 150_000),
     _kafka(1_000, 80_000),
     Target("Kafka, message to visible view", 30.0, _figure(KAFKA, "message to visible", "p50_ms"), False, "ms"),

@@ -104,6 +104,33 @@ def check(data_dir: Path | None) -> None:
 
 
 @main.command()
+@click.option("--host", default="localhost", show_default=True)
+@click.option("--port", default=DEFAULT_PORT, show_default=True)
+@click.option("--dbname", default="dev", show_default=True)
+@click.option("--user", default="root", show_default=True)
+@click.option("--no-snapshot", is_flag=True, help="Show changes only, and not the rows of now.")
+@click.argument("name")
+def tail(host: str, port: int, dbname: str, user: str, no_snapshot: bool, name: str) -> None:
+    """Show the rows of the table or view NAME, and then its changes as they come, until Ctrl-C.
+
+    A line begins with the time and a sign: + new, - gone, < and > the old and the new row of an update.
+    """
+    import psycopg
+
+    from risingpy.sql_command import error_lines
+    from risingpy.tail_command import run_tail
+
+    try:
+        run_tail(_conninfo(host, port, dbname, user), name, sys.stdout, snapshot=not no_snapshot)
+    except KeyboardInterrupt:
+        return
+    except psycopg.Error as error:
+        for line in error_lines(error):
+            click.echo(line, err=True)
+        sys.exit(1)
+
+
+@main.command()
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where the database lives [risingpy-data].")
 @click.option("--parallelism", type=click.IntRange(1, MAX_PARALLELISM), required=True, help="Shards to have after it.")
 def rescale(data_dir: Path | None, parallelism: int) -> None:

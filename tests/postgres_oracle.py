@@ -31,6 +31,10 @@ class PostgresOracle:
     directory: Path
     port: int
 
+    def control(self, *arguments: str) -> None:
+        """Runs pg_ctl on it: `stop`, `start`."""
+        _run("pg_ctl", "-D", str(self.directory / "data"), "-l", str(self.directory / "log"), "-w", *arguments)
+
     def connect(self) -> psycopg.Connection[tuple[object, ...]]:
         """A connection in autocommit, as the superuser."""
         return psycopg.connect(
@@ -48,8 +52,8 @@ def missing_reason() -> str | None:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresOracle]:
-    """Starts a server and stops it afterwards."""
+def postgres_server(more_settings: str = "") -> Iterator[PostgresOracle]:
+    """Starts a server and stops it afterwards. The settings are lines of postgresql.conf."""
     directory = Path(tempfile.mkdtemp(prefix="risingpy-postgres-"))
     port = _free_port()
     data = directory / "data"
@@ -58,7 +62,7 @@ def postgres_server() -> Iterator[PostgresOracle]:
     try:
         _run("initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-N")
         with (data / "postgresql.conf").open("a") as settings:
-            settings.write(f"{_SETTINGS}port={port}\nunix_socket_directories='{directory}'\n")
+            settings.write(f"{_SETTINGS}port={port}\nunix_socket_directories='{directory}'\n{more_settings}")
         _run("pg_ctl", "-D", str(data), "-l", str(directory / "log"), "-w", "start")
         try:
             yield PostgresOracle(directory, port)

@@ -25,7 +25,7 @@ from risingpy.batch.plan import (
 )
 from risingpy.errors import StalePlan, UndefinedTable
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
-from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Table, View
+from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Sink, Subscription, Table, View
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, SystemScan, Values
@@ -122,7 +122,9 @@ class _Inputs:
         relation = self.catalog.get(scan.relation_id)
         if relation is None:
             raise UndefinedTable(f'relation "{scan.name}" was dropped meanwhile')
-        assert not isinstance(relation, View)  # the binder puts a view's query in its place
+        assert not isinstance(
+            relation, View | Sink | Subscription
+        )  # the binder puts a view's query in its place, and reads no sink or subscription
         return relation
 
 

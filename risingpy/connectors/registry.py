@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import cast
 
+from risingpy.connectors.pushed import PushedConnector
 from risingpy.connectors.seekable import SeekableConnector
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 
@@ -18,8 +19,14 @@ Options = Mapping[str, str]
 
 # By name: module and class, and the extra of RisingPy that installs what the module needs.
 _CONNECTORS: Mapping[str, tuple[str, str]] = {
+    "datagen": ("risingpy.connectors.generators.datagen:DatagenConnector", ""),
     "file": ("risingpy.connectors.file_source:FileConnector", ""),
     "kafka": ("risingpy.connectors.kafka.source:KafkaConnector", "kafka"),
+    "nexmark": ("risingpy.connectors.generators.nexmark:NexmarkConnector", ""),
+}
+# Those that send rows by themselves, `connectors/pushed.py`.
+_PUSHED: Mapping[str, tuple[str, str]] = {
+    "postgres-cdc": ("risingpy.connectors.postgres_cdc:PostgresCdcConnector", ""),
 }
 _GROUP = "risingpy.connectors"
 _OF_EVERY_SOURCE = ("connector", "source_rate_limit")
@@ -30,10 +37,21 @@ def connector_of(options: Options) -> SeekableConnector:
 
     Raises InvalidParameterValue for an unknown connector or wrong options, FeatureNotSupported if a library is missing.
     """
-    name = options.get("connector", "").lower()
-    own = {key: value for key, value in options.items() if key not in _OF_EVERY_SOURCE}
     rate_limit(options)
-    return _class_of(name)(own)
+    return _class_of(_name(options))(_own(options))
+
+
+def is_pushed(options: Options) -> bool:
+    """Whether the connector sends rows by itself: tables copy them, and no epoch reads the source."""
+    return _name(options) in _PUSHED
+
+
+def pushed_connector_of(options: Options) -> PushedConnector:
+    """As `connector_of`, for options of which `is_pushed` is true."""
+    if "source_rate_limit" in options:
+        raise InvalidParameterValue(f"the {_name(options)} connector has no source_rate_limit")
+    name = _name(options)
+    return cast(Callable[[Options], PushedConnector], _imported(name, _PUSHED[name]))(_own(options))
 
 
 def rate_limit(options: Options) -> int | None:
@@ -47,18 +65,31 @@ def rate_limit(options: Options) -> int | None:
     return int(text)
 
 
+def _name(options: Options) -> str:
+    return options.get("connector", "").lower()
+
+
+def _own(options: Options) -> Options:
+    return {key: value for key, value in options.items() if key not in _OF_EVERY_SOURCE}
+
+
 def _class_of(name: str) -> Callable[[Options], SeekableConnector]:
     known = _CONNECTORS.get(name)
     if known is None:
         for found in entry_points(group=_GROUP):
             if found.name == name:
                 return cast(Callable[[Options], SeekableConnector], found.load())
-        others = sorted({*_CONNECTORS, *(found.name for found in entry_points(group=_GROUP))})
+        others = sorted({*_CONNECTORS, *_PUSHED, *(found.name for found in entry_points(group=_GROUP))})
         hint = f"Connectors are {', '.join(others)}."
         raise InvalidParameterValue(f'unknown connector "{name}"', hint=hint)
+    return cast(Callable[[Options], SeekableConnector], _imported(name, known))
+
+
+def _imported(name: str, known: tuple[str, str]) -> object:
+    """The connector's class, of (module and class, extra)."""
     (module, made), extra = known[0].split(":"), known[1]
     try:
-        return cast(Callable[[Options], SeekableConnector], getattr(importlib.import_module(module), made))
+        return getattr(importlib.import_module(module), made)
     except ImportError as error:
         hint = f"Install it: pip install 'risingpy[{extra}]'"
         raise FeatureNotSupported(f"the {name} connector is not installed: {error}", hint=hint) from error

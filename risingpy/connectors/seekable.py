@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -100,4 +100,17 @@ class SeekableConnector(Protocol):
 
     def row_reader(self) -> RowReader:
         """For a connector that gives rows."""
+        ...
+
+
+@runtime_checkable
+class GeneratorConnector(SeekableConnector, Protocol):
+    """A connector that makes its rows itself. `gives_messages` is false, but CREATE SOURCE takes FORMAT and ENCODE."""
+
+    def check_columns(self, columns: Sequence[tuple[str, SqlType]]) -> None:
+        """Raises InvalidParameterValue if the options do not fit the columns, FeatureNotSupported for a type."""
+        ...
+
+    def options_at_creation(self) -> Mapping[str, str]:
+        """What CREATE SOURCE adds to the source's options, so that rows are the same ever after."""
         ...

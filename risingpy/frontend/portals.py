@@ -77,6 +77,24 @@ class RowStream:
             close()
 
 
+class LiveRows(RowStream):
+    """The rows of a live result: with a limit, what is there is enough, if there is a row."""
+
+    def take(self, limit: int | None) -> Iterator[pa.RecordBatch]:
+        taken = 0
+        for part in super().take(limit):
+            yield part
+            taken += part.num_rows
+            if limit is not None and taken and not part.num_rows:
+                return
+
+
+def row_stream(result: Result) -> RowStream:
+    """The rows of a result that has some."""
+    assert result.batches is not None
+    return LiveRows(result.batches) if result.is_live else RowStream(result.batches)
+
+
 @dataclass(frozen=True, slots=True)
 class CursorOptions:
     """The options of DECLARE. `hold`: the cursor stays open after its transaction, if that is committed."""

@@ -11,17 +11,35 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.frontend.binder.trees import begin_of, name_of
-from risingpy.frontend.parser import parse_query
+from risingpy.frontend.parser import parse, parse_query
+from risingpy.frontend.parser.ast import CreateSink, CreateSubscription
 from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.table_definition import quoted
+from risingpy.meta.schema.alter import RelationReader
 from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, QueryRelation
 
 
-def with_renamed_relation(reader: QueryRelation, old: CreatedRelation, new: CreatedRelation) -> QueryRelation:
-    """The view `reader` with the relation's new name in its texts."""
+def with_renamed_relation(reader: RelationReader, old: CreatedRelation, new: CreatedRelation) -> RelationReader:
+    """The view, sink or subscription `reader` with the relation's new name in its texts."""
+    if not isinstance(reader, QueryRelation):
+        return replace(reader, definition=_renamed_in_definition(reader.definition, old, new))
     query = _renamed(reader.query, old, new)
     definition = reader.definition.replace(reader.query, query, 1)
     return replace(reader, query=query, definition=definition)
+
+
+def _renamed_in_definition(text: str, old: CreatedRelation, new: CreatedRelation) -> str:
+    """`FROM t` says no more than the name; a sink's query is as that of a view."""
+    [parsed] = parse(text)
+    statement = parsed.statement
+    assert isinstance(statement, CreateSink | CreateSubscription)
+    if isinstance(statement, CreateSink) and statement.query is not None:
+        query = statement.query.text
+        return text.replace(query, _renamed(query, old, new), 1)
+    assert statement.relation is not None
+    start = statement.relation.position - 1
+    schema = "" if new.schema_name == DEFAULT_SCHEMA else f"{quoted(new.schema_name)}."
+    return f"{text[:start]}{schema}{quoted(new.name)}{text[end_of_name(text, start) :]}"
 
 
 def _renamed(text: str, old: CreatedRelation, new: CreatedRelation) -> str:

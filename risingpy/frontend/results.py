@@ -152,6 +152,7 @@ class Result:
     `close()` (a generator has), that is called when the rows are no longer wanted: release what they hold there.
     `fields` and `batches` are both None for a statement without rows; with `CopyOut`, `fields` is None.
     `binary`: the rows go in binary form also where the client cannot ask for it (FETCH from a BINARY cursor).
+    `is_live`: the rows come as they happen. One without rows comes before each wait: what was written goes out then.
     """
 
     tag: CommandTag
@@ -159,6 +160,7 @@ class Result:
     batches: Iterator[pa.RecordBatch] | None = None
     copy: CopyIn | CopyOut | None = None
     binary: bool = False
+    is_live: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -14,8 +13,10 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.settings import Settings
+from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.transaction_scope import TransactionScope
+from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Catalog
@@ -46,7 +47,7 @@ class StatementContext(Protocol):
         """Begins and ends transactions."""
 
     @property
-    def cancelled(self) -> threading.Event:
+    def cancelled(self) -> CancelFlag:
         """Set when the running statement must end; everything that waits also waits for it."""
 
     @property
@@ -56,6 +57,10 @@ class StatementContext(Protocol):
     @property
     def portals(self) -> Portals:
         """The portals, cursors among them."""
+
+    @property
+    def subscription_cursors(self) -> SubscriptionCursors:
+        """The subscription cursors."""
 
     # The names and limits that a statement is bound with
 

@@ -112,6 +112,9 @@ def check_writable(session: StatementContext, verb: str) -> None:
 def _write(session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None) -> None:
     if not chunk.num_rows:
         return
+    if relation.upstream is not None:
+        message = f'cannot change table "{relation.name}": it copies table "{relation.upstream.name}" of a source'
+        raise SqlError(message, sqlstate="55000", hint="Change it upstream.")
     check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)
     session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill))
     if not session.transaction.is_open:

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from risingpy.errors import Check, QueryCanceled, unchecked
 
 Cancelled = threading.Event | None
+
+
+class CancelFlag(threading.Event):
+    """An event that also calls others when it is set, so that who waits for two things need not look every moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: tuple[Callable[[], None], ...] = ()  # replaced as a whole: another thread may set the flag
+
+    def set(self) -> None:
+        super().set()
+        for call in self._calls:
+            call()
+
+    @contextmanager
+    def calling(self, call: Callable[[], None]) -> Iterator[None]:
+        """Within the block, `call` is called when the flag is set. For the thread that waits; blocks may nest."""
+        self._calls = (*self._calls, call)
+        try:
+            yield
+        finally:
+            self._calls = tuple(each for each in self._calls if each is not call)
 
 
 def check_of(cancelled: Cancelled) -> Check:

@@ -5,6 +5,9 @@
     reads          the newest committed state, and waiting for a later one
     writes         the log, the locks of tables, ids of rows
     ddl            CREATE, ALTER and DROP
+    changelogs     what followed relations and sinks have changed, epoch by epoch
+    sinks          their delivery to other systems
+    subscriptions  what subscriptions have kept for clients
     introspection  facts about the running database, for SHOW and system relations
 """
 
@@ -14,21 +17,31 @@ from pathlib import Path
 
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.cancellation import Cancelled, check_of
+from risingpy.meta.changelogs.reader import ChangelogReader
 from risingpy.meta.durable_state import RowIds
 from risingpy.meta.epochs.barrier_loop import PATIENT, BarrierLoop, EpochRetries
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.runner import EpochRunner
 from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.introspection import Introspection
 from risingpy.meta.reads import Reads
 from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import open_directory
 from risingpy.meta.schema.commands import SchemaCommands
+from risingpy.meta.schema.sinks import with_failed_sink
+from risingpy.meta.sinks.delivered_epochs import DeliveredEpochs
+from risingpy.meta.sinks.deliveries import SinkDeliveries
+from risingpy.meta.sinks.delivery import DeliveryTools
 from risingpy.meta.state import MetaState
+from risingpy.meta.subscriptions.deleted_epochs import DeletedEpochs
+from risingpy.meta.subscriptions.reader import SubscriptionReader
+from risingpy.meta.subscriptions.retention import SubscriptionRetention
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.table_locks import TableLocks
@@ -62,10 +75,18 @@ class Database:
         self._sources = SourceOffsets(self._waiters.wake)
         self._changes = GraphChanges(self._waiters)
         self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning)
-        self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log)
+        rejected = RejectedMessages()
+        self._feeds = Feeds(self._published, self._waiters, self._log, rejected)
+        self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log, rejected)
+        self.changelogs = ChangelogReader(self._published, self._waiters, self._committer.followers)
+        self.reads = Reads(self._published, self._waiters, self._log, self._sources, self._feeds)
+        self._delivered = DeliveredEpochs(opened.meta_store)
+        trimming = self._committer.trimming
+        tools = DeliveryTools(self.changelogs, self._delivered, trimming, self.reads.table_bytes, self._give_up)
+        self.sinks = SinkDeliveries(tools, lambda: self.reads.catalog)
+        self.subscriptions, self._retention = self._open_subscriptions()
         self._identity_counters = IdentityCounters(opened.meta_store, data_dir)
         self._loop: BarrierLoop | None = None
-        self.reads = Reads(self._published, self._waiters, self._log, self._sources)
         self.writes = Writes(
             self._published,
             self._log,
@@ -79,9 +100,12 @@ class Database:
             changes=self._changes,
             locks=self.writes.locks,
             source_offsets=self._sources,
+            feeds=self._feeds,
             table_rows=self.reads.table_rows,
         )
-        self.introspection = Introspection(data_dir, self.reads, self._store, self._log, self._committer, self._sources)
+        self.introspection = Introspection(
+            data_dir, self.reads, self._store, self._log, self._committer, self._sources, self._feeds
+        )
 
     def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
         """Starts the barrier loop and `runner`. The first epoch waits until the runner has started."""
@@ -90,12 +114,15 @@ class Database:
             published=self._published,
             waiters=self._waiters,
             changes=self._changes,
-            scheduler=EpochScheduler(self._log, self._sources),
+            scheduler=EpochScheduler(self._log, self._sources, self._committer.trimming),
             committer=self._committer,
             runner=runner,
             retries=retries,
         )
         self._loop.start()
+        self._delivered.keep_only(self._published.state.catalog.relations.keys())
+        for follow in (self._feeds.follow, self.sinks.follow, self._retention.follow):
+            self._committer.tell_of_catalogs(follow)
 
     @property
     def fatal(self) -> str | None:
@@ -111,7 +138,10 @@ class Database:
         return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
 
     def close(self) -> None:
-        """Stops after the running epoch, and releases the directory."""
+        """Stops after the running epoch and the running deliveries, and releases the directory."""
+        self.sinks.close()
+        self._feeds.close()
+        self._retention.close()
         if self._loop is not None:
             self._loop.stop()
         self._sources.close()
@@ -121,3 +151,12 @@ class Database:
         self._log.close()
         self._store.close()
         self._meta_store.close()
+
+    def _open_subscriptions(self) -> tuple[SubscriptionReader, SubscriptionRetention]:
+        deleted = DeletedEpochs(self._meta_store)
+        trimming, size, wake = self._committer.trimming, self.reads.table_bytes, self._waiters.wake
+        retention = SubscriptionRetention(self._published, deleted, trimming, size, wake)
+        return SubscriptionReader(self._published, self.changelogs, deleted), retention
+
+    def _give_up(self, sink_id: int) -> None:
+        self._changes.submit(lambda state: with_failed_sink(state, sink_id))

@@ -15,7 +15,15 @@ from dataclasses import replace
 from typing import Any
 
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
-from risingpy.plan.catalog import Catalog, CreatedRelation, ExternalSource, FunctionDesc, JobRelation, JobStatus
+from risingpy.plan.catalog import (
+    Catalog,
+    CreatedRelation,
+    ExternalSource,
+    FunctionDesc,
+    JobRelation,
+    JobStatus,
+    Subscription,
+)
 from risingpy.plan.codec import decode, encode
 from risingpy.plan.graph import Job
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
@@ -59,16 +67,7 @@ class DurableState:
                 jobs=dict(sorted(jobs.items())),  # upstreams must run first, and have lower ids
                 shards=counters["shards"],
                 graph_version=counters["graph_version"],
-                committed=CommittedEpoch(
-                    committed["epoch"],
-                    committed["lsn"],
-                    {
-                        int(job): {int(source): splits for source, splits in sources.items()}
-                        for job, sources in committed["offsets"].items()
-                    },
-                    {int(key): value for key, value in committed.get("watermarks", {}).items()},
-                    committed.get("settled", True),
-                ),
+                committed=_committed(committed),
                 fresh_jobs=frozenset(counters["fresh_jobs"]),
                 purge=frozenset(_json(txn, "purge")),
                 compactions={int(k): v for k, v in counters.get("compactions", {}).items()},
@@ -111,8 +110,24 @@ class DurableState:
                     "offsets": dict(committed.offsets),
                     "watermarks": dict(committed.watermarks),
                     "settled": committed.settled,
+                    "pushed": dict(committed.pushed),
                 },
             )
+
+
+def _committed(stored: Mapping[str, Any]) -> CommittedEpoch:
+    """The committed epoch of its JSON; earlier versions had no watermarks and no pushed sources."""
+    return CommittedEpoch(
+        stored["epoch"],
+        stored["lsn"],
+        {
+            int(job): {int(source): splits for source, splits in sources.items()}
+            for job, sources in stored["offsets"].items()
+        },
+        {int(key): value for key, value in stored.get("watermarks", {}).items()},
+        stored.get("settled", True),
+        {int(source): offset for source, offset in stored.get("pushed", {}).items()},
+    )
 
 
 class RowIds:
@@ -141,11 +156,15 @@ class RowIds:
 
 
 def without_unfinished_jobs(state: MetaState) -> MetaState:
-    """`state` without the views that were still being created when the server stopped.
+    """`state` without the views that were still being created when the server stopped, and what a SUBSCRIBE read.
 
     CREATE MATERIALIZED VIEW had not returned, so no client knows that they exist.
     """
-    unfinished = [r for r in state.catalog.relations.values() if r.is_being_created]
+    unfinished = [
+        r
+        for r in state.catalog.relations.values()
+        if r.is_being_created or (isinstance(r, Subscription) and r.is_temporary)
+    ]
     for relation in unfinished:
         state = without_relation(state, relation)
     return state

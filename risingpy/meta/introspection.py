@@ -9,10 +9,11 @@ from pathlib import Path
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.rejected_messages import KeptMessage
 from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.reads import Reads
 from risingpy.meta.schema.system_parameters import shown_parameters
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.catalog import CreatedRelation, ExternalSource
+from risingpy.plan.catalog import CreatedRelation, ExternalSource, Table
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.storage.engine.read_views import StateStore
 
@@ -35,11 +36,12 @@ class SourceLag:
     """How far a job has read a split, and where this ends; None if it is not known yet.
 
     A source that has no splits has one line, whose split is empty. `rejected` are the messages that the job has left
-    out of all splits. `failure`: why the source does not answer.
+    out of all splits. `failure`: why the source does not answer. A pushed source has a line for each table that copies
+    from it, or one without a job.
     """
 
     source: ExternalSource
-    job_id: int
+    job_id: int | None
     split: str
     position: int | None
     end: int | None
@@ -58,6 +60,7 @@ class Introspection:
         log: DmlLog,
         committer: Committer,
         sources: SourceOffsets,
+        feeds: Feeds,
     ) -> None:
         self._data_dir = data_dir
         self._reads = reads
@@ -65,6 +68,7 @@ class Introspection:
         self._log = log
         self._committer = committer
         self._sources = sources
+        self._feeds = feeds
 
     def parameters(self) -> Mapping[str, str]:
         """System parameters, for SHOW PARAMETERS."""
@@ -101,6 +105,15 @@ class Introspection:
             for split in [*dict.fromkeys((*ends, *read))] or [""]:
                 position, end = read.get(split), ends.get(split)
                 yield SourceLag(source, job_id, split, position, end, rejected, status.failure)
+        for source, fed in self._feeds.status():
+            readers = [table for table in state.catalog.dependents(source.relation_id) if isinstance(table, Table)]
+            for table in readers:
+                assert table.upstream is not None
+                rejected = self._committer.rejected.count(table.relation_id, source.relation_id)
+                split, job_id = table.upstream.name, table.relation_id
+                yield SourceLag(source, job_id, split, fed.position, fed.end, rejected, fed.failure)
+            if not readers:
+                yield SourceLag(source, None, "", fed.position, fed.end, 0, fed.failure)
 
     def rejected_messages(self) -> Sequence[KeptMessage]:
         """The last messages of each source that did not decode, since the server started."""

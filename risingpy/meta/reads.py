@@ -8,6 +8,7 @@ from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema.internal_tables import internal_tables
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
@@ -26,11 +27,14 @@ class CommittedSnapshot:
 class Reads:
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled."""
 
-    def __init__(self, published: PublishedState, waiters: Waiters, log: DmlLog, sources: SourceOffsets) -> None:
+    def __init__(
+        self, published: PublishedState, waiters: Waiters, log: DmlLog, sources: SourceOffsets, feeds: Feeds
+    ) -> None:
         self._published = published
         self._waiters = waiters
         self._log = log
         self._sources = sources
+        self._feeds = feeds
         self._end_of_earlier_runs = log.last_lsn
         self._catalog: tuple[Catalog, Catalog] | None = None  # a state's catalog, and the same with internal tables
 
@@ -68,16 +72,26 @@ class Reads:
         finally:
             view.release()
 
+    def table_bytes(self, table_id: int) -> int:
+        """How many bytes the values of a table's rows have in the newest committed epoch."""
+        _, view = self._published.acquire_view()
+        try:
+            found = view.statistics().get(table_id)
+        finally:
+            view.release()
+        return 0 if found is None else found.value_bytes
+
     def wait_for_lsn(self, lsn: int, cancelled: Cancelled = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
         self._waiters.until_lsn(lsn, cancelled)
 
     def flush(self, cancelled: Cancelled = None) -> int:
         """Waits until every view has all that was logged, and all that the sources had; returns the epoch."""
+        self._feeds.until_read(cancelled)
         lsn = self._log.last_lsn
         ends = self._sources.newest(self.state)
         self._waiters.wake()
-        return self._waiters.until_read(lsn, ends, cancelled).committed.epoch
+        return self._waiters.until_read(lsn, ends, cancelled, self._sources.answers).committed.epoch
 
     def _readable(self, state: MetaState) -> Catalog:
         """The state's catalog with the internal tables in it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from risingpy.plan.catalog import Catalog, ExternalSource
+from risingpy.plan.catalog import Catalog
 from risingpy.plan.graph import Job, StreamGraph
 
 FIRST_USER_ID = 16384  # as in PostgreSQL: lower ids are the system's own
@@ -22,6 +22,7 @@ class CommittedEpoch:
 
     `offsets`: by job, source and split, the position up to which the job has the rows. `watermarks`: by id, the values
     that the next epoch works with. If it is not `settled`, the next epoch emits rows that these watermarks release.
+    `pushed`: by pushed source, the offset up to which the epoch has the rows, if the log does not say a later one.
     """
 
     epoch: int = 0
@@ -29,6 +30,7 @@ class CommittedEpoch:
     offsets: Mapping[int, Mapping[int, Mapping[str, int]]] = field(default_factory=dict)
     watermarks: Mapping[int, int] = field(default_factory=dict)
     settled: bool = True
+    pushed: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class MetaState:
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""
-        sources = tuple(r for r in self.catalog.relations.values() if isinstance(r, ExternalSource))
+        sources = tuple(self.catalog.sources.values())
         return StreamGraph(self.graph_version, self.shards, tuple(self.jobs.values()), sources)
 
 

@@ -13,6 +13,7 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
+    Changelog,
     Dml,
     EowcSort,
     Exchange,
@@ -28,6 +29,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -90,6 +92,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
             | Exchange()
             | Share()
             | Materialize()
+            | Changelog()
         ):
             return of(plan.input)
         case StreamExpand():
@@ -103,5 +106,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
             return max(sides) if plan.left_side.key else sides[0] * sides[1]
         case StreamUnion():
             return sum(of(each) for each in plan.inputs)
+        case TableInputs():
+            return of(plan.log) + of(plan.fed)
         case _:
             assert_never(plan)

@@ -234,6 +234,32 @@ class Materialize:
     first_by: tuple[SortKey, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TableInputs:
+    """The log of a table, and then the rows of its source. As of a Dml, a later change of a key wins.
+
+    `log` is the Dml. `fed` has the table's columns and then the row's number in the source, by which its rows are put
+    in order: on the way from other shards they come in none. No state.
+    """
+
+    log: StreamPlan
+    fed: StreamPlan
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Changelog:
+    """Keeps what its input's delta is in each epoch, for readers outside the graph: `meta/changelogs/`.
+
+    Output: the input's changes. Epochs without changes leave nothing. Stream key: the input's.
+    State: `table`, `epoch, part → block` (`executors/relation/changelog.py`), on each shard the blocks of its rows.
+    """
+
+    input: StreamPlan
+    table: TableSchema
+    properties: Properties
+
+
 StreamPlan = (
     TableScan
     | Dml
@@ -262,4 +288,6 @@ StreamPlan = (
     | Exchange
     | Share
     | Materialize
+    | TableInputs
+    | Changelog
 )

@@ -19,6 +19,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     EowcSort              rows that are held        watermark column | stream key               the other columns
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
+    Changelog             blocks of changes         epoch | part                                block
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.key_types import has_other_forms, refuse_unordered
 from risingpy.plan.logical import AggCall, Field, Schema, SortKey
 from risingpy.plan.operators import (
+    Changelog,
     Dml,
     EowcSort,
     Exchange,
@@ -48,6 +50,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -73,9 +76,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
+        case Materialize() | Changelog() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
-        case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs():
             return ()
         case LocalTopN():
             return ()
@@ -135,6 +138,12 @@ def bound_table(table_id: int, job: str, type_: SqlType) -> TableSchema:
 def marker_table(table_id: int, job: str) -> TableSchema:
     """One row that says that constant rows have been emitted."""
     return _internal_table(table_id, f"{job}_values_{table_id}", [("done", BOOLEAN)], (), ())
+
+
+def changelog_table(table_id: int, job: str) -> TableSchema:
+    """`epoch, part → block`: what an epoch has changed. Each shard's own store has the blocks of its rows."""
+    columns = [("epoch", BIGINT), ("part", BIGINT), ("block", BYTEA)]
+    return _internal_table(table_id, f"{job}_changelog_{table_id}", columns, (KeyColumn(0), KeyColumn(1)), ())
 
 
 def value_state(

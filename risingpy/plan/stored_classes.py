@@ -16,6 +16,7 @@ from typing import Any
 
 from risingpy.connectors import included_columns
 from risingpy.connectors.formats import decoder
+from risingpy.connectors.targets import target
 from risingpy.plan import (
     aggregates,
     expressions,
@@ -27,7 +28,7 @@ from risingpy.plan import (
     properties,
     window_calls,
 )
-from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot, webhook
+from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot, upstream_table, webhook
 from risingpy.storage.codec import table_schema
 from risingpy.types import families, sql_type
 
@@ -83,6 +84,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "plan_properties.WatermarkColumn": properties.WatermarkColumn,
         "plan.ChangeLog": operators.StreamChangeLog,
         "plan.ConflictBehavior": operators.ConflictBehavior,
+        "plan.Changelog": operators.Changelog,
         "plan.Dml": operators.Dml,
         "plan.EowcSort": operators.EowcSort,
         "plan.Exchange": operators.Exchange,
@@ -94,6 +96,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "plan.ProjectSet": operators.StreamProjectSet,
         "plan.Share": operators.Share,
         "plan.Source": operators.Source,
+        "plan.TableInputs": operators.TableInputs,
         "plan.TableScan": operators.TableScan,
         "plan.Union": operators.StreamUnion,
         "plan.Values": operators.StreamValues,
@@ -134,10 +137,15 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "relations.InternalTable": relations.InternalTable,
         "relations.MaterializedView": relations.MaterializedView,
         "relations.ExternalSource": relations.ExternalSource,
+        "sink.SinkType": target.SinkType,
         "source.IncludedColumn": included_columns.IncludedColumn,
         "source.MessageFormat": decoder.MessageFormat,
+        "relations.FollowedForm": relations.FollowedForm,
+        "relations.Sink": relations.Sink,
+        "relations.Subscription": relations.Subscription,
         "relations.Table": relations.Table,
         "relations.View": relations.View,
+        "upstream_table.UpstreamTable": upstream_table.UpstreamTable,
         "webhook.Webhook": webhook.Webhook,
     }
 )

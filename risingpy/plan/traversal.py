@@ -8,6 +8,7 @@ from typing import assert_never
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
+    Changelog,
     Dml,
     EowcSort,
     Exchange,
@@ -23,6 +24,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -53,12 +55,14 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             | Share()
         ):
             return (plan.input,)
-        case Materialize():
+        case Materialize() | Changelog():
             return (plan.input,)
         case HashJoin() | AsOfJoin() | DynamicFilter():
             return (plan.left, plan.right)
         case StreamUnion():
             return plan.inputs
+        case TableInputs():
+            return (plan.log, plan.fed)
         case _:
             assert_never(plan)
 

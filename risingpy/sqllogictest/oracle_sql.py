@@ -4,7 +4,7 @@
     CREATE TABLE t (…) APPEND ONLY    =>  CREATE TABLE t (…)
     FLUSH                             =>  nothing
 
-Statements that PostgreSQL does not have (SHOW TABLES, DESCRIBE, CREATE SOURCE, our settings) are not sent to it.
+Statements that PostgreSQL does not have (SHOW TABLES, DESCRIBE, CREATE SINK, our settings) are not sent to it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def to_postgresql(sql: str) -> str | None:
             return None
         case ["DESCRIBE" | "DESC" | "EXPLAIN", *_]:
             raise Untranslatable(f"PostgreSQL answers {words[0]} in its own way")
-        case ["CREATE" | "DROP" | "ALTER", "SOURCE", *_]:
-            raise Untranslatable("PostgreSQL has no sources")
+        case ["CREATE" | "DROP" | "ALTER" | "WAIT", "SOURCE" | "SINK" | "SUBSCRIPTION", *_]:
+            raise Untranslatable(f"PostgreSQL has no {words[1].lower()}s")
         case ["SET", setting, *_] if setting in _OUR_SETTINGS:
             raise Untranslatable(f"PostgreSQL has no setting {setting.lower()}")
         case ["SHOW", what, *_] if what in _OUR_SETTINGS or what in _SHOWN:
@@ -41,7 +41,21 @@ def to_postgresql(sql: str) -> str | None:
     return _without_append_only(sql) if words[:2] == ["CREATE", "TABLE"] else sql
 
 
-_SHOWN = frozenset({"TABLES", "MATERIALIZED", "VIEWS", "SOURCES", "COLUMNS", "CREATE", "PARAMETERS", "SCHEMAS", "JOBS"})
+_SHOWN = frozenset(
+    {
+        "TABLES",
+        "MATERIALIZED",
+        "VIEWS",
+        "SOURCES",
+        "SINKS",
+        "SUBSCRIPTIONS",
+        "COLUMNS",
+        "CREATE",
+        "PARAMETERS",
+        "SCHEMAS",
+        "JOBS",
+    }
+)
 
 
 def _without_append_only(sql: str) -> str:

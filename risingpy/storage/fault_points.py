@@ -32,6 +32,9 @@ POINTS = (
     "shard.committed",  # and has, of which nobody knows yet
     "meta.commit",  # the meta store is about to commit: of an epoch, this is the moment that counts
     "epoch.publish",  # an epoch is durable and about to be read
+    "sink.deliver",  # a sink is about to deliver an epoch,
+    "sink.delivered",  # and the other side has it, of which nobody knows yet,
+    "sink.noted",  # and now the meta store does
     "shard.undo",  # after a crash, a shard is about to go back to the committed epoch
 )
 VARIABLE = "RISINGPY_FAULT_POINTS"

@@ -47,6 +47,8 @@ ALTER TABLE t ALTER COLUMN b SET DEFAULT 'later', ALTER COLUMN filled DROP DEFAU
 ALTER TABLE t ALTER COLUMN a SET NOT NULL, ALTER COLUMN filled DROP NOT NULL;
 INSERT INTO t (id, a) VALUES (42, 42);
 ALTER TABLE t DROP COLUMN gone;
+CREATE SINK out FROM t WITH (connector = 'blackhole');
+ALTER SINK out SET sink_rate_limit = 100;
 ALTER TABLE t RENAME TO t2;
 ALTER TABLE t2 SET SCHEMA elsewhere;
 ALTER MATERIALIZED VIEW m RENAME TO m2;
@@ -56,6 +58,8 @@ ALTER SYSTEM SET old_snapshot_threshold TO '1h';
 CREATE SOURCE files (a int) WITH (connector = 'file', path = '/nowhere/*.arrow');
 CREATE MATERIALIZED VIEW of_files AS SELECT count(*) AS n FROM files;
 ALTER SOURCE files SET source_rate_limit = 10;
+CREATE SUBSCRIPTION feed FROM keyless WITH (retention = '1 hour');
+ALTER SUBSCRIPTION feed SET retention = '1 day';
 UPDATE elsewhere.t2 SET b = 'updated' WHERE id = 3;
 FLUSH
 """
@@ -117,7 +121,9 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "SetNotNull": " SET NOT NULL",
         "SetType": " TYPE ",
         "AlterRelation": " RENAME TO ",
+        "AlterSink": "ALTER SINK ",
         "AlterSource": "ALTER SOURCE ",
+        "AlterSubscription": "ALTER SUBSCRIPTION ",
         "AlterSystem": "ALTER SYSTEM SET ",
         "AlterTable": "ALTER TABLE ",
     }

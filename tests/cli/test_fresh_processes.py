@@ -20,7 +20,7 @@ SCHEMA = (
     "CREATE INDEX by_price ON t ((price::int))",
     "INSERT INTO t (id, price, tags) VALUES (1, 1.5, '{7,8}'), (2, 2.5, '{9}')",
 )
-TESTED = {"serve", "sql", "check", "rescale", "backup", "restore", "slt", "demo"}
+TESTED = {"serve", "sql", "check", "rescale", "backup", "restore", "slt", "demo", "tail"}  # tail: test_tail.py
 
 
 def risingpy(*arguments: object) -> tuple[int, str]:

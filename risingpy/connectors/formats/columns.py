@@ -11,13 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.decoder import BadMessage, Decoded
+from risingpy.connectors.formats.handling import Handling
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.forms import parse_rows
 
 _INTEGERS = frozenset({TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT})
-_MOMENTS = frozenset({TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
-# Where a moment is a number, its size says its unit, as in RisingWave: seconds, milliseconds, microseconds.
-_SECONDS_BELOW, _MILLISECONDS_BELOW = 10**11, 10**14
+
+DEFAULT_HANDLING = Handling()
+Positions = npt.NDArray[np.int64]
+"""The positions of messages in their chunk."""
 
 
 @dataclass(slots=True)
@@ -30,36 +32,53 @@ class Reasons:
         self.by_message.setdefault(message, reason)
 
 
-def parsed(name: str, type_: SqlType, texts: pa.Array, messages: npt.NDArray[np.int64], reasons: Reasons) -> pa.Array:
+def parsed(
+    name: str,
+    type_: SqlType,
+    texts: pa.Array,
+    messages: Positions,
+    reasons: Reasons,
+    handling: Handling = DEFAULT_HANDLING,
+) -> pa.Array:
     """The values of a field's texts. `messages`: the position of each text's message."""
-    if type_.kind in _INTEGERS:
-        texts = _without_zero_decimals(texts)
-    elif type_.kind in _MOMENTS:
-        texts = _moments_of_numbers(texts)
+    texts = _without_zero_decimals(texts) if type_.kind in _INTEGERS else handling.texts(type_, texts)
     values, wrong = parse_rows(type_, texts)
     for row, reason in wrong.items():
         reasons.add(int(messages[row]), f'column "{name}": {reason}')
     return values
 
 
-def decoded(columns: Sequence[pa.Array], messages: pa.Array, reasons: Reasons) -> Decoded:
-    """The rows of the messages that are not bad, all of them inserted. `messages`: the position of each row's."""
+def decoded(columns: Sequence[pa.Array], messages: pa.Array, reasons: Reasons, ops: pa.Array | None = None) -> Decoded:
+    """The rows of the messages that are not bad, inserted if `ops` is None. `messages`: the position of each row's."""
+    if ops is None:
+        ops = pa.repeat(pa.scalar(1, pa.int8()), len(messages))
     bad = tuple(BadMessage(index, reason) for index, reason in sorted(reasons.by_message.items()))
     if bad:
         good = pa.array(~np.isin(messages.to_numpy(), [each.index for each in bad]))
-        columns, messages = [column.filter(good) for column in columns], messages.filter(good)
-    return Decoded(pa.repeat(pa.scalar(1, pa.int8()), len(messages)), columns, messages, bad)
+        columns, messages, ops = [column.filter(good) for column in columns], messages.filter(good), ops.filter(good)
+    return Decoded(ops, columns, messages, bad)
 
 
-def texts_of(payload: pa.Array, reasons: Reasons) -> pa.Array:
+def spread(columns: Sequence[pa.Array], rows: Positions, length: int) -> list[pa.Array]:
+    """Columns of `length` rows: the given ones at `rows`, which ascend, and NULL elsewhere."""
+    if len(rows) == length:
+        return list(columns)
+    places = np.full(length, -1)
+    places[rows] = np.arange(len(rows))
+    taken = pa.array(places, mask=places < 0)
+    return [column.take(taken) for column in columns]
+
+
+def texts_of(payloads: pa.Array, messages: Positions, reasons: Reasons) -> pa.Array:
     """The payloads as texts; those that are missing or no UTF-8 are NULL, and bad."""
-    texts = _as_strings(payload)
-    for row in np.flatnonzero(payload.is_null().to_numpy(zero_copy_only=False)):
-        reasons.add(int(row), "the message is empty")
+    texts = _as_strings(payloads)
+    for row in np.flatnonzero(payloads.is_null().to_numpy(zero_copy_only=False)):
+        reasons.add(int(messages[row]), "the message is empty")
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        texts = pa.array([_utf8(row, value, reasons) for row, value in enumerate(payload.to_pylist())], pa.string())
+        values = zip(messages.tolist(), payloads.to_pylist(), strict=True)
+        texts = pa.array([_utf8(message, value, reasons) for message, value in values], pa.string())
     return texts
 
 
@@ -80,14 +99,3 @@ def _without_zero_decimals(texts: pa.Array) -> pa.Array:
     if not pc.any(pc.match_substring(texts, "."), min_count=0).as_py():
         return texts
     return pc.replace_substring_regex(texts, r"^(-?[0-9]+)\.0+$", r"\1")
-
-
-def _moments_of_numbers(texts: pa.Array) -> pa.Array:
-    """Texts of whole numbers as texts of the moments that they count."""
-    numbers = pc.fill_null(pc.and_(pc.ascii_is_decimal(texts), pc.less(pc.binary_length(texts), 18)), False)
-    if not pc.any(numbers, min_count=0).as_py():
-        return texts
-    counts = pc.cast(texts.filter(numbers), pa.int64()).to_numpy()
-    scale = np.where(counts < _SECONDS_BELOW, 10**6, np.where(counts < _MILLISECONDS_BELOW, 10**3, 1))
-    moments = pc.strftime(pa.array(counts * scale, pa.timestamp("us")), format="%Y-%m-%d %H:%M:%S")
-    return pc.replace_with_mask(texts, numbers, moments)

@@ -28,7 +28,8 @@ class CsvDecoder:
 
     def decode(self, messages: pa.Table) -> Decoded:
         reasons = Reasons()
-        lines = pc.utf8_rtrim(texts_of(messages["payload"].combine_chunks(), reasons), "\r\n")
+        payloads = messages["payload"].combine_chunks()
+        lines = pc.utf8_rtrim(texts_of(payloads, np.arange(len(payloads)), reasons), "\r\n")
         lists = self._fields(lines)
         wrong = pc.fill_null(pc.not_equal(pc.list_value_length(lists), len(self._columns)), False)
         for row in np.flatnonzero(wrong.to_numpy(zero_copy_only=False)):

@@ -1,4 +1,4 @@
-"""The options of a Kafka source, as RisingWave names them."""
+"""The options of a Kafka source, as RisingWave names them, and what no client of ours may be told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from risingpy.errors import InvalidParameterValue
 _OURS = frozenset({"isolation.level", "enable.auto.commit", "enable.partition.eof", "auto.offset.reset", "group.id"})
 # librdkafka would run what they name in the server's process, which no SQL user may choose.
 _RUNS_CODE = frozenset({"plugin.library.paths", "sasl.kerberos.kinit.cmd"})
-_SERVERS = ("properties.bootstrap.server", "properties.bootstrap.servers")
+SERVERS = ("properties.bootstrap.server", "properties.bootstrap.servers")
 _TIMESTAMPS = ("scan.startup.timestamp.millis", "scan.startup.timestamp_millis")
 
 
@@ -39,9 +39,9 @@ def kafka_options(options: Mapping[str, str]) -> KafkaOptions:
     """The checked options. Raises InvalidParameterValue for one that is missing, unknown or wrong."""
     left = dict(options)
     topic = left.pop("topic", "")
-    servers = next((left.pop(name) for name in _SERVERS if name in left), "")
+    servers = next((left.pop(name) for name in SERVERS if name in left), "")
     if not topic or not servers:
-        missing = "topic" if not topic else _SERVERS[0]
+        missing = "topic" if not topic else SERVERS[0]
         raise InvalidParameterValue(f"the kafka connector needs the option {missing}")
     since = next((left.pop(name) for name in _TIMESTAMPS if name in left), "")
     startup = _startup(left.pop("scan.startup.mode", ""), since)
@@ -50,15 +50,15 @@ def kafka_options(options: Mapping[str, str]) -> KafkaOptions:
     if left:
         raise InvalidParameterValue(f'unknown option "{min(left)}" of the kafka connector')
     for name in sorted(client):
-        _refuse(name)
+        if name in _OURS:
+            raise InvalidParameterValue(f'option "properties.{name}" cannot be set: the source needs its own value')
+        refuse_code(name)
     return KafkaOptions(topic, {"bootstrap.servers": servers, **client}, startup, int(since or 0), prefix)
 
 
-def _refuse(name: str) -> None:
-    """Raises InvalidParameterValue for an option of librdkafka's that a source cannot have."""
-    if name in _OURS:
-        why = "the source needs its own value"
-    elif name in _RUNS_CODE:
+def refuse_code(name: str) -> None:
+    """Raises InvalidParameterValue for an option of librdkafka's that no user may set, of a source or a sink."""
+    if name in _RUNS_CODE:
         why = "it would run code in the server"
     elif name.endswith("_cb"):
         why = "its value is a function of a program"

@@ -38,12 +38,15 @@ class SinkTarget(Protocol):
     What keeps the second delivery from having an effect is the target's contract, which its docstring states.
     """
 
+    keeps_epochs: bool
+    """Whether the other side has the number of the last epoch that it got. Only then may several come as one."""
+
     def check(self) -> None:
         """Reaches the other side and looks at what is there, as CREATE SINK does. Raises SqlError within 5 s."""
         ...
 
     def open(self) -> int | None:
-        """Connects. The last epoch that the other side has, if it keeps it (then the engine skips up to it)."""
+        """Connects. The last epoch that the other side has, which the engine goes on after; None: it tells of none."""
         ...
 
     def deliver(self, epoch: int, changes: Sequence[pa.Table]) -> None:

@@ -26,12 +26,14 @@ from risingpy.executors.epoch.operator_tree import (
     at_start,
 )
 from risingpy.executors.join.dynamic_filter import BoundComparison, DynamicFilterExecutor
+from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.executors.relation.conflicts import ConflictRule
 from risingpy.executors.relation.materialize import (
     ConflictMaterializeExecutor,
     MaterializeExecutor,
     OverwriteMaterializeExecutor,
 )
+from risingpy.executors.relation.table_inputs import TableInputsExecutor
 from risingpy.executors.stateless.change_log import ChangeLogExecutor
 from risingpy.executors.stateless.expand import ExpandExecutor
 from risingpy.executors.stateless.filter import FilterExecutor
@@ -43,6 +45,7 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.graph import Fragment
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
+    Changelog,
     ConflictBehavior,
     Dml,
     EowcSort,
@@ -59,6 +62,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -116,8 +120,7 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
         case StreamTopN():
             return top_n(plan, empty, _operator(plan.input, numbers))
         case TemporalJoin():
-            look_up = temporal_join(plan, empty)
-            return CompiledOperator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, numbers),))
+            return _temporal_join(plan, empty, _operator(plan.input, numbers))
         case HashJoin() | AsOfJoin():
             make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
@@ -125,15 +128,29 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
         case StreamChangeLog():
             return _change_log(plan, empty, _operator(plan.input, numbers))
         case StreamExpand():
-            expand = _operator(plan.input, numbers)
-            return CompiledOperator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
+            expanded = (_operator(plan.input, numbers),)
+            return CompiledOperator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, expanded)
         case StreamUnion():
             inputs = tuple(_operator(each, numbers) for each in plan.inputs)
             return CompiledOperator(lambda epoch: UnionExecutor(), empty, inputs)
+        case TableInputs():
+            return _table_inputs(plan, empty, numbers)
         case Materialize():
             return CompiledOperator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, numbers),))
+        case Changelog():
+            return CompiledOperator(lambda epoch: _changelog(plan, epoch), empty, (_operator(plan.input, numbers),))
         case _:
             assert_never(plan)
+
+
+def _temporal_join(plan: TemporalJoin, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
+    look_up = temporal_join(plan, empty)
+    return CompiledOperator(lambda epoch: look_up(epoch.transaction), empty, (input,))
+
+
+def _table_inputs(plan: TableInputs, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:
+    inputs = (_operator(plan.log, numbers), _operator(plan.fed, numbers))
+    return CompiledOperator(lambda epoch: TableInputsExecutor(), empty, inputs)
 
 
 def _types(plan: StreamPlan) -> list[SqlType]:
@@ -223,6 +240,11 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: C
                 (input,),
                 wakes=at_start,
             )
+
+
+def _changelog(plan: Changelog, epoch: FragmentEpoch) -> Executor:
+    table = epoch.transaction.state_table(plan.table)
+    return ChangelogExecutor(table=table, epoch=epoch.epoch_input.epoch, shard=epoch.shard)
 
 
 def _conflict_rule(plan: Materialize) -> ConflictRule:

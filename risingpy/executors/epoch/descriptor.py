@@ -34,7 +34,8 @@ class EpochDescriptor:
     `fresh_jobs` are the jobs for which it is the first epoch. `purge` are dropped tables, whose rows this epoch deletes
     in part. `compact` are tables whose rows it rewrites without dropped columns, each with the schema version that the
     rows get. If `single_task`, one task runs all stages. `watermarks` are (id, value) as of the epoch before.
-    `backfilling` are the jobs that still read snapshots.
+    `backfilling` are the jobs that still read snapshots. `trim` are changelogs that lose their epochs up to one:
+    (table, epoch).
     """
 
     epoch: int
@@ -50,6 +51,7 @@ class EpochDescriptor:
     single_task: bool = True
     watermarks: tuple[tuple[int, int], ...] = ()
     backfilling: tuple[int, ...] = ()
+    trim: tuple[tuple[int, int], ...] = ()
 
 
 def run_directory(data_dir: Path) -> Path:
@@ -91,4 +93,5 @@ def read_descriptor(data_dir: Path) -> EpochDescriptor:
     fields["compact"] = tuple((table_id, target) for table_id, target in fields["compact"])
     fields["watermarks"] = tuple((watermark_id, value) for watermark_id, value in fields["watermarks"])
     fields["backfilling"] = tuple(fields["backfilling"])
+    fields["trim"] = tuple((table_id, epoch) for table_id, epoch in fields["trim"])
     return EpochDescriptor(**fields)

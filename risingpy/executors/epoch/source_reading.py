@@ -82,9 +82,21 @@ class _ReadRange:
     rejected: int = 0
     samples: tuple[RejectedMessage, ...] = ()
 
+    def without(self, left_out: pa.BooleanArray, samples: Sequence[RejectedMessage]) -> _ReadRange:
+        """The range without some of its rows, which count as bad messages."""
+        kept = pc.invert(left_out)
+        return _ReadRange(
+            self.ops.filter(kept),
+            {k: column.filter(kept) for k, column in self.columns.items()},
+            self.positions.filter(kept),
+            self.position_bits,
+            self.rejected + pc.sum(left_out).as_py(),
+            (*self.samples, *samples)[:SAMPLES],
+        )
+
     def rows(self, ordinal: int, columns: Sequence[int]) -> SourceRows:
         """The columns that a view wants; the position after the last one is the row id."""
-        ids = pc.add(self.positions, ordinal << self.position_bits)
+        ids = pc.add(self.positions, pa.scalar(ordinal << self.position_bits, pa.int64()))
         changes = make_chunk(self.ops, [self.columns.get(k, ids) for k in columns])
         return SourceRows(changes, self.rejected, self.samples)
 
@@ -114,7 +126,7 @@ class SourceReading:
                 found = self._read[key] = Future()
         if mine:
             try:
-                found.set_result(opened.read(part, columns))
+                found.set_result(_without_nulls(source, part, opened.read(part, columns)))
             except IoError as error:  # SourceUnavailable, or a file that is gone
                 found.set_exception(SourceFailed(source.relation_id, str(error)))
             except BaseException as error:
@@ -171,7 +183,8 @@ class _OpenMessages:
         self._included = {column.column_id: column for column in source.included}
         self._guard = threading.Lock()  # a reader stands at one position
         self._reader = connector.message_reader()
-        self._decoder = decoder_of(source.message_format, [(c.name, c.type) for _, c in self._decoded()], ())
+        key = [source.columns[k].name for k in source.table_key or ()]
+        self._decoder = decoder_of(source.message_format, [(c.name, c.type) for _, c in self._decoded()], key)
 
     def read_columns(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         return ()
@@ -202,6 +215,27 @@ class _OpenMessages:
         """The columns that the decoder makes, by position: not the row id, nor those of INCLUDE, nor generated ones."""
         own = enumerate(self.source.columns[:-1])
         return [(k, c) for k, c in own if c.column_id not in self._included and c.generated is None]
+
+
+def _without_nulls(source: ExternalSource, part: SplitRange, read: _ReadRange) -> _ReadRange:
+    """What was read without the rows that have NULL where the table that they feed takes none. They are bad messages.
+
+    Of a deletion only the key counts.
+    """
+    if source.table_key is None:
+        return read
+    inserted = pc.greater(read.ops, 0)
+    for k, column in enumerate(source.columns):
+        array = read.columns.get(k)
+        if array is None or not array.null_count or not (column.not_null or k in source.table_key):
+            continue
+        lacking = pc.is_null(array) if k in source.table_key else pc.and_(pc.is_null(array), inserted)
+        positions = read.positions.filter(lacking)
+        if len(positions):
+            reason = f'null value in column "{column.name}" violates not-null constraint'
+            samples = [RejectedMessage(part.split, place.as_py(), reason, "") for place in positions[:SAMPLES]]
+            return _without_nulls(source, part, read.without(lacking, samples))
+    return read
 
 
 def _text(payload: pa.Scalar) -> str:

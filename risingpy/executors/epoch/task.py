@@ -148,9 +148,12 @@ class EpochWorker:
         )
 
     def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
-        """Deletes rows of dropped tables, rewrites rows with dropped columns; returns the tables done on `shard`."""
+        """Deletes rows of dropped tables and old epochs of changelogs, and rewrites rows with dropped columns.
+
+        Returns the tables of `purge` and `compact` that are done on `shard`.
+        """
         purged: set[int] = set()
-        if not (descriptor.purge or descriptor.compact):
+        if not (descriptor.purge or descriptor.compact or descriptor.trim):
             return frozenset()
         store = self.store(shard, descriptor.shards)
         with store.begin(descriptor.epoch, PURGE_STAGE, committed=descriptor.committed) as transaction:
@@ -164,6 +167,9 @@ class EpochWorker:
                 if schema is not None and not transaction.compact(schema, target, COMPACTED_ROWS_PER_EPOCH):
                     break
                 purged.add(table_id)  # also a table whose job has stopped: none of its rows are rewritten
+            for table_id, epoch in descriptor.trim:
+                if table_id in tables:
+                    transaction.trim(tables[table_id], epoch)
             transaction.commit()
         return frozenset(purged)
 

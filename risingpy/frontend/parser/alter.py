@@ -1,4 +1,4 @@
-"""ALTER TABLE, VIEW, MATERIALIZED VIEW, SOURCE, SYSTEM."""
+"""ALTER TABLE, VIEW, MATERIALIZED VIEW, SOURCE, SINK, SUBSCRIPTION, SYSTEM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AlterAction,
     AlterRelation,
+    AlterSink,
     AlterSource,
+    AlterSubscription,
     AlterSystem,
     AlterTable,
     DropColumn,
@@ -17,9 +19,19 @@ from risingpy.frontend.parser.ast_alter import (
     SetType,
 )
 from risingpy.frontend.parser.ast_parts import ObjectName
+from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
-from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
+from risingpy.plan.catalog import (
+    ExternalSource,
+    Index,
+    MaterializedView,
+    RelationClass,
+    Sink,
+    Subscription,
+    Table,
+    View,
+)
 
 _CONSTRAINTS = ("CONSTRAINT", "PRIMARY KEY", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "FOREIGN KEY", "EXCLUDE")
 _OTHER_ACTIONS = (
@@ -54,8 +66,14 @@ def parse_alter(cursor: Cursor) -> Statement:
     renamed = _parse_new_name(cursor, kind, name, if_exists)
     if renamed is not None:
         return renamed
-    if kind is ExternalSource and cursor.accept("SET"):
+    of_table = kind is Table and cursor.peek(2) == ["SET", "SOURCE_RATE_LIMIT"]
+    if (kind is ExternalSource or of_table) and cursor.accept("SET"):
         return _parse_source_option(cursor, name, if_exists)
+    if kind is Sink:
+        return _parse_sink_options(cursor, name, if_exists)
+    if kind is Subscription and cursor.accept("SET"):
+        position = cursor.position
+        return AlterSubscription(name, OptionsReader(cursor).option(), position, if_exists)
     if kind is not Table:
         cursor.unsupported(f"ALTER {kind.noun.upper()} … {cursor.word}")
     return AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
@@ -68,6 +86,17 @@ def _parse_source_option(cursor: Cursor, name: ObjectName, if_exists: bool) -> A
         cursor.fail_with(f'option "{option}" of a source cannot be changed', position)
     cursor.one_of("TO", "=")
     return AlterSource(name, option, cursor.value(), position, if_exists)
+
+
+def _parse_sink_options(cursor: Cursor, name: ObjectName, if_exists: bool) -> AlterSink:
+    position, reader = cursor.position, OptionsReader(cursor)
+    if cursor.accept("CONNECTOR"):
+        cursor.expect("WITH")
+        return AlterSink(name, reader.read(), position, if_exists)
+    if not cursor.accept("SET"):
+        cursor.unsupported(f"ALTER SINK … {cursor.word}")
+    position = cursor.position
+    return AlterSink(name, (reader.option(),), position, if_exists)
 
 
 def _parse_system(cursor: Cursor) -> AlterSystem:
@@ -87,6 +116,10 @@ def _parse_kind(cursor: Cursor) -> RelationClass:
         return View
     if cursor.accept("SOURCE"):
         return ExternalSource
+    if cursor.accept("SINK"):
+        return Sink
+    if cursor.accept("SUBSCRIPTION"):
+        return Subscription
     if cursor.accept("INDEX"):
         return Index
     return cursor.unsupported(f"ALTER {cursor.word}")

@@ -13,14 +13,19 @@ from typing import Literal
 
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
+from risingpy.frontend.parser.ast_alter import AlterSink as AlterSink
 from risingpy.frontend.parser.ast_alter import AlterSource as AlterSource
+from risingpy.frontend.parser.ast_alter import AlterSubscription as AlterSubscription
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
+from risingpy.frontend.parser.ast_create import CopiedTable as CopiedTable
 from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
 from risingpy.frontend.parser.ast_create import CreateIndex as CreateIndex
 from risingpy.frontend.parser.ast_create import CreateMaterializedView as CreateMaterializedView
 from risingpy.frontend.parser.ast_create import CreateSchema as CreateSchema
+from risingpy.frontend.parser.ast_create import CreateSink as CreateSink
 from risingpy.frontend.parser.ast_create import CreateSource as CreateSource
+from risingpy.frontend.parser.ast_create import CreateSubscription as CreateSubscription
 from risingpy.frontend.parser.ast_create import CreateTable as CreateTable
 from risingpy.frontend.parser.ast_create import CreateView as CreateView
 from risingpy.frontend.parser.ast_create import FunctionArgument as FunctionArgument
@@ -36,6 +41,7 @@ from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkD
 from risingpy.frontend.parser.ast_session import CloseCursor as CloseCursor
 from risingpy.frontend.parser.ast_session import Deallocate as Deallocate
 from risingpy.frontend.parser.ast_session import DeclareCursor as DeclareCursor
+from risingpy.frontend.parser.ast_session import DeclareSubscriptionCursor as DeclareSubscriptionCursor
 from risingpy.frontend.parser.ast_session import Execute as Execute
 from risingpy.frontend.parser.ast_session import Fetch as Fetch
 from risingpy.frontend.parser.ast_session import FetchKind as FetchKind
@@ -44,6 +50,8 @@ from risingpy.frontend.parser.ast_session import Prepare as Prepare
 from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
+from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
+from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
 from risingpy.optimizer.explain.tree import ExplainFormat
 from risingpy.plan.catalog import RelationClass
 
@@ -181,6 +189,10 @@ class ShowKind(Enum):
     FUNCTIONS = "functions"
     INDEXES = "indexes"
     SINKS = "sinks"
+    CREATE_SINK = "create sink"
+    SUBSCRIPTIONS = "subscriptions"
+    CREATE_SUBSCRIPTION = "create subscription"
+    SUBSCRIPTION_CURSORS = "subscription cursors"
     CREATE_TABLE = "create table"
     CREATE_VIEW = "create view"
     CREATE_MATERIALIZED_VIEW = "create materialized view"
@@ -218,6 +230,13 @@ class SetVariable:
 @dataclass(frozen=True, slots=True)
 class Describe:
     """DESCRIBE and DESC, of a relation."""
+
+    name: ObjectName
+
+
+@dataclass(frozen=True, slots=True)
+class WaitSink:
+    """WAIT SINK: waits until the other side has what the sink's query has changed so far."""
 
     name: ObjectName
 
@@ -261,13 +280,14 @@ class CopyDirection(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """`table` or `query` is set. `options` are names in lower case with their values as written, in order."""
+    """`table`, `query` or `subscribe` is set. `options` are names in lower case with their values as written."""
 
     table: ObjectName | None
     columns: tuple[ColumnName, ...] | None
     query: Query | None
     direction: CopyDirection
     options: tuple[tuple[str, str], ...] = ()
+    subscribe: Subscribe | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +308,14 @@ Statement = (
     AlterTable
     | AlterRelation
     | AlterSource
+    | AlterSink
+    | AlterSubscription
     | AlterSystem
     | CreateTable
     | CreateSource
+    | CreateSink
+    | CreateSubscription
+    | WaitSink
     | CreateView
     | CreateMaterializedView
     | CreateIndex
@@ -323,7 +348,9 @@ Statement = (
     | Execute
     | Deallocate
     | DeclareCursor
+    | DeclareSubscriptionCursor
     | Fetch
+    | Subscribe
     | CloseCursor
     | NoOperation
 )

@@ -93,6 +93,26 @@ class AlterSource:
 
 
 @dataclass(frozen=True, slots=True)
+class AlterSink:
+    """ALTER SINK name SET option = value, or CONNECTOR WITH (…). `position` is that of the first option."""
+
+    name: ObjectName
+    options: tuple[tuple[str, str], ...]
+    position: int
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSubscription:
+    """ALTER SUBSCRIPTION name SET option = value. `position` is that of the option."""
+
+    name: ObjectName
+    option: tuple[str, str]
+    position: int
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AlterSystem:
     """ALTER SYSTEM SET name TO value; `value` is None for DEFAULT."""
 

@@ -18,10 +18,21 @@ from risingpy.plan.operators import ConflictBehavior
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """FROM source TABLE 'name': what a table copies. `all_columns`: its columns are those of the other table, (*)."""
+
+    source: ObjectName
+    name: str
+    all_columns: bool
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
 
-    `on_conflict` is None unless said. `options` are those of WITH (…), as in CreateSource; `validation` is VALIDATE AS.
+    `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format` and `all_columns` are as
+    in CreateSource; `validation` is VALIDATE AS.
     """
 
     name: ObjectName
@@ -34,6 +45,16 @@ class CreateTable:
     watermark: WatermarkDefinition | None = None
     options: tuple[tuple[str, str], ...] = ()
     validation: Expression | None = None
+    copied: CopiedTable | None = None
+    includes: tuple[IncludeDefinition, ...] = ()
+    message_format: MessageFormat | None = None
+    option_places: tuple[OptionPlace, ...] = ()
+    all_columns: bool = False
+
+    @property
+    def is_fed(self) -> bool:
+        """Whether a source feeds the table: it has options, and is not for webhooks."""
+        return bool(self.options) and dict(self.options).get("connector") != "webhook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +81,8 @@ class OptionPlace:
 class CreateSource:
     """`options` are those of WITH (…), in order, names in lower case.
 
-    `option_places` has the places of their values and of those after ENCODE.
+    `option_places` has the places of their values and of those after ENCODE. `all_columns`: `(*)`, the columns of the
+    messages' schema besides those that are written.
     """
 
     name: ObjectName
@@ -70,6 +92,37 @@ class CreateSource:
     watermark: WatermarkDefinition | None = None
     includes: tuple[IncludeDefinition, ...] = ()
     message_format: MessageFormat | None = None
+    option_places: tuple[OptionPlace, ...] = ()
+    all_columns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSink:
+    """CREATE SINK. Either `relation` is what it reads (FROM), or `query` (AS); the other one is None.
+
+    `into` is the table of INTO, and `into_columns` are the columns of it that get the query's, in their order. The rest
+    is as in CreateSource.
+    """
+
+    name: ObjectName
+    relation: ObjectName | None
+    query: Query | None
+    options: tuple[tuple[str, str], ...] = ()
+    if_not_exists: bool = False
+    message_format: MessageFormat | None = None
+    option_places: tuple[OptionPlace, ...] = ()
+    into: ObjectName | None = None
+    into_columns: tuple[ColumnName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSubscription:
+    """CREATE SUBSCRIPTION. `relation` is what it follows; `options` and `option_places` are as in CreateSource."""
+
+    name: ObjectName
+    relation: ObjectName
+    options: tuple[tuple[str, str], ...] = ()
+    if_not_exists: bool = False
     option_places: tuple[OptionPlace, ...] = ()
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 from sqlglot import exp
 
+from risingpy.types import SqlType
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectName:
@@ -31,10 +33,14 @@ class ColumnName:
 
 @dataclass(frozen=True, slots=True)
 class TypeName:
-    """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it."""
+    """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it.
+
+    `resolved` is the type of a column that nobody wrote: one of a source's schema.
+    """
 
     text: str
     position: int
+    resolved: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.frontend.parser.ast_parts import Expression, TypeName
+from risingpy.frontend.parser.ast_parts import Expression, ObjectName, TypeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,50 @@ class FetchKind(Enum):
     RELATIVE = "relative"
 
 
+class SubscriptionStart(Enum):
+    """Where a subscription cursor begins: the value is what SQL says."""
+
+    NOW = "now()"
+    BEGIN = "begin()"
+    SINCE = "a time"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareSubscriptionCursor:
+    """DECLARE name SUBSCRIPTION CURSOR FOR subscription. `since` is in milliseconds since 1970, for SINCE only."""
+
+    name: str
+    subscription: ObjectName
+    start: SubscriptionStart = SubscriptionStart.NOW
+    since: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """FETCH and, with `move`, MOVE. `count` is None for ALL, negative backward; `backward` tells only for ALL."""
+    """FETCH and, with `move`, MOVE. `count` is None for ALL, negative backward; `backward` tells only for ALL.
+
+    `timeout` is how long a subscription cursor waits for a row, as text.
+    """
 
     name: str
     kind: FetchKind = FetchKind.FORWARD
     count: int | None = 1
     backward: bool = False
     move: bool = False
+    timeout: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """SUBSCRIBE TO target. Changes come after the epoch `after_epoch`, or from now on: then after the rows of now, if
+    `snapshot`. With `progress` there are rows that say how far it is; `up_to` is the last epoch that it sends."""
+
+    target: ObjectName
+    snapshot: bool = True
+    progress: bool = False
+    up_to: int | None = None
+    after_epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
@@ -22,19 +24,34 @@ from risingpy.frontend.parser.ast import (
     TypeName,
     WatermarkDefinition,
 )
+from risingpy.frontend.parser.connectors.sink import parse_create_sink
+from risingpy.frontend.parser.connectors.source import OptionsReader, parse_copied_table, parse_format, parse_includes
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.identity_options import parse_numbering
 from risingpy.frontend.parser.index import parse_create_index
-from risingpy.frontend.parser.source import OptionsReader, parse_format, parse_includes
-from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
+from risingpy.frontend.parser.subscriptions import parse_create_subscription
+from risingpy.plan.catalog import (
+    ExternalSource,
+    Index,
+    MaterializedView,
+    RelationClass,
+    Sink,
+    Subscription,
+    Table,
+    View,
+)
 from risingpy.plan.operators import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
     CAST COLLATION CONNECTION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
-    PROCEDURE PUBLICATION ROLE RULE SECRET SEQUENCE SERVER SINK STATISTICS SUBSCRIPTION TRIGGER TYPE UNIQUE USER
+    PROCEDURE PUBLICATION ROLE RULE SECRET SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE USER
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+
+_PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
+    {"SINK": parse_create_sink, "SUBSCRIPTION": parse_create_subscription, "INDEX": parse_create_index}
+)
 
 
 def parse_create(cursor: Cursor) -> Statement:
@@ -49,7 +66,7 @@ def parse_create(cursor: Cursor) -> Statement:
         return parse_create_function(cursor, or_replace=or_replace)
     if cursor.accept("AGGREGATE"):
         return parse_create_aggregate(cursor, or_replace=or_replace)
-    if or_replace and cursor.word in ("TABLE", "MATERIALIZED", "SOURCE"):
+    if or_replace and cursor.word in ("TABLE", "MATERIALIZED", "SOURCE", "SINK", "SUBSCRIPTION"):
         cursor.unsupported(f"CREATE OR REPLACE {cursor.word}")
     if cursor.accept("TABLE"):
         return _parse_create_table(cursor)
@@ -57,8 +74,9 @@ def parse_create(cursor: Cursor) -> Statement:
         return _parse_create_materialized_view(cursor)
     if cursor.accept("SOURCE"):
         return _parse_create_source(cursor)
-    if cursor.accept("INDEX"):
-        return parse_create_index(cursor)
+    for word, parse_created in _PARSERS.items():
+        if cursor.accept(word):
+            return parse_created(cursor)
     if cursor.accept("SCHEMA"):
         if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
         name = cursor.name()
@@ -83,8 +101,14 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
         if others:
             text = "WITH VERSION COLUMN of several columns is not supported"
             raise FeatureNotSupported(text, position=others[0].position)
-    options, validation = _parse_webhook(cursor)
-    for word in ("WITH", "INCLUDE", "FORMAT", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
+    includes, reader = parse_includes(cursor), OptionsReader(cursor)
+    options = reader.read() if cursor.peek(2) == ["WITH", "("] and cursor.accept("WITH") else ()
+    validation = _parse_validation(cursor) if options else None
+    message_format = parse_format(cursor, reader)
+    copied = parse_copied_table(cursor, all_columns=elements.all_columns)
+    if elements.all_columns and copied is None and not options:
+        cursor.fail()
+    for word in ("WITH", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
         if cursor.word == word:
             cursor.unsupported(f"CREATE TABLE … {word}")
     if len(keys) + sum(column.primary_key for column in columns) > 1:
@@ -94,22 +118,19 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
     key = keys[0] if keys else None
     watermark = elements.watermark
     return CreateTable(
-        name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options, validation
+        *(name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options),
+        *(validation, copied, includes, message_format, tuple(reader.places), elements.all_columns),
     )
 
 
-def _parse_webhook(cursor: Cursor) -> tuple[tuple[tuple[str, str], ...], Expression | None]:
-    """WITH (connector = 'webhook', …) [VALIDATE AS expression]."""
-    if cursor.peek(3) != ["WITH", "(", "CONNECTOR"]:
-        return (), None
-    cursor.expect("WITH")
-    options = OptionsReader(cursor).read()
+def _parse_validation(cursor: Cursor) -> Expression | None:
+    """`VALIDATE AS expression`, of a webhook."""
     if not cursor.accept("VALIDATE"):
-        return options, None
+        return None
     if cursor.word == "SECRET":
         cursor.unsupported("VALIDATE SECRET")
     cursor.expect("AS")
-    return options, cursor.expression()
+    return cursor.expression()
 
 
 def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:
@@ -136,14 +157,19 @@ class _TableElements:
     columns: tuple[ColumnDefinition, ...] = ()
     keys: tuple[tuple[ColumnName, ...], ...] = ()
     watermark: WatermarkDefinition | None = None
+    all_columns: bool = False  # (*)
 
 
 def _parse_columns(cursor: Cursor) -> _TableElements:
     columns: list[ColumnDefinition] = []
     keys: list[tuple[ColumnName, ...]] = []
     watermarks: list[WatermarkDefinition] = []
+    stars: list[str] = []
 
     def element() -> None:
+        if cursor.accept("*"):
+            stars.append("*")
+            return
         if cursor.peek(2) == ["WATERMARK", "FOR"]:
             watermarks.append(_parse_watermark(cursor))
             return
@@ -160,7 +186,7 @@ def _parse_columns(cursor: Cursor) -> _TableElements:
     if len(watermarks) > 1:
         message = "more than one WATERMARK of a table is not supported"
         raise FeatureNotSupported(message, position=watermarks[1].position)
-    return _TableElements(tuple(columns), tuple(keys), watermarks[0] if watermarks else None)
+    return _TableElements(tuple(columns), tuple(keys), watermarks[0] if watermarks else None, bool(stars))
 
 
 def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
@@ -235,7 +261,15 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
     message_format = parse_format(cursor, reader)
     places = tuple(reader.places)
     return CreateSource(
-        name, elements.columns, options, if_not_exists, elements.watermark, includes, message_format, places
+        name,
+        elements.columns,
+        options,
+        if_not_exists,
+        elements.watermark,
+        includes,
+        message_format,
+        places,
+        all_columns=elements.all_columns,
     )
 
 
@@ -282,6 +316,10 @@ def parse_drop(cursor: Cursor) -> Statement:
         kind = View
     elif cursor.accept("SOURCE"):
         kind = ExternalSource
+    elif cursor.accept("SINK"):
+        kind = Sink
+    elif cursor.accept("SUBSCRIPTION"):
+        kind = Subscription
     elif cursor.accept("FUNCTION"):
         return parse_drop_function(cursor, aggregate=False)
     elif cursor.accept("AGGREGATE"):

@@ -16,6 +16,7 @@ from risingpy.frontend.parser.ast import (
     Update,
 )
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.subscriptions import parse_subscribe
 
 
 def parse_insert(cursor: Cursor) -> Insert:
@@ -105,14 +106,17 @@ def parse_copy(cursor: Cursor) -> Copy:
     Raises FeatureNotSupported (0A000) for files, programs and WHERE.
     """
     cursor.expect("COPY")
-    table = columns = query = None
+    table = columns = query = subscribe = None
     if cursor.accept("("):
-        query = cursor.query()
+        if cursor.word == "SUBSCRIBE":
+            subscribe = parse_subscribe(cursor)
+        else:
+            query = cursor.query()
         cursor.expect(")")
     else:
         table = cursor.object_name()
         columns = cursor.in_parentheses(cursor.name) if cursor.word == "(" else None
-    if query is None and cursor.accept("FROM"):
+    if table is not None and cursor.accept("FROM"):
         direction = CopyDirection.FROM_STDIN
         if not cursor.accept("STDIN"):
             cursor.unsupported("COPY FROM a file or program")
@@ -126,7 +130,7 @@ def parse_copy(cursor: Cursor) -> Copy:
     options = cursor.in_parentheses(lambda: _parse_option(cursor)) if in_parentheses else _parse_old_options(cursor)
     if cursor.word == "WHERE":
         cursor.unsupported("COPY … WHERE")
-    return Copy(table, columns, query, direction, options)
+    return Copy(table, columns, query, direction, options, subscribe)
 
 
 def _parse_option(cursor: Cursor) -> tuple[str, str]:

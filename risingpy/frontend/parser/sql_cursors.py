@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from risingpy.errors import SqlError
-from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, Fetch, FetchKind
+from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, DeclareSubscriptionCursor, Fetch, FetchKind
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.explain import QUERIES
+from risingpy.frontend.parser.subscriptions import parse_subscription_cursor, parse_timeout
 
 _OPTIONS = ("BINARY", "INSENSITIVE", "ASENSITIVE", "NO", "SCROLL")
 _ROWS = {"NEXT": 1, "PRIOR": -1}
@@ -15,13 +16,15 @@ _WAYS = ("FORWARD", "BACKWARD")
 _LARGEST = (1 << 31) - 1
 
 
-def parse_declare(cursor: Cursor) -> DeclareCursor:
+def parse_declare(cursor: Cursor) -> DeclareCursor | DeclareSubscriptionCursor:
     """The query stays unread. Options stand in any order, as in PostgreSQL.
 
     Raises 42P11 for SCROLL beside NO SCROLL, and a syntax error if no query follows.
     """
     cursor.expect("DECLARE")
     name = cursor.name().name
+    if cursor.accept("SUBSCRIPTION"):
+        return parse_subscription_cursor(cursor, name)
     binary, scroll = False, None
     while not cursor.accept("CURSOR"):
         position = cursor.position
@@ -47,7 +50,8 @@ def parse_fetch(cursor: Cursor) -> Fetch:
     move = cursor.one_of("FETCH", "MOVE") == "MOVE"
     kind, count, backward = _parse_direction(cursor)
     _ = cursor.accept("FROM") or cursor.accept("IN")
-    return Fetch(cursor.name().name, kind, count, backward, move)
+    name = cursor.name().name
+    return Fetch(name, kind, count, backward, move, parse_timeout(cursor))
 
 
 def _parse_direction(cursor: Cursor) -> tuple[FetchKind, int | None, bool]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from risingpy.frontend.parser import alter, ddl, dml, prepared, sql_cursors, utility
 from risingpy.frontend.parser.ast import Select, Statement
+from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
+from risingpy.frontend.parser.subscriptions import parse_subscribe
 
 STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": alter.parse_alter,
@@ -41,13 +43,15 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "MOVE": sql_cursors.parse_fetch,
     "CLOSE": sql_cursors.parse_close,
     "UNLISTEN": utility.parse_unlisten,
+    "WAIT": sink.parse_wait,
+    "SUBSCRIBE": parse_subscribe,
 }
 
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
     ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK MERGE NOTIFY REASSIGN RECOVER
-    REFRESH REINDEX REVOKE SECURITY TRUNCATE USE VACUUM WAIT
+    REFRESH REINDEX REVOKE SECURITY TRUNCATE USE VACUUM
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

@@ -24,9 +24,13 @@ from risingpy.frontend.parser.cursor import Cursor
 
 _WITH_NAME = (
     *(ShowKind.COLUMNS, ShowKind.CREATE_TABLE, ShowKind.CREATE_VIEW),
-    *(ShowKind.CREATE_MATERIALIZED_VIEW, ShowKind.CREATE_SOURCE),
+    *(ShowKind.CREATE_MATERIALIZED_VIEW, ShowKind.CREATE_SOURCE, ShowKind.CREATE_SINK),
+    ShowKind.CREATE_SUBSCRIPTION,
 )
-_WITHOUT_SCHEMA = (ShowKind.SCHEMAS, ShowKind.DATABASES, ShowKind.PARAMETERS, ShowKind.JOBS)
+_WITHOUT_SCHEMA = (
+    *(ShowKind.SCHEMAS, ShowKind.DATABASES, ShowKind.PARAMETERS, ShowKind.JOBS),
+    ShowKind.SUBSCRIPTION_CURSORS,
+)
 
 
 def parse_show(cursor: Cursor) -> Statement:

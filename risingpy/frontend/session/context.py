@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -20,11 +19,13 @@ from risingpy.frontend.results import Notice, Prepared, Result, StartupParameter
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.settings import Settings
+from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.system_catalog.registry import StateRows
 from risingpy.frontend.system_catalog.session_state import state_of
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
+from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Catalog
@@ -35,17 +36,22 @@ from risingpy.statement_limits import StatementLimits
 _ABOUT_COMMITTED_ROWS = (
     ast.AlterTable,
     ast.AlterRelation,
+    ast.AlterSink,
     ast.AlterSource,
+    ast.AlterSubscription,
     ast.Backup,
     ast.Flush,
     ast.CreateIndex,
     ast.CreateTable,
+    ast.CreateSink,
     ast.CreateSource,
+    ast.CreateSubscription,
     ast.CreateView,
     ast.CreateMaterializedView,
     ast.CreateSchema,
     ast.Drop,
     ast.DropSchema,
+    ast.WaitSink,
 )
 _END_A_FAILED_TRANSACTION = (ast.Commit, ast.Rollback, ast.RollbackTo)
 
@@ -60,9 +66,10 @@ class SessionContext:
         self.transaction = Transaction(
             database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
         )
-        self.cancelled = threading.Event()
+        self.cancelled = CancelFlag()
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
+        self.subscription_cursors = SubscriptionCursors()
         self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
         self._notices: list[Notice] = []
         self._deadline: Deadline | None = None  # that of the current statement
@@ -189,6 +196,7 @@ class SessionContext:
     def close(self) -> None:
         """Releases everything."""
         self.portals.close_all()
+        self.subscription_cursors.close_all()
         self.transaction.rollback()
 
     def _system(self, snapshot: CommittedSnapshot) -> StateRows:

@@ -1,4 +1,4 @@
-"""ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE … RENAME TO, SET SCHEMA.
+"""ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE | SINK | SUBSCRIPTION … RENAME TO, SET SCHEMA.
 
 Only the catalog changes. Rows, views that read the relation, and their state stay the same.
 """
@@ -13,7 +13,9 @@ from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import (
     CreateIndex,
     CreateMaterializedView,
+    CreateSink,
     CreateSource,
+    CreateSubscription,
     CreateTable,
     CreateView,
     ParsedStatement,
@@ -28,6 +30,8 @@ from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import NewName
 from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, Table
 from risingpy.types import SqlType
+
+_NAMED = CreateTable | CreateView | CreateMaterializedView | CreateSource | CreateSink | CreateSubscription
 
 
 def bind(
@@ -56,7 +60,7 @@ def _definition(renamed: CreatedRelation) -> str:
     [parsed] = parse(renamed.definition)
     if isinstance(parsed.statement, CreateIndex):
         return _index_definition(renamed, parsed.statement)
-    assert isinstance(parsed.statement, CreateTable | CreateView | CreateMaterializedView | CreateSource)
+    assert isinstance(parsed.statement, _NAMED)
     start = parsed.statement.name.position - 1
     end = end_of_name(renamed.definition, start)
     schema = "" if renamed.schema_name == DEFAULT_SCHEMA else f"{quoted(renamed.schema_name)}."

@@ -15,10 +15,11 @@ from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.parser import parse_query
-from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement
+from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Subscribe
 from risingpy.frontend.results import CommandTag, CopyIn, CopyOptions, CopyOut, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields, set_settings
+from risingpy.frontend.statements.subscriptions.subscribe import subscribe_fields, subscribed_rows
 from risingpy.frontend.written_rows import (
     check_writable,
     check_written,
@@ -136,6 +137,8 @@ def _renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _bind_to(session: StatementContext, statement: Copy) -> Command:
     options = make_copy_options(dict(statement.options))
+    if statement.subscribe is not None:
+        return _bind_subscribe(session, statement.subscribe, options)
     query = statement.query or parse_query(_select_of(session, statement))
     catalog = session.database.reads.catalog
     bound = bind_query(query, catalog, session.search_path(), (), session=session.session_values())
@@ -149,6 +152,18 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
             batches=session.run_query(planned, parameters),
             copy=CopyOut(fields, options),
         )
+
+    return Command(run)
+
+
+def _bind_subscribe(session: StatementContext, statement: Subscribe, options: CopyOptions) -> Command:
+    fields = subscribe_fields(session, statement)
+    _check_quoted(fields, options)
+
+    def run(parameters: Parameters) -> Result:
+        rows = subscribed_rows(session, statement, fields)
+        tag = CommandTag("COPY", counts_rows=True)
+        return Result(tag, batches=rows, copy=CopyOut(fields, options), is_live=True)
 
     return Command(run)
 

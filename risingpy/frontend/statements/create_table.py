@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
 from risingpy.frontend.parser.ast import CreateTable, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.options import without_credentials
+from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.written_rows import ROW_ID
-from risingpy.meta.schema.relations import NewTable
+from risingpy.meta.schema.tables import FedBy, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity
 from risingpy.types import BIGINT, SqlType
 
@@ -20,15 +24,28 @@ from risingpy.types import BIGINT, SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateTable, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Checks the columns now and names the schema when it runs. IF NOT EXISTS of a table that exists gives a notice."""
-    defined = bind_table(statement, session=session.session_values())
+    """Checks the columns now and names the schema when it runs. IF NOT EXISTS of a table that exists gives a notice.
+
+    A table that copies another gets its columns, or has them checked, when it runs.
+    """
+    if statement.copied is not None:
+        refuse_unsupported(statement)
+    if statement.is_fed:
+        statement, defined = _with_source(session, statement)
+    else:
+        defined = bind_table(statement, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
-        table = new_table(session, parsed.text, statement, defined)
-        if not session.database.ddl.create_table(
-            table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-        ):
-            skipped(session, statement.name)
+        schema, name = new_schema(session, statement.name), statement.name.name
+        if statement.if_not_exists and session.database.reads.catalog.find(name, schema, ()) is not None:
+            skipped(session, statement.name)  # also if the system of a table to be copied does not answer
+        else:
+            definition = without_credentials(parsed, statement.option_places)
+            table = new_table(session, definition, statement, defined)
+            if not session.database.ddl.create_table(
+                table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+            ):
+                skipped(session, statement.name)
         return Result(CommandTag("CREATE TABLE"))
 
     return Command(run)
@@ -36,18 +53,39 @@ def bind(
 
 def new_table(session: StatementContext, definition: str, statement: CreateTable, defined: TableDefinition) -> NewTable:
     """The statement's table, in its schema."""
+    columns, key, upstream = defined.columns, defined.primary_key, None
+    if statement.copied is not None:
+        columns, key, upstream = copied_columns(session, statement.copied, defined)
     return NewTable(
         schema_name=new_schema(session, statement.name),
         name=statement.name.name,
-        columns=_with_counters(session, defined.columns if defined.primary_key else with_row_id(defined.columns)),
-        primary_key=defined.primary_key,
+        columns=_with_counters(session, columns if key else with_row_id(columns)),
+        primary_key=key,
         append_only=statement.append_only,
         definition=definition,
         on_conflict=defined.on_conflict,
         version_column=defined.version_column,
         watermark=defined.watermark,
         webhook=defined.webhook,
+        upstream=upstream,
+        source=FedBy(statement.options, statement.message_format, defined.included) if statement.is_fed else None,
     )
+
+
+def _with_source(session: StatementContext, statement: CreateTable) -> tuple[CreateTable, TableDefinition]:
+    """(The statement with the columns of its messages' schema, the table). Raises SqlError if it cannot be fed so."""
+    try:
+        statement = with_schema_columns(statement)
+        defined = bind_table(statement, session=session.session_values())
+        for column in defined.columns:
+            if column.identity is not None or column.default is not None:
+                what = f'a value of its own for column "{column.name}"'
+                raise FeatureNotSupported(f"{what} of a table that a source feeds is not supported")
+        statement = replace(statement, options=checked_options(statement, defined))
+    except SqlError as error:
+        error.position = error.position or statement.name.position
+        raise
+    return statement, defined
 
 
 def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from risingpy.errors import NoActiveTransaction, SqlError, UndefinedCursor
+from risingpy.errors import FeatureNotSupported, NoActiveTransaction, SqlError, UndefinedCursor
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, Fetch, FetchKind, ParsedStatement
 from risingpy.frontend.portals import CursorOptions, Portal, PreparedEntry, RowStream
@@ -14,6 +14,7 @@ from risingpy.frontend.results import BINARY, TEXT, CommandTag, Result
 from risingpy.frontend.scrolled_rows import ScrolledRows
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
+from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.types import SqlType
 
 
@@ -31,7 +32,10 @@ def bind_declare(
     def run(parameters: Parameters) -> Result:
         if not (statement.hold or session.transaction.is_open):
             raise NoActiveTransaction("DECLARE CURSOR can only be used in transaction blocks")
-        if session.portals.get(statement.name) is not None:
+        if (
+            session.portals.get(statement.name) is not None
+            or session.subscription_cursors.get(statement.name) is not None
+        ):
             raise SqlError(f'cursor "{statement.name}" already exists', sqlstate="42P03")
         formats = [BINARY if statement.binary else TEXT] * len(bound.fields or ())
         portal = Portal(PreparedEntry(bound, parsed.text), list(parameters), formats, options)
@@ -62,6 +66,11 @@ def bind_fetch(
     The command does not last, because its columns are the cursor's. Raises 34000 if there is no such cursor, 55000 if
     it failed before.
     """
+    subscribed = session.subscription_cursors.get(statement.name)
+    if subscribed is not None:
+        return subscription_cursor.bind_fetch(session, statement, subscribed)
+    if statement.timeout is not None:
+        raise FeatureNotSupported("only FETCH from a subscription cursor takes a timeout")
     known = session.portals.get(statement.name)  # a Describe must not fail; running it does
     prepared = None if known is None else known.entry.prepared
     fields = None if prepared is None or statement.move else prepared.fields
@@ -139,8 +148,9 @@ def bind_close(
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.portals.close_all()
+            session.subscription_cursors.close_all()
             return Result(CommandTag("CLOSE CURSOR ALL"))
-        if not session.portals.close(statement.name):
+        if not (session.portals.close(statement.name) or session.subscription_cursors.close(statement.name)):
             raise UndefinedCursor(f'cursor "{statement.name}" does not exist')
         return Result(CommandTag("CLOSE CURSOR"))
 

@@ -26,6 +26,7 @@ def bind(
             if session.transaction.status is not TransactionStatus.IDLE:
                 raise SqlError("DISCARD ALL cannot run inside a transaction block", sqlstate="25001")
             session.portals.close_all()
+            session.subscription_cursors.close_all()
             session.statements.clear()
             session.settings.reset("all")
         return Result(CommandTag(f"DISCARD {statement.what.upper()}"))

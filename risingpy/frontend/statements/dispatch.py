@@ -11,7 +11,6 @@ from risingpy.frontend.parser import ast
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import (
     alter_relation,
-    alter_source,
     alter_system,
     alter_table,
     backup,
@@ -19,7 +18,6 @@ from risingpy.frontend.statements import (
     create_function,
     create_index,
     create_schema,
-    create_source,
     create_table,
     create_view,
     cursor,
@@ -38,13 +36,18 @@ from risingpy.frontend.statements import (
     transaction_control,
     update_delete,
 )
+from risingpy.frontend.statements.connectors import alter_source, create_source, sink
+from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
+from risingpy.frontend.statements.subscriptions import subscribe, subscription
 from risingpy.types import SqlType
 
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
 Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
 BINDERS: dict[type, Binder] = {
     ast.AlterRelation: alter_relation.bind,
+    ast.AlterSink: sink.bind_alter,
     ast.AlterSource: alter_source.bind,
+    ast.AlterSubscription: subscription.bind_alter,
     ast.AlterSystem: alter_system.bind,
     ast.AlterTable: alter_table.bind,
     ast.Backup: backup.bind,
@@ -56,11 +59,14 @@ BINDERS: dict[type, Binder] = {
     ast.CreateIndex: create_index.bind,
     ast.CreateMaterializedView: create_view.bind_materialized,
     ast.CreateSchema: create_schema.bind,
+    ast.CreateSink: sink.bind,
     ast.CreateSource: create_source.bind,
+    ast.CreateSubscription: subscription.bind,
     ast.CreateTable: create_table.bind,
     ast.CreateView: create_view.bind,
     ast.Deallocate: prepare.bind_deallocate,
     ast.DeclareCursor: cursor.bind_declare,
+    ast.DeclareSubscriptionCursor: subscription_cursor.bind_declare,
     ast.Delete: update_delete.bind_delete,
     ast.Describe: describe.bind,
     ast.Discard: discard.bind,
@@ -83,7 +89,9 @@ BINDERS: dict[type, Binder] = {
     ast.SetVariable: set_variable.bind,
     ast.Show: show.bind,
     ast.ShowVariable: set_variable.bind_show,
+    ast.Subscribe: subscribe.bind,
     ast.Update: update_delete.bind_update,
+    ast.WaitSink: sink.bind_wait,
 }
 
 

@@ -1,4 +1,4 @@
-"""EXPLAIN of a query, a statement that writes, CREATE TABLE or CREATE MATERIALIZED VIEW. It runs and stores nothing.
+"""EXPLAIN of a query, a statement that writes, CREATE TABLE, SINK or MATERIALIZED VIEW. It runs and stores nothing.
 
 EXPLAIN ANALYZE of a query runs it.
 """
@@ -15,6 +15,7 @@ from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
+    CreateSink,
     CreateTable,
     Delete,
     Execute,
@@ -28,10 +29,12 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.sink import new_sink
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.meta.schema.relations import add_table
+from risingpy.meta.schema.sinks import add_sink
+from risingpy.meta.schema.tables import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (
     ExplainFormat,
@@ -71,6 +74,8 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
     match explain.statement:
         case CreateMaterializedView() as view:
             return _explain_view(session, explain, view)
+        case CreateSink() as sink:
+            return _explain_sink(session, explain, parsed, sink)
         case CreateTable() as table:
             return _explain_table(session, explain, parsed.text, table)
     catalog = session.database.reads.catalog
@@ -149,7 +154,7 @@ def _bound_plan(
             return bind_delete(delete, catalog, path, types, session=values).plan
     raise FeatureNotSupported(
         "EXPLAIN of this statement is not supported",
-        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, EXECUTE, CREATE TABLE and CREATE MATERIALIZED VIEW.",
+        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, EXECUTE, CREATE TABLE, SINK and MATERIALIZED VIEW.",
     )
 
 
@@ -180,11 +185,27 @@ def _explain_view(session: StatementContext, explain: Explain, statement: Create
     return [*traced, *_job_lines(explain, planned.root, job)]
 
 
+def _explain_sink(
+    session: StatementContext, explain: Explain, parsed: ParsedStatement, statement: CreateSink
+) -> list[str]:
+    """Plans the sink's job as CREATE would; nothing is connected."""
+    before = session.database.reads.state
+    sink = new_sink(session, parsed, statement)
+    if explain.kind is ExplainKind.LOGICAL:
+        return explain_logical(sink.plan, explain_format=explain.format)
+    after, relation = add_sink(before, sink, session.database.reads.table_rows, session.check)
+    job = after.jobs[relation.relation_id]
+    return _job_lines(explain, job.fragments[-1].root, job)
+
+
 def _explain_table(session: StatementContext, explain: Explain, text: str, statement: CreateTable) -> list[str]:
-    """Plans the table's own job as CREATE would."""
+    """Plans the table's own job as CREATE would, and changes nothing: of a copied table it asks nobody."""
+    if statement.copied is not None:
+        what = "EXPLAIN of a table that copies another is not supported"
+        raise FeatureNotSupported(what, position=statement.copied.position)
     defined = bind_table(statement, session=session.session_values())
     before = session.database.reads.state
-    after = add_table(before, new_table(session, text, statement, defined))
+    after, _ = add_table(before, new_table(session, text, statement, defined))
     (job_id,) = after.jobs.keys() - before.jobs.keys()
     job = after.jobs[job_id]
     return _job_lines(explain, job.fragments[-1].root, job)

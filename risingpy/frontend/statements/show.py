@@ -13,7 +13,17 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.system_catalog.index_text import included_names, key_text, ordered_text
-from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
+from risingpy.plan.catalog import (
+    ExternalSource,
+    Index,
+    MaterializedView,
+    Relation,
+    RelationClass,
+    Sink,
+    Subscription,
+    Table,
+    View,
+)
 from risingpy.types import SqlType
 
 Rows = list[tuple[str | None, ...]]
@@ -24,17 +34,22 @@ _RELATIONS: dict[ShowKind, RelationClass] = {
     ShowKind.MATERIALIZED_VIEWS: MaterializedView,
     ShowKind.VIEWS: View,
     ShowKind.SOURCES: ExternalSource,
+    ShowKind.SINKS: Sink,
+    ShowKind.SUBSCRIPTIONS: Subscription,
 }
 _CREATE: dict[ShowKind, RelationClass] = {
     ShowKind.CREATE_TABLE: Table,
     ShowKind.CREATE_MATERIALIZED_VIEW: MaterializedView,
     ShowKind.CREATE_VIEW: View,
     ShowKind.CREATE_SOURCE: ExternalSource,
+    ShowKind.CREATE_SINK: Sink,
+    ShowKind.CREATE_SUBSCRIPTION: Subscription,
 }
 _HEADINGS = {
     ShowKind.PARAMETERS: ("Name", "Value"),
     ShowKind.JOBS: ("Id", "Statement", "Progress"),
     ShowKind.FUNCTIONS: ("Name", "Arguments", "Return Type", "Language", "Link"),
+    ShowKind.SUBSCRIPTION_CURSORS: ("Name", "Subscription", "Since"),
     ShowKind.INDEXES: ("Name", "On", "Key", "Include", "Distributed By"),
 }
 
@@ -87,7 +102,18 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
             )
         case ShowKind.INTERNAL_TABLES:
             return sorted((table.name,) for table in database.reads.catalog.internal_tables.values())
+        case ShowKind.SUBSCRIPTION_CURSORS:
+            return _subscription_cursors(session)
     return []  # RisingPy has no objects of the other kinds
+
+
+def _subscription_cursors(session: StatementContext) -> Rows:
+    """This session's subscription cursors, each with the epoch after which its next changes are read."""
+    relations = session.database.reads.catalog.relations
+    cursors = (
+        (name, relations.get(each.subscription_id), each) for name, each in session.subscription_cursors.named().items()
+    )
+    return sorted((name, None if found is None else found.name, str(each.after)) for name, found, each in cursors)
 
 
 def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
@@ -111,9 +137,13 @@ def _relations(session: StatementContext, kind: RelationClass, schema: str | Non
     """Names, qualified only if the bare name means another relation; LIKE compares the bare names."""
     catalog, path = session.database.reads.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
-    of_kind = (r for r in catalog.relations.values() if isinstance(r, kind))
+    of_kind = (r for r in catalog.relations.values() if isinstance(r, kind) and not _is_temporary(r))
     shown = (r for r in of_kind if r.schema_name in schemas and like(r.name))
     return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in shown)
+
+
+def _is_temporary(relation: Relation) -> bool:
+    return isinstance(relation, Subscription) and relation.is_temporary
 
 
 def _bind_create(session: StatementContext, name: ObjectName, kind: RelationClass) -> Command:

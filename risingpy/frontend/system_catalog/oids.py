@@ -17,6 +17,7 @@ _CONSTRAINT_BASE = 2 << 27
 _RULE_BASE = 4 << 27
 _SCHEMA_BASE = 5 << 27
 _SYSTEM_RELATION_BASE = 6 << 27
+_CONNECTOR_BASE = 7 << 27
 _DEFAULT_BASE = 8 << 27
 
 ROOT_USER_OID = 10
@@ -74,6 +75,11 @@ def default_oid(relation: Relation, number: int) -> int:
 def schema_oid(name: str) -> int:
     """pg_namespace.oid."""
     return _SCHEMA_OIDS.get(name) or _SCHEMA_BASE + zlib.crc32(name.encode()) % _RANGE
+
+
+def connector_oid(name: str) -> int:
+    """The oid of a connector, as the foreign server of its sources."""
+    return _CONNECTOR_BASE + zlib.crc32(name.encode()) % _RANGE
 
 
 def system_relation_oid(schema: str, name: str) -> int:

@@ -17,11 +17,6 @@ _COLUMNS = {
     "evttags _text",
     "pg_extension": "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text,"
     "extconfig _oid, extcondition _text",
-    "pg_foreign_data_wrapper": "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _text,"
-    "fdwoptions _text",
-    "pg_foreign_server": "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, srvacl _text,"
-    "srvoptions _text",
-    "pg_foreign_table": "ftrelid oid, ftserver oid, ftoptions _text",
     "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
     "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
     "pg_locks": "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid,"
@@ -70,10 +65,6 @@ _RISINGWAVE_COLUMNS = {
     "rw_functions": "id int4, name text, schema_id int4, owner int4, type text, arg_type_ids _text,"
     "return_type_id int4, language text, link text, acl _text",
     "rw_secrets": "id int4, schema_id int4, name text, owner int4, acl _text",
-    "rw_sinks": "id int4, name text, schema_id int4, owner int4, connector text, sink_type text, connection_id int4,"
-    "definition text, acl _text, initialized_at timestamptz, created_at timestamptz",
-    "rw_subscriptions": "id int4, name text, schema_id int4, schema_name text, owner int4, definition text,"
-    "retention_seconds int8, acl _text",
 }
 
 _INFORMATION_SCHEMA_COLUMNS = {

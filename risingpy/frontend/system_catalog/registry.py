@@ -24,6 +24,7 @@ from risingpy.frontend.system_catalog import (
     pg_views,
     rw_jobs,
     rw_relations,
+    rw_sinks,
     rw_sources,
     rw_state_store,
 )
@@ -50,6 +51,7 @@ _MODULES = (
     information_schema,
     rw_relations,
     rw_jobs,
+    rw_sinks,
     rw_sources,
     rw_state_store,
 )

@@ -53,6 +53,12 @@ def _relations(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         relation_id, name, schema, owner, _ = _head(index)
         yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
+    for sink in state.sinks:
+        relation_id, name, schema, owner, definition = _head(sink)
+        yield relation_id, name, "sink", schema, owner, definition, None
+    for subscription in state.subscriptions:
+        relation_id, name, schema, owner, definition = _head(subscription)
+        yield relation_id, name, "subscription", schema, owner, definition, None
     for system in state.system_relations:
         oid = system_relation_oid(system.schema, system.name)
         yield oid, system.name, "system table", schema_oid(system.schema), ROOT_USER_OID, "", None
@@ -82,6 +88,12 @@ def _indexes(state: SystemState) -> Iterable[Row]:
         numbers = index_key_numbers(index, indexed), included_numbers(index, indexed)
         head = (relation_oid(index), index.name, relation_oid(indexed), *numbers, schema_oid(index.schema_name))
         yield *head, ROOT_USER_OID, index_definition_text(index, indexed), None, None, None
+
+
+def _subscriptions(state: SystemState) -> Iterable[Row]:
+    for found in state.subscriptions:
+        relation_id, name, schema, owner, definition = _head(found)
+        yield relation_id, name, schema, found.schema_name, owner, definition, found.retention_seconds, None
 
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:
@@ -134,6 +146,13 @@ RW_INDEXES = relation(
     "id int4, name text, primary_table_id int4, key_columns _int2, include_columns _int2, schema_id int4, owner int4,"
     "definition text, acl _text, initialized_at timestamptz, created_at timestamptz",
     _indexes,
+)
+RW_SUBSCRIPTIONS = relation(
+    "rw_catalog",
+    "rw_subscriptions",
+    "id int4, name text, schema_id int4, schema_name text, owner int4, definition text, retention_seconds int8,"
+    "acl _text",
+    _subscriptions,
 )
 RW_INTERNAL_TABLES = relation(
     "rw_catalog",

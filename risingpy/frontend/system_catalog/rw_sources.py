@@ -1,30 +1,62 @@
-"""rw_catalog's view of running sources: how far views have read them, and the messages that did not decode."""
+"""Sources: in rw_catalog how far views have read them and which messages did not decode, in pg_catalog foreign tables.
+
+For PostgreSQL's clients, such as psql's `\\d`, the connector is the server that has the table. Its options are not
+shown there, since they may be credentials, which SHOW CREATE SOURCE masks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import relation_oid
+from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, connector_oid, relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.plan.catalog import CreatedRelation, ExternalSource
 
 
 def _lags(state: SystemState) -> Iterable[Row]:
     for lag in state.source_lags():
-        job = state.catalog.relations.get(lag.job_id)
-        if job is not None:
+        job = None if lag.job_id is None else state.catalog.relations.get(lag.job_id)
+        if job is not None or lag.job_id is None:
             behind = None if lag.end is None else max(lag.end - (lag.position or 0), 0)
             yield (
-                *(relation_oid(lag.source), lag.source.name, relation_oid(job), job.name, lag.split),
+                *(relation_oid(lag.source), lag.source.name, *_named(job), lag.split),
                 *(lag.position, lag.end, behind, lag.rejected, lag.failure),
             )
 
 
+def _named(job: CreatedRelation | None) -> tuple[int | None, str | None]:
+    return (None, None) if job is None else (relation_oid(job), job.name)
+
+
 def _errors(state: SystemState) -> Iterable[Row]:
     for kept in state.rejected():
-        source = state.catalog.relations.get(kept.source_id)
+        source = state.catalog.sources.get(kept.source_id)
         if source is not None:
             found = kept.message
             yield relation_oid(source), source.name, found.split, found.position, kept.time, found.reason, found.text
+
+
+def _sources(state: SystemState) -> list[ExternalSource]:
+    return [found for found in state.relations if isinstance(found, ExternalSource)]
+
+
+def _connector(source: ExternalSource) -> str:
+    return dict(source.options).get("connector", "").lower()
+
+
+def _wrappers(state: SystemState) -> Iterable[Row]:
+    for name in sorted({_connector(source) for source in _sources(state)}):
+        yield connector_oid(name), name, ROOT_USER_OID, 0, 0, None, None
+
+
+def _servers(state: SystemState) -> Iterable[Row]:
+    for name in sorted({_connector(source) for source in _sources(state)}):
+        yield connector_oid(name), name, ROOT_USER_OID, connector_oid(name), None, None, None, None
+
+
+def _tables(state: SystemState) -> Iterable[Row]:
+    for source in _sources(state):
+        yield relation_oid(source), connector_oid(_connector(source)), None
 
 
 RW_SOURCE_LAG = relation(
@@ -40,3 +72,16 @@ RW_SOURCE_ERRORS = relation(
     "source_id int4, source_name text, partition text, offset int8, time timestamptz, reason text, message text",
     _errors,
 )
+PG_FOREIGN_DATA_WRAPPER = relation(
+    "pg_catalog",
+    "pg_foreign_data_wrapper",
+    "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _text, fdwoptions _text",
+    _wrappers,
+)
+PG_FOREIGN_SERVER = relation(
+    "pg_catalog",
+    "pg_foreign_server",
+    "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, srvacl _text, srvoptions _text",
+    _servers,
+)
+PG_FOREIGN_TABLE = relation("pg_catalog", "pg_foreign_table", "ftrelid oid, ftserver oid, ftoptions _text", _tables)

@@ -44,6 +44,8 @@ def state_of(session: StatementContext, running: str, snapshot: CommittedSnapsho
         progress=tuple(Progress(relation, rows) for relation, rows in database.introspection.ddl_progress()),
         errors=database.introspection.job_errors(),
         source_lags=lambda: tuple(database.introspection.source_lags()),
+        deliveries=lambda: tuple(database.sinks.status()),
+        committed_epoch=snapshot.view.epoch,
         rejected=database.introspection.rejected_messages,
         sessions=(this,),
         statistics=snapshot.view.statistics,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from risingpy.functions.topics.object_names import quote_name, relation_key
 from risingpy.meta.epochs.rejected_messages import KeptMessage
 from risingpy.meta.introspection import PinnedEpoch, SourceLag
+from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
 from risingpy.plan.catalog import (
     Catalog,
@@ -20,6 +21,8 @@ from risingpy.plan.catalog import (
     IndexedRelation,
     MaterializedView,
     Relation,
+    Sink,
+    Subscription,
     Table,
     View,
 )
@@ -119,6 +122,8 @@ class SystemState:
     progress: tuple[Progress, ...] = ()
     errors: Mapping[int, int] = field(default_factory=dict)
     source_lags: Callable[[], Sequence[SourceLag]] = tuple
+    deliveries: Callable[[], Sequence[tuple[Sink, DeliveryStatus]]] = tuple
+    committed_epoch: int = 0
     rejected: Callable[[], Sequence[KeptMessage]] = tuple
     sessions: tuple[ActiveSession, ...] = ()
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
@@ -129,14 +134,25 @@ class SystemState:
 
     @property
     def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:
-        """All relations but indexes, in the order in which they were created."""
-        return tuple(r for r in self.catalog.relations.values() if not isinstance(r, Index))
+        """All relations but indexes, sinks and subscriptions, in the order in which they were created."""
+        return tuple(r for r in self.catalog.relations.values() if not isinstance(r, Index | Sink | Subscription))
 
     @property
     def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:
         """The usable indexes, each with its relation."""
         indexes = (r for r in self.catalog.relations.values() if isinstance(r, Index) and not r.is_being_created)
         return tuple((index, self.catalog.indexed_by(index)) for index in indexes)
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """All sinks, in the order in which they were created."""
+        return tuple(r for r in self.catalog.relations.values() if isinstance(r, Sink))
+
+    @property
+    def subscriptions(self) -> tuple[Subscription, ...]:
+        """All subscriptions that users made, in the order in which they were created."""
+        found = (r for r in self.catalog.relations.values() if isinstance(r, Subscription))
+        return tuple(r for r in found if not r.is_temporary)
 
     def is_visible(self, relation: Relation) -> bool:
         """Whether the relation's bare name finds it on the search path."""

@@ -16,9 +16,10 @@ from risingpy.frontend.portals import RowStream
 from risingpy.frontend.results import BINARY, TEXT, CopyFormat, CopyOptions, CopyOut, ResultField
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.copy_binary import HEADER, TRAILER
-from risingpy.frontend.wire.data_row import as_binary, encode_batch, join_pieces
+from risingpy.frontend.wire.data_row import encode_batch
 from risingpy.frontend.wire.fields import encode_column
 from risingpy.frontend.wire.responder import Responder
+from risingpy.types.field_bytes import as_binary, join_pieces
 
 _PREFIX_BYTES = 5  # a message's type and length
 _SLICE_ROWS = 16_384
@@ -26,8 +27,8 @@ _SLICE_BYTES = 32 << 20
 _ESCAPES = (("\\", "\\\\"), ("\b", "\\b"), ("\f", "\\f"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\v", "\\v"))
 
 
-def send_copy(responder: Responder, copy: CopyOut, rows: RowStream) -> int:
-    """Runs the copy-out mode; returns the number of rows sent."""
+def send_copy(responder: Responder, copy: CopyOut, rows: RowStream, *, live: bool = False) -> int:
+    """Runs the copy-out mode; returns the number of rows sent. `live`: see `Result`."""
     binary = copy.options.format is CopyFormat.BINARY
     write = responder.write
     write(server_messages.copy_response(server_messages.COPY_OUT_RESPONSE, len(copy.fields), binary=binary))
@@ -37,6 +38,8 @@ def send_copy(responder: Responder, copy: CopyOut, rows: RowStream) -> int:
     time_zone = responder.session.time_zone()
     try:
         for batch in rows.take(None):
+            if live and not batch.num_rows:
+                responder.channel.flush()
             if binary and count == 0 and batch.num_rows:
                 # PostgreSQL sends the file's header with the first row, and psycopg relies on that.
                 first = b"".join(encode_copy(batch.slice(0, 1), copy.fields, copy.options, time_zone))

@@ -7,7 +7,7 @@ from typing import assert_never
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError, UndefinedCursor, UndefinedStatement
-from risingpy.frontend.portals import Portal, PreparedEntry, RowStream
+from risingpy.frontend.portals import Portal, PreparedEntry, row_stream
 from risingpy.frontend.results import TEXT, Prepared
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import (
@@ -120,7 +120,7 @@ class ExtendedQuery:
                 portal.done = True
                 send_without_rows(self._responder, result)
                 return
-            portal.rows = RowStream(result.batches)
+            portal.rows = row_stream(result)
         elif portal.failed or (portal.rows is None and portal.result.fields is None):
             raise SqlError(f'portal "{message.portal}" cannot be run', sqlstate="55000")
         self._send(portal, message.limit if message.limit > 0 else None)
@@ -133,8 +133,8 @@ class ExtendedQuery:
             if len(portal.formats) != len(fields):
                 portal.formats = expand_formats(portal.formats, len(fields), "result formats")
             part = portal.begin_part(portal.rows.take(limit))
-            sent = send_rows(self._responder, part, fields, portal.formats)
-            if sent == limit:
+            sent = send_rows(self._responder, part, fields, portal.formats, live=portal.result.is_live)
+            if limit is not None and (sent == limit or not portal.rows.at_end):
                 self._say(ServerResponse.PORTAL_SUSPENDED)
                 return
             if portal.options is None:

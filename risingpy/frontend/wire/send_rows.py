@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from risingpy.frontend.portals import RowStream
+from risingpy.frontend.portals import row_stream
 from risingpy.frontend.results import CopyIn, CopyOut, Result, ResultField
 from risingpy.frontend.wire.copy_in import receive_copy
 from risingpy.frontend.wire.copy_out import send_copy
@@ -19,12 +19,16 @@ def send_rows(
     rows: Iterable[pa.RecordBatch],
     fields: Sequence[ResultField],
     formats: Sequence[int],
+    *,
+    live: bool = False,
 ) -> int:
-    """Sends DataRow messages; returns their number."""
+    """Sends DataRow messages; returns their number. `live`: see `Result`."""
     time_zone = responder.session.time_zone()
     write = responder.write
     sent = 0
     for batch in rows:
+        if live and not batch.num_rows:
+            responder.channel.flush()
         for piece in encode_batch(batch, fields, formats, time_zone):
             responder.check_cancelled()
             write(piece)
@@ -40,7 +44,7 @@ def send_without_rows(responder: Responder, result: Result) -> None:
             count = receive_copy(responder, result.copy)
         case CopyOut():
             assert result.batches is not None
-            count = send_copy(responder, result.copy, RowStream(result.batches))
+            count = send_copy(responder, result.copy, row_stream(result), live=result.is_live)
         case None:
             pass
     responder.complete(result.tag, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
-from risingpy.frontend.portals import RowStream
+from risingpy.frontend.portals import row_stream
 from risingpy.frontend.results import BINARY, TEXT, Statement
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import QueryMessage
@@ -45,11 +45,11 @@ def _run_statement(responder: Responder, statement: Statement) -> None:
     if result.batches is None or result.fields is None:
         send_without_rows(responder, result)
         return
-    rows = RowStream(result.batches)
+    rows = row_stream(result)
     try:
         formats = [BINARY if result.binary else TEXT] * len(result.fields)
         responder.write(server_messages.row_description(result.fields, formats))
-        sent = send_rows(responder, rows.take(None), result.fields, formats)
+        sent = send_rows(responder, rows.take(None), result.fields, formats, live=result.is_live)
     finally:
         rows.close()
     responder.complete(result.tag, sent)

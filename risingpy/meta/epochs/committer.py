@@ -14,13 +14,15 @@ loses anything.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from risingpy.executors.epoch.descriptor import graph_path
 from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.durable_state import DurableState
 from risingpy.meta.epochs.failed_jobs import without_failed
+from risingpy.meta.epochs.followers import Followers, changed_changelogs
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
@@ -30,6 +32,7 @@ from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.epochs.work_since_start import WorkSinceStart
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.plan.catalog import Catalog
 from risingpy.plan.graph_codec import GraphWriter
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
@@ -41,7 +44,13 @@ class Committer:
     """For the barrier loop's thread; any thread may read `backfilled_rows`, `work` and `rejected`."""
 
     def __init__(
-        self, data_dir: Path, durable: DurableState, published: PublishedState, waiters: Waiters, log: DmlLog
+        self,
+        data_dir: Path,
+        durable: DurableState,
+        published: PublishedState,
+        waiters: Waiters,
+        log: DmlLog,
+        rejected: RejectedMessages,
     ) -> None:
         self._data_dir = data_dir
         self._durable = durable
@@ -51,8 +60,19 @@ class Committer:
         self._progress: Mapping[int, int] = {}  # replaced as a whole, because other threads read it
         self._graph_writer = GraphWriter()
         self.work = WorkSinceStart()
-        self.rejected = RejectedMessages()
+        self.rejected = rejected
+        self.followers = Followers()
+        self.trimming = Trimming(waiters.wake)
+        self._changed_logs: frozenset[int] = frozenset()  # by epochs that are not published yet
+        self._followers_of_catalogs: tuple[Callable[[Catalog], None], ...] = ()
+        self._told = published.state.catalog
+        waiters.at_end(self.followers.wake_all)
         self._write_graph(published.state)
+
+    def tell_of_catalogs(self, follow: Callable[[Catalog], None]) -> None:
+        """Has `follow` called with the published catalog, and with each later one as soon as it is published."""
+        self._followers_of_catalogs += (follow,)
+        follow(self._published.state.catalog)
 
     @property
     def backfilled_rows(self) -> Mapping[int, int]:
@@ -65,8 +85,10 @@ class Committer:
         new = state_after(old, epoch, report)
         self._progress = self._progress_after(old, report)
         self._durable.commit(old, new)
+        self.trimming.done(epoch.descriptor.trim)
         self.work.add(report.work)
         self.rejected.add(report.rejected)
+        self._changed_logs |= changed_changelogs(old.jobs.values(), report.work)
         self._published.add(new)
         self.publish()
 
@@ -74,7 +96,10 @@ class Committer:
         """Publishes the committed epoch if it is not yet published, and deletes the part of the log that it has."""
         published = self._published.publish()
         if published is not None:
+            self.followers.wake(self._changed_logs)
+            self._changed_logs = frozenset()
             self._log.committed(published.committed.lsn)
+            self._tell()
 
     def commit_change(self, old: MetaState, new: MetaState) -> None:
         """Makes a changed graph or catalog of the same epoch durable, and publishes it."""
@@ -84,6 +109,8 @@ class Committer:
         self._durable.commit(old, new)
         reach("change.publish")
         self._published.replace(new)
+        self.followers.wake_all()
+        self._tell()
 
     def stop_job(self, failure: FragmentFailed) -> None:
         """Removes a failed job, and all that read it, from the graph. The other jobs continue."""
@@ -92,6 +119,13 @@ class Committer:
         new, failures = without_failed(old, failure)
         self._waiters.failed(failures)
         self.commit_change(old, new)
+
+    def _tell(self) -> None:
+        catalog = self._published.state.catalog
+        if catalog is not self._told:
+            self._told = catalog
+            for follow in self._followers_of_catalogs:
+                follow(catalog)
 
     def _progress_after(self, old: MetaState, report: EpochReport) -> Mapping[int, int]:
         """The rows read so far by the jobs that are still being created."""

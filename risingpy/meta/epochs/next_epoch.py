@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH as BACKFILL_ROWS
+from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.catalog import CreatedRelation
+from risingpy.plan.catalog import CreatedRelation, Table
 
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 
 
 @dataclass(frozen=True, slots=True)
 class NextEpoch:
-    """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: the sources' positions after it."""
+    """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: the sources' positions after it.
+
+    `pushed`: the offsets of pushed sources that have rows in it.
+    """
 
     descriptor: EpochDescriptor
     rows: int
     depth: int
     offsets: Offsets
+    pushed: Mapping[int, str]
 
 
 def creating(state: MetaState) -> list[CreatedRelation]:
-    """The relations that still read their upstreams' snapshots."""
-    return [r for r in state.catalog.relations.values() if r.is_being_created]
+    """The relations that still read their upstreams' snapshots. (A table's upstream is another system: see `feeds`.)"""
+    return [r for r in state.catalog.relations.values() if r.is_being_created and not isinstance(r, Table)]
 
 
 def is_work_in(state: MetaState) -> bool:
@@ -40,6 +45,7 @@ def plan_epoch(
     state: MetaState,
     log: DmlLog,
     sources: SourceOffsets,
+    trimming: Trimming,
     shape: EpochShape,
     *,
     number: Callable[[], int],
@@ -55,7 +61,8 @@ def plan_epoch(
     lsn, rows = log.next_epoch(LARGEST_EPOCH_ROWS)
     read = sources.next_ranges(state, LARGEST_EPOCH_ROWS)
     compacts = idle and state.compactions
-    if not (lsn > state.committed.lsn or read.moves or is_work_in(state) or compacts or passed):
+    trims = trimming.seconds_left() == 0
+    if not (lsn > state.committed.lsn or read.moves or is_work_in(state) or compacts or passed or trims):
         return None
     began = creating(state)
     # A job reads no snapshot in its first epoch.
@@ -76,5 +83,6 @@ def plan_epoch(
         single_task=shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(relation.relation_id for relation in began)),
+        trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
     )
-    return NextEpoch(descriptor, rows, depth, read.offsets)
+    return NextEpoch(descriptor, rows, depth, read.offsets, log.offsets_up_to(lsn))

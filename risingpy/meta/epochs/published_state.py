@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from risingpy.errors import CannotConnectNow
 from risingpy.meta.state import MetaState
 from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.fault_points import reach
@@ -23,6 +24,7 @@ class PublishedState:
         self._state = state
         self._view = store.open_read_view(state.committed.epoch)
         self._unpublished: MetaState | None = None
+        self._closed = False
 
     # For every thread
 
@@ -31,8 +33,13 @@ class PublishedState:
         return self._state
 
     def acquire_view(self) -> tuple[MetaState, ReadView]:
-        """The newest published state and its read view, which the caller releases."""
+        """The newest published state and its read view, which the caller releases.
+
+        Raises CannotConnectNow if the server has stopped meanwhile.
+        """
         with self.changed:
+            if self._closed:
+                raise CannotConnectNow("the database system is shutting down")
             self._view.acquire()
             return self._state, self._view
 
@@ -75,4 +82,6 @@ class PublishedState:
         return None if limit is None else self._store.cut_views(limit)
 
     def close(self) -> None:
+        with self.changed:
+            self._closed = True
         self._view.release()

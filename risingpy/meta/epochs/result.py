@@ -24,6 +24,7 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
             epoch.offsets,
             watermarks,
             settled=not _awaits(old, moved),
+            pushed={k: v for k, v in {**old.committed.pushed, **epoch.pushed}.items() if k in old.catalog.relations},
         ),
         fresh_jobs=frozenset(),
         purge=old.purge - report.purged,

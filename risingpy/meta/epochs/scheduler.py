@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.executors.epoch.source_reading import SourceFailed
+from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch
 from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
 from risingpy.meta.epochs.passing_time import PassingTime
@@ -23,9 +24,12 @@ class EpochScheduler:
     `now` returns the time in milliseconds since 1970.
     """
 
-    def __init__(self, log: DmlLog, sources: SourceOffsets, now: Callable[[], int] = unix_milliseconds) -> None:
+    def __init__(
+        self, log: DmlLog, sources: SourceOffsets, trimming: Trimming, now: Callable[[], int] = unix_milliseconds
+    ) -> None:
         self._log = log
         self._sources = sources
+        self._trimming = trimming
         self._now = now
         self._passing_time = PassingTime()
         self._last_tried = 0
@@ -42,6 +46,7 @@ class EpochScheduler:
             or is_work_in(state)
             or self._passing_time.has_come(self._now())
             or self._sources.available(state)
+            or self._trimming.seconds_left() == 0
         )
 
     def is_to_look(self) -> bool:
@@ -56,7 +61,8 @@ class EpochScheduler:
         """How long nothing becomes due unless `wake` is called; None: for ever. At most `otherwise`."""
         if state.compactions:
             return COMPACTION_PAUSE_SECONDS
-        pauses = otherwise, self._sources.pause_seconds(state), self._passing_time.seconds_left(self._now())
+        passing, trimming = self._passing_time.seconds_left(self._now()), self._trimming.seconds_left()
+        pauses = otherwise, self._sources.pause_seconds(state), passing, trimming
         return min((seconds for seconds in pauses if seconds is not None), default=None)
 
     def slept_through(self, state: MetaState) -> bool:
@@ -70,6 +76,7 @@ class EpochScheduler:
             state,
             self._log,
             self._sources,
+            self._trimming,
             shape,
             number=lambda: self._next_number(state),
             idle=self._idle,

@@ -98,6 +98,12 @@ class SourceOffsets:
             watcher = self._watcher(state, source_id)
             yield job_id, watcher.source, watcher.status
 
+    def answers(self, source_id: int) -> bool:
+        """Whether nothing is known to be wrong with the other side of a source. Any thread may call it."""
+        with self._guard:
+            watcher = self._watchers.get(source_id)
+        return watcher is None or watcher.status.failure is None
+
     def failed(self, failure: SourceFailed) -> None:
         """A task could not read the source: epochs run without it for a while."""
         with self._guard:
@@ -154,7 +160,7 @@ class SourceOffsets:
         """(job, source) of every job that reads a source."""
         jobs, relations, readers = self._known
         if jobs is not state.jobs or relations is not state.catalog.relations:
-            sources = {k: r for k, r in state.catalog.relations.items() if isinstance(r, ExternalSource)}
+            sources = state.catalog.sources
             looked = state.jobs.values() if sources else ()  # to look through all of them takes long
             readers = [(job.job_id, source) for job in looked for source in sorted(_source_ids(job))]
             self._follow(sources, {source for _, source in readers})
@@ -176,9 +182,7 @@ class SourceOffsets:
         with self._guard:
             found = self._watchers.get(source_id)
             if found is None:
-                relation = state.catalog.relations[source_id]
-                assert isinstance(relation, ExternalSource)
-                found = self._watchers[source_id] = SourceWatcher(relation, self._wake)
+                found = self._watchers[source_id] = SourceWatcher(state.catalog.sources[source_id], self._wake)
                 found.follow(True)
             return found
 

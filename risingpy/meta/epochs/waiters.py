@@ -29,6 +29,7 @@ class Waiters:
         self._stopping = False
         self._fatal: str | None = None
         self._failures: dict[int, SqlError] = {}
+        self._at_end: list[Callable[[], None]] = []
 
     # For statements
 
@@ -46,12 +47,27 @@ class Waiters:
         """Waits until a published epoch has the log up to `lsn`."""
         return self.until(lambda state: state.committed.lsn >= lsn, cancelled)
 
-    def until_read(self, lsn: int, ends: Offsets, cancelled: threading.Event | None = None) -> MetaState:
-        """Waits until every view has the log up to `lsn`, and the sources up to `ends`."""
-        state = self.until(
-            lambda state: state.committed.lsn >= lsn and reached(state.committed.offsets, ends), cancelled
-        )
-        return self._until_settled(state, cancelled)
+    def until_read(
+        self,
+        lsn: int,
+        ends: Offsets,
+        cancelled: threading.Event | None = None,
+        answers: Callable[[int], bool] = lambda source_id: True,
+    ) -> MetaState:
+        """Waits until every view has the log up to `lsn`, and the sources up to `ends`.
+
+        It waits for no view that has stopped, and for no source that does not answer any more.
+        """
+
+        def has_read(state: MetaState) -> bool:
+            left = {
+                job_id: {source_id: splits for source_id, splits in sources.items() if answers(source_id)}
+                for job_id, sources in ends.items()
+                if job_id in state.jobs
+            }
+            return state.committed.lsn >= lsn and reached(state.committed.offsets, left)
+
+        return self._until_settled(self.until(has_read, cancelled), cancelled)
 
     def until_created(self, relation_id: int, cancelled: threading.Event | None = None) -> None:
         """Waits until a new job has its upstreams' rows. Raises the job's error if it fails."""
@@ -89,17 +105,27 @@ class Waiters:
     def is_stopping(self) -> bool:
         return self._stopping
 
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Has `call` called when no state will follow: for those who wait elsewhere."""
+        self._at_end.append(call)
+
     def stop(self) -> None:
         """No further epoch begins: the server stops."""
         with self.changed:
             self._stopping = True
             self.changed.notify_all()
+        self._tell_of_the_end()
 
     def give_up(self, reason: str) -> None:
         """No further epoch can run, for `reason`."""
         with self.changed:
             self._fatal = reason
             self.changed.notify_all()
+        self._tell_of_the_end()
+
+    def _tell_of_the_end(self) -> None:
+        for call in self._at_end:
+            call()
 
     def failed(self, failures: Mapping[int, SqlError]) -> None:
         """Records why relations' jobs have failed. Called before the state without them is published."""

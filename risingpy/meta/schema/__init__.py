@@ -6,6 +6,7 @@ Each change is a function from one `MetaState` to the next; the barrier loop app
     relations          CREATE and DROP of tables, views, sources and schemas
     functions          CREATE and DROP of functions and aggregates
     indexes            CREATE and DROP of indexes, which also change when their relation is altered
+    subscriptions      CREATE and ALTER of subscriptions, which also change when their relation is altered
     alter              ALTER TABLE and the renaming of relations
     system_parameters  ALTER SYSTEM
     planned_ahead      a change that is computed while epochs continue

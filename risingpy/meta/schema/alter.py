@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import TypeAlias
 
 from risingpy.errors import (
     DependentObjectsStillExist,
@@ -24,14 +25,18 @@ from risingpy.errors import (
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.indexes import index_of_altered
 from risingpy.meta.schema.relations import with_all_readers
+from risingpy.meta.schema.subscriptions import subscription_of_altered, subscriptions_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.optimizer.table_change import column_positions
-from risingpy.plan.catalog import ColumnDesc, CreatedRelation, Index, QueryRelation, Table, View
+from risingpy.plan.catalog import ColumnDesc, CreatedRelation, Index, QueryRelation, Sink, Subscription, Table, View
 from risingpy.storage.codec.table_schema import TableColumn
+
+RelationReader: TypeAlias = QueryRelation | Sink | Subscription
+"""What has the names of the relations that it reads in its definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,14 @@ class NewName:
     """ALTER … RENAME TO, SET SCHEMA. A field that is None stays as it is.
 
     `definition` makes the renamed relation's CREATE text. `reader(view, before, after)` puts the new name into the
-    texts of a view that reads the relation.
+    texts of a view, sink or subscription that reads the relation.
     """
 
     relation_id: int
     name: str | None
     schema_name: str | None
     definition: Callable[[CreatedRelation], str]
-    reader: Callable[[QueryRelation, CreatedRelation, CreatedRelation], QueryRelation]
+    reader: Callable[[RelationReader, CreatedRelation, CreatedRelation], RelationReader]
 
 
 def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState, tuple[str, ...]]:
@@ -95,6 +100,11 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         if index_job is not None:
             renewed[index.relation_id] = index_job
             moved.append((changed, column_positions(index, changed)))
+    for follower in subscriptions_of(state.catalog, after):
+        followed, job = subscription_of_altered(state, follower, after, allocate)
+        relations[follower.relation_id] = followed
+        if job is not None:
+            renewed[follower.relation_id] = job
     tables = [each.table for each, _ in moved]
     jobs = {key: renewed.get(key) or reduce(repointed_job, tables, job) for key, job in state.jobs.items()}
     relations.update(_repointed_views(state, moved))
@@ -140,8 +150,13 @@ def rename(state: MetaState, change: NewName) -> MetaState:
             raise DuplicateRelation(f'relation "{name}" already exists in schema "{schema}"')
         raise DuplicateRelation(f'relation "{name}" already exists')
     _refuse_unbound_views(state, relation)
+    if any(isinstance(reader, Table) for reader in state.catalog.dependents(relation.relation_id)):
+        message = f'cannot rename source "{relation.name}": the definitions of tables that copy from it name it'
+        raise FeatureNotSupported(message, hint="Drop the tables first.")
     renamed = replace(relation, name=name, schema_name=schema)
     renamed = replace(renamed, definition=change.definition(renamed))
+    if isinstance(renamed, Table) and renamed.source is not None:
+        renamed = replace(renamed, source=replace(renamed.source, name=name, schema_name=schema))
     relations = {**state.catalog.relations, relation.relation_id: renamed}
     moved: list[tuple[CreatedRelation, CreatedRelation]] = [(relation, renamed)]
     for index in state.catalog.indexes_of(relation.relation_id):  # they stand in their relation's schema
@@ -150,7 +165,7 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     for was, is_ in moved:
         for reader in state.catalog.dependents(was.relation_id):
             view = relations[reader.relation_id]  # renamed already where it reads both the relation and its index
-            if isinstance(view, QueryRelation):
+            if isinstance(view, RelationReader):
                 relations[view.relation_id] = change.reader(view, was, is_)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
@@ -241,6 +256,8 @@ def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[
     for relation in state.catalog.relations.values():
         read: Iterable[int] = ()
         job = state.jobs.get(relation.relation_id)
+        if isinstance(relation, Subscription) and relation.followed == table.relation_id:
+            continue  # it has all columns, whichever there are
         if isinstance(relation, Index):  # of what it includes it can lose a column
             read = key_column_ids(relation.index) if relation.index.relation_id == table.relation_id else ()
         elif job is not None and relation.relation_id != table.relation_id:

@@ -1,25 +1,28 @@
 """The schema commands of statements: each is applied between two epochs, waited for, and undone if it is cancelled.
 
-`relations.py`, `alter.py` and `indexes.py` compute the changed states.
+The other modules of this folder compute the changed states, one for each kind of object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from risingpy.connectors.registry import connector_of
+from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
+from risingpy.connectors.targets.choice import target_of
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
-from risingpy.meta.schema import alter, relations, sources
+from risingpy.meta.feeds.feeds import Feeds
+from risingpy.meta.schema import alter, relations, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import gone_if_cancelled
 from risingpy.meta.schema.planned_ahead import PlannedAhead
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
+from risingpy.plan.catalog import FollowedRelation, Sink, Subscription, UpstreamTable
 
 
 class SchemaCommands:
@@ -33,6 +36,7 @@ class SchemaCommands:
         changes: GraphChanges,
         locks: TableLocks,
         source_offsets: SourceOffsets,
+        feeds: Feeds,
         table_rows: Callable[[int], int],
     ) -> None:
         self._published = published
@@ -40,15 +44,38 @@ class SchemaCommands:
         self._changes = changes
         self._locks = locks
         self._source_offsets = source_offsets
+        self._feeds = feeds
         self._table_rows = table_rows  # how many rows a relation has now
 
-    def create_table(
-        self, table: relations.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None
-    ) -> bool:
-        """Creates a table; False if it exists and `if_not_exists`."""
-        return self._create(
-            table.schema_name, table.name, if_not_exists, lambda state: relations.add_table(state, table), cancelled
-        )
+    def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates a table; False if it exists and `if_not_exists`.
+
+        One that copies another has all its rows when this returns. If it is cancelled or fails, nothing of it remains.
+        The other side of a source that feeds the table must answer.
+        """
+        if table.source is not None and not (if_not_exists and self._exists(table)):
+            connector_of(dict(table.source.options)).check()
+        made: list[int] = []
+
+        def add(state: MetaState) -> MetaState:
+            after, table_id = tables.add_table(state, table)
+            made.append(table_id)
+            return after
+
+        created = self._create(table.schema_name, table.name, if_not_exists, add, cancelled)
+        if created and table.upstream is not None:
+            self._take_in(made[0], table.upstream, cancelled)
+        return created
+
+    def _exists(self, table: tables.NewTable) -> bool:
+        return self._published.state.catalog.find(table.name, table.schema_name, ()) is not None
+
+    def _take_in(self, table_id: int, upstream: UpstreamTable, cancelled: Cancelled) -> None:
+        """Waits until a new table has the rows of the one that it copies; only then can it be read."""
+        with gone_if_cancelled(self._changes, table_id):
+            lsn = self._feeds.until_taken_in(upstream.source_id, table_id, cancelled)
+            self._waiters.until_lsn(lsn, cancelled)
+            self._changes.apply(lambda state: tables.with_created(state, table_id), cancelled)
 
     def create_view(
         self,
@@ -69,8 +96,9 @@ class SchemaCommands:
         self, source: sources.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> bool:
         """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
+        options = dict(source.options)
         if not (if_not_exists and self._published.state.catalog.find(source.name, source.schema_name, ())):
-            connector_of(dict(source.options)).check()
+            (pushed_connector_of(options) if is_pushed(options) else connector_of(options)).check()
         return self._create(
             source.schema_name, source.name, if_not_exists, lambda state: sources.add_source(state, source), cancelled
         )
@@ -100,8 +128,61 @@ class SchemaCommands:
             self._waiters.until_created(relation_id, cancelled)
             # A source has no snapshot: the view's first epochs read its existing rows.
             target = self._source_offsets.newest(self._published.state, relation_id)
-            self._waiters.until_read(0, target, cancelled)
+            self._waiters.until_read(0, target, cancelled, self._source_offsets.answers)
         return True, notices
+
+    def create_sink(self, sink: sinks.NewSink, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates a sink, if the other side takes it, and returns when it has its query's rows.
+
+        False if it exists and `if_not_exists`. If it is cancelled or fails, nothing of it remains, and nothing was
+        delivered.
+        """
+        if if_not_exists and self._published.state.catalog.find(sink.name, sink.schema_name, ()) is not None:
+            return False
+        made: list[Sink] = []
+        planned = PlannedAhead(
+            lambda state: sinks.add_sink(state, sink, self._table_rows, check_of(cancelled)), self._published.state
+        )
+        _, relation = planned.on(self._published.state)
+        target_of(dict(relation.options), relation.schema, relation.message_format).check()
+
+        def add(state: MetaState) -> MetaState:
+            after, relation = planned.on(state)
+            made.append(relation)
+            return after
+
+        if not self._create(sink.schema_name, sink.name, if_not_exists, add, cancelled):
+            return False
+        with gone_if_cancelled(self._changes, made[0].relation_id):
+            self._waiters.until_created(made[0].relation_id, cancelled)
+        return True
+
+    def create_subscription(
+        self, subscription: subscriptions.NewSubscription, *, if_not_exists: bool = False, cancelled: Cancelled = None
+    ) -> bool:
+        """Creates a subscription; False if it exists and `if_not_exists`. It has the changes of all later epochs."""
+
+        def add(state: MetaState) -> MetaState:
+            return subscriptions.add_subscription(state, subscription)[0]
+
+        return self._create(subscription.schema_name, subscription.name, if_not_exists, add, cancelled)
+
+    def create_temporary_subscription(self, relation: FollowedRelation, cancelled: Cancelled = None) -> Subscription:
+        """Keeps a relation's changes for one reader, until `drop_unused` or a restart."""
+        made: list[Subscription] = []
+        wanted = subscriptions.temporary_subscription(relation)
+
+        def add(state: MetaState) -> MetaState:
+            after, added = subscriptions.add_subscription(state, wanted)
+            made.append(added)
+            return after
+
+        self._changes.apply(add, cancelled)
+        return made[-1]
+
+    def drop_unused(self, relation_id: int) -> None:
+        """Drops a relation that no other session knows, soon. It may be gone already."""
+        self._changes.submit(lambda state: relations.without_relation_id(state, relation_id))
 
     def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""
@@ -128,11 +209,13 @@ class SchemaCommands:
         process_id: int = 0,
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        tables = {relation.relation_id for relation in relations.drop_targets(self._published.state, names)}
-        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
-            return self._notices_of(
+        locked = {relation.relation_id for relation in relations.drop_targets(self._published.state, names)}
+        with self._locks.held(locked, LockMode.ALONE, cancelled, process_id=process_id):
+            notices = self._notices_of(
                 lambda state: relations.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
+        self._feeds.until_forgotten()
+        return notices
 
     def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
         """ALTER TABLE: replaces the table by its new form; returns notices.
@@ -174,11 +257,13 @@ class SchemaCommands:
     ) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
         known = self._published.state.catalog.relations.values()
-        tables = {each.relation_id for each in known if cascade and each.schema_name == name}
-        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
-            return self._notices_of(
+        locked = {each.relation_id for each in known if cascade and each.schema_name == name}
+        with self._locks.held(locked, LockMode.ALONE, cancelled, process_id=process_id):
+            notices = self._notices_of(
                 lambda state: relations.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
             )
+        self._feeds.until_forgotten()
+        return notices
 
     def _notices_of(
         self,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
 from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.plan.catalog import FunctionDesc, FunctionKind, QueryRelation
+from risingpy.plan.catalog import FunctionDesc, FunctionKind, QueryRelation, Sink
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def drop_functions(
             notices.append(f"{target.word} {target.name}() does not exist, skipping")
             continue
         _check_kind(function, target)
-        views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation))
+        views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation | Sink))
         callers = [view for view in views if function.function_id in view.functions]
         if callers and not cascade:
             raise DependentObjectsStillExist(

@@ -24,7 +24,7 @@ from risingpy.meta.durable_state import without_relation
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
-from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view, plan_table
+from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
 from risingpy.plan.catalog import (
     ColumnDesc,
     CreatedRelation,
@@ -33,29 +33,11 @@ from risingpy.plan.catalog import (
     MaterializedView,
     Relation,
     RelationClass,
+    Subscription,
     Table,
     View,
-    Watermark,
-    Webhook,
 )
 from risingpy.plan.logical import LogicalPlan
-from risingpy.plan.operators import ConflictBehavior
-
-
-@dataclass(frozen=True, slots=True)
-class NewTable:
-    """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key."""
-
-    schema_name: str
-    name: str
-    columns: tuple[ColumnDesc, ...]
-    primary_key: tuple[int, ...]
-    append_only: bool
-    definition: str
-    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
-    version_column: int | None = None
-    watermark: Watermark | None = None
-    webhook: Webhook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +77,6 @@ class DropTarget:
     schema_name: str | None
     name: str
     search_path: tuple[str, ...]
-
-
-def add_table(state: MetaState, table: NewTable) -> MetaState:
-    """`state` with the table and its job."""
-    check_new_name(state, table.schema_name, table.name)
-    allocate = IdAllocator(state.next_id)
-    relation_id = allocate()
-    planned = plan_table(
-        table_id=relation_id,
-        name=table.name,
-        columns=table.columns,
-        primary_key=table.primary_key,
-        append_only=table.append_only,
-        on_conflict=table.on_conflict,
-        version_column=table.version_column,
-        watermark=table.watermark,
-    )
-    relation = Table(
-        relation_id=relation_id,
-        schema_name=table.schema_name,
-        name=table.name,
-        columns=planned.columns,
-        definition=table.definition,
-        primary_key=table.primary_key,
-        stream_key=planned.stream_key,
-        append_only=table.append_only,
-        on_conflict=table.on_conflict,
-        version_column=table.version_column,
-        watermark=table.watermark,
-        webhook=table.webhook,
-        watermarks=planned.watermarks,
-        table=planned.table,
-        version=state.catalog.version + 1,
-    )
-    return with_job(state, relation, planned, allocate)
 
 
 def add_materialized_view(
@@ -255,14 +202,18 @@ def drop_relations(
             )
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
-    # An index is dropped with its relation, without a notice, as in PostgreSQL.
-    readers = [r for r in everything if r not in dropped and not isinstance(r, Index)]
+    # An index is dropped with its relation, without a notice, as in PostgreSQL. So is what a SUBSCRIBE reads.
+    readers = [r for r in everything if r not in dropped and not _goes_along(r)]
     if readers and not cascade:
         raise _still_needed(state, dropped, readers, everything)
     notices.extend(f"drop cascades to {r.noun} {r.name}" for r in reversed(readers))
     for relation in everything:
         state = without_relation(state, relation)
     return state, tuple(notices)
+
+
+def _goes_along(relation: CreatedRelation) -> bool:
+    return isinstance(relation, Index) or (isinstance(relation, Subscription) and relation.is_temporary)
 
 
 def without_relation_id(state: MetaState, relation_id: int) -> MetaState:

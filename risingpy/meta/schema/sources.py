@@ -10,7 +10,7 @@ from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.errors import SerializationFailure
 from risingpy.meta.schema.relations import check_new_name, with_relation
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.plan.catalog import ColumnDesc, ExternalSource, Watermark
+from risingpy.plan.catalog import ColumnDesc, ExternalSource, Table, Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,18 @@ def add_source(state: MetaState, source: NewSource) -> MetaState:
 def with_source_option(
     state: MetaState, source_id: int, option: tuple[str, str], text: Callable[[str, str, str], str]
 ) -> MetaState:
-    """`state` with another value of a source's option; `text` puts it into the source's definition."""
-    source = state.catalog.relations.get(source_id)
+    """`state` with another value of an option of a source, or of the one that feeds a table.
+
+    `text` puts it into the relation's definition.
+    """
+    relation = state.catalog.relations.get(source_id)
+    source = relation.source if isinstance(relation, Table) else relation
     if not isinstance(source, ExternalSource):
         raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
     options = tuple({**dict(source.options), option[0]: option[1]}.items())
-    changed = replace(source, options=options, definition=text(source.definition, *option))
+    definition = text(source.definition, *option)
+    renewed = replace(source, options=options, definition=definition)
+    changed = replace(relation, source=renewed, definition=definition) if isinstance(relation, Table) else renewed
     relations = {**state.catalog.relations, source_id: changed}
     catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)
     return replace(state, catalog=catalog, graph_version=state.graph_version + 1)

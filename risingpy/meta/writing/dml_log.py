@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.plan.catalog import Catalog
+from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
 from risingpy.storage.log.write_ahead_log import WriteAheadLog
@@ -36,6 +37,18 @@ class TableChange:
         if self.spill is not None:
             return LogRecord.of_spill(self.table_id, self.version, self.spill.name)
         return LogRecord.of(self.table_id, self.version, self.chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOffset:
+    """How far the log has the rows of a pushed source. The text is its connector's."""
+
+    source_id: int
+    text: str
+
+    def record(self) -> LogRecord:
+        """The offset as a record of the log."""
+        return LogRecord.of_offset(self.source_id, self.text)
 
 
 def refuse_stale(catalog: Catalog, change: TableChange) -> None:
@@ -74,9 +87,14 @@ class DmlLog:
         self._committed = committed_lsn
         # (last lsn of a group, rows), oldest first. Rows left by an earlier run are one group: its groups are unknown.
         self._pending: deque[tuple[int, int]] = deque()
+        self._offsets: dict[int, str] = {}  # the last one of each source that the log has had since it was opened
+        self._has_offsets = False  # also of a group that is being written
+        self._reader = LogReader(directory)  # of offsets, for the barrier loop's thread
         if self._log.last_lsn > committed_lsn:
             left = self._log.read(committed_lsn, self._log.last_lsn)
             self._pending.append((self._log.last_lsn, sum(record.table().num_rows for record in left)))
+            self._offsets = self._reader.offsets(committed_lsn, self._log.last_lsn)
+            self._has_offsets = bool(self._offsets)
 
     @property
     def last_lsn(self) -> int:
@@ -90,10 +108,34 @@ class DmlLog:
         """A file for the rows of one large change."""
         return self._log.spill()
 
-    def append(self, changes: Sequence[TableChange]) -> int:
-        """Makes the changes durable as one group and returns the lsn to wait for."""
-        lsn = self._log.append([change.record() for change in changes])
+    @property
+    def pending_rows(self) -> int:
+        """How many rows wait for an epoch."""
         with self._guard:
+            return sum(rows for _, rows in self._pending)
+
+    def last_offset(self, source_id: int) -> str | None:
+        """The offset of a source's last group in the log; None if the log has had none since it was opened."""
+        with self._guard:
+            return self._offsets.get(source_id)
+
+    def offsets_up_to(self, lsn: int) -> Mapping[int, str]:
+        """The last offset of each source in the pending part of the log up to `lsn`. For the barrier loop's thread."""
+        with self._guard:
+            after, looks = self._committed, self._has_offsets
+        return self._reader.offsets(after, lsn) if looks else {}
+
+    def append(self, changes: Sequence[TableChange], offset: SourceOffset | None = None) -> int:
+        """Makes the changes durable as one group, with the source's offset after them; returns the lsn to wait for."""
+        records = [change.record() for change in changes]
+        if offset is not None:
+            records.append(offset.record())
+            with self._guard:  # before the log has it: an epoch that takes the group must look for its offset
+                self._has_offsets = True
+        lsn = self._log.append(records)
+        with self._guard:
+            if offset is not None:
+                self._offsets[offset.source_id] = offset.text
             # A later group of another thread may be noted first. An epoch that took that group has taken this one, too,
             # and may even be committed by now.
             if lsn > self._committed:

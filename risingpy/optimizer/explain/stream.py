@@ -25,6 +25,7 @@ from risingpy.plan.graph import Fragment, Job
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
 from risingpy.plan.logical import JoinKind, Schema
 from risingpy.plan.operators import (
+    Changelog,
     Dml,
     EowcSort,
     Exchange,
@@ -40,6 +41,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -120,8 +122,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case StreamTopN():
             return _described_top_n(plan)
         case Dedup():
-            columns = _input_names(plan)
-            return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
+            return "StreamDedup [append_only]", {"key": [_input_names(plan)[i] for i in plan.key]}
         case StreamOverWindow():
             return _described_over_window(plan)
         case TemporalJoin():
@@ -132,8 +133,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_join(plan)
         case StreamUnion():
             return "StreamUnion", {"all": "true"}
-        case StreamChangeLog():
-            return "StreamChangeLog", {}
+        case StreamChangeLog() | TableInputs():
+            return "StreamChangeLog" if isinstance(plan, StreamChangeLog) else "StreamTableInputs", {}
         case StreamExpand():
             return "StreamExpand", {"copies": str(plan.copies)}
         case Share():
@@ -142,6 +143,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamExchange", {"dist": distribution_text(plan.properties.distribution, _input_names(plan))}
         case Materialize():
             return "StreamMaterialize", _materialize_fields(plan)
+        case Changelog():
+            return "StreamChangelogTable", {"columns": _input_names(plan)}
         case _:
             assert_never(plan)
 
@@ -286,7 +289,8 @@ def _input_names(
     | StreamTopN
     | Dedup
     | StreamOverWindow
-    | Exchange,
+    | Exchange
+    | Changelog,
 ) -> list[str]:
     return column_names(plan.input.properties.schema)
 
@@ -332,9 +336,9 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
-            return []
-        case LocalTopN():
+        case Changelog():
+            return [f"table {plan.table.table_id} changes: {table_text(plan.table)}"]
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | LocalTopN():
             return []
         case (
             StreamFilter()

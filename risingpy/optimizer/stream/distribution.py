@@ -10,6 +10,7 @@ from risingpy.plan.expressions import InputRef
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
+    Changelog,
     Dml,
     EowcSort,
     Exchange,
@@ -25,6 +26,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -55,7 +57,7 @@ def brings_together(distribution: Distribution, columns: Collection[ColumnIndex]
 def distribution(plan: StreamPlan) -> Distribution:
     """Where the output's rows are; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source() | Exchange():  # given
+        case TableScan() | Dml() | Source() | Exchange() | TableInputs():  # given
             return plan.properties.distribution
         case StreamValues() | SimpleAgg():
             return SINGLE
@@ -73,7 +75,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             | Share()
         ):
             return plan.input.properties.distribution
-        case LocalTopN() | StreamTopN() | Dedup() | StreamOverWindow() | Materialize():
+        case LocalTopN() | StreamTopN() | Dedup() | StreamOverWindow() | Materialize() | Changelog():
             return plan.input.properties.distribution
         case StreamProject():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

@@ -21,26 +21,36 @@ from risingpy.optimizer.stream.first_rows import first_rows_of
 from risingpy.optimizer.stream.planner import StreamPlanner
 from risingpy.optimizer.stream.projection import select_columns
 from risingpy.optimizer.stream.properties import derived, underived
-from risingpy.optimizer.stream.scan import watermark_filter
+from risingpy.optimizer.stream.scan import source_columns, watermark_filter
 from risingpy.optimizer.stream.window_close import closed_rows
 from risingpy.plan import logical
-from risingpy.plan.catalog import Catalog, ColumnDesc, Watermark
+from risingpy.plan.catalog import Catalog, ColumnDesc, ExternalSource, Watermark
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, Schema, SortKey
-from risingpy.plan.operators import ConflictBehavior, Dml, Materialize, StreamPlan
+from risingpy.plan.operators import (
+    Changelog,
+    ConflictBehavior,
+    Dml,
+    Materialize,
+    StreamPlan,
+    StreamProject,
+    TableInputs,
+)
 from risingpy.plan.properties import ColumnIndex, Properties, WatermarkColumn
 from risingpy.plan.state_tables import relation_table
 from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
+from risingpy.types import BIGINT
 
 
 @dataclass(frozen=True, slots=True)
 class StreamJobPlan:
-    """The plan of a table or a materialized view.
+    """The plan of a table, a materialized view or a changelog.
 
     `columns` are the relation's, hidden ones included, in storage order; `stream_key` are positions in them.
     `notices` are for the client.
     """
 
-    root: Materialize
+    root: Materialize | Changelog
     table: TableSchema
     columns: tuple[ColumnDesc, ...]
     stream_key: tuple[ColumnIndex, ...]
@@ -63,9 +73,11 @@ def plan_table(
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE,
     version_column: int | None = None,
     watermark: Watermark | None = None,
+    source: ExternalSource | None = None,
 ) -> StreamJobPlan:
-    """The job of a table: its log, materialized. Without a primary key, the last column is the generated row id.
+    """The job of a table: its log, and what a source feeds it, materialized.
 
+    Without a primary key, the last column is the generated row id.
     By default the later write of a key wins, also in an append-only table with a primary key. The changes of such a
     table are therefore not append-only; they are only if the key is generated, or if conflicts are ignored.
     `version_column` is a column's id. The id of the table's watermark is that of the table.
@@ -73,6 +85,8 @@ def plan_table(
     key = tuple(primary_key) or (len(columns) - 1,)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
     logged: StreamPlan = Dml(table_id, Properties(schema, key, hash_by(key), append_only))
+    if source is not None:
+        logged = _with_source(logged, source, key, columns)
     if watermark is not None:
         logged = watermark_filter(logged, watermark, [column.column_id for column in columns], table_id)
     table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
@@ -80,6 +94,28 @@ def plan_table(
     version = next((i for i, column in enumerate(columns) if column.column_id == version_column), None)
     root = derived(Materialize(logged, table, conflict, underived(schema), version))
     return StreamJobPlan(root, table, tuple(columns), key, root.properties.append_only)
+
+
+def _with_source(
+    log: StreamPlan, source: ExternalSource, key: tuple[ColumnIndex, ...], columns: Sequence[ColumnDesc]
+) -> StreamPlan:
+    """The table's inputs: its log, and the rows of the source on the shards of their keys.
+
+    In a table without a primary key the number of a row in its source, complemented, is its id: those of rows that
+    statements have written are positive.
+    """
+    number = len(source.columns) - 1
+    schema = tuple(Field(column.name, column.type, hidden=True) for column in source.columns)
+    scan = logical.Scan(source.relation_id, source.qualified_name, tuple(range(number)), schema[:number])
+    rows = source_columns(scan, source, tuple(range(number + 1)))
+    width = len(columns)
+    if width > number:
+        values: list[Expr] = [InputRef(i, field.type) for i, field in enumerate(schema)]
+        row_id = Call("subtract", (Literal(-1, BIGINT), values[number]), BIGINT)
+        made = (*values[:number], row_id, values[number])
+        fields = (*schema[:number], schema[number], Field("_number", BIGINT, hidden=True))
+        rows = derived(StreamProject(rows, made, underived(fields)))
+    return TableInputs(log, exchange(rows, key), log.properties)
 
 
 def plan_materialized_view(
@@ -100,7 +136,7 @@ def plan_materialized_view(
     Raises FeatureNotSupported, which names the construct, if the query cannot be streamed, and DuplicateColumn if two
     names are equal.
     """
-    _check_names(output_names)
+    check_names(output_names)
     table_id = allocate()
     ordered = split_order(query)
     query = optimize_for_stream(ordered.query, check)
@@ -110,7 +146,7 @@ def plan_materialized_view(
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)
-    input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
+    input, sort_keys = stored_columns(streamed, ordered, len(output_names))
     stream_key = input.properties.stream_key
     sort_columns = {key.index for key in sort_keys}
     first = None if emit_on_window_close else first_rows_of(input)
@@ -118,7 +154,7 @@ def plan_materialized_view(
         input, stream_key = first.input, first.key
     else:
         first = None
-    columns = _column_descs(input.properties.schema, output_names)
+    columns = column_descs(input.properties.schema, output_names)
     if not brings_together(input.properties.distribution, stream_key):
         input = exchange(input, stream_key)
     key = tuple(KeyColumn(k.index, k.descending, k.nulls_first) for k in sort_keys)
@@ -137,9 +173,7 @@ def _notices(ordered: OrderedQuery) -> tuple[str, ...]:
     return ("ORDER BY in a materialized view only clusters its storage; order the rows where you query it",)
 
 
-def _stored_columns(
-    streamed: StreamPlan, ordered: OrderedQuery, visible: int
-) -> tuple[StreamPlan, tuple[SortKey, ...]]:
+def stored_columns(streamed: StreamPlan, ordered: OrderedQuery, visible: int) -> tuple[StreamPlan, tuple[SortKey, ...]]:
     """Keeps the `visible` columns, then those that only the storage key needs.
 
     A hidden column that the query names (`SELECT _row_id`) is visible.
@@ -152,7 +186,7 @@ def _stored_columns(
     return select_columns(streamed, kept), tuple(replace(key, index=kept.index(key.index)) for key in keys)
 
 
-def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDesc, ...]:
+def column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDesc, ...]:
     """Names the columns: the given names, then the hidden columns' own names, numbered if they are already used."""
     names = list(output_names)
     for added in schema[len(names) :]:
@@ -167,7 +201,8 @@ def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDe
     )
 
 
-def _check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str]) -> None:
+    """Raises DuplicateColumn if two of a relation's columns have one name."""
     for name, times in Counter(names).items():
         if times > 1:
             raise DuplicateColumn(f'column "{name}" specified more than once')

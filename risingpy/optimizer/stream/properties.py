@@ -12,6 +12,7 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import JoinKind, Schema
 from risingpy.plan.operators import (
+    Changelog,
     ConflictBehavior,
     Dml,
     EowcSort,
@@ -28,6 +29,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -40,6 +42,7 @@ Operator = TypeVar(
     DynamicFilter,
     Now,
     AsOfJoin,
+    Changelog,
     StreamChangeLog,
     EowcSort,
     Exchange,
@@ -78,7 +81,7 @@ def derived(plan: Operator) -> Operator:
 def append_only(plan: StreamPlan) -> bool:
     """True if the output never retracts a row."""
     match plan:
-        case TableScan() | Dml() | Source():  # given by the relation
+        case TableScan() | Dml() | Source() | TableInputs():  # given by the relation
             return plan.properties.append_only
         case StreamValues():
             return True
@@ -95,6 +98,7 @@ def append_only(plan: StreamPlan) -> bool:
             | StreamExpand()
             | Exchange()
             | Share()
+            | Changelog()
         ):
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes out when it is final

@@ -20,6 +20,8 @@ from risingpy.plan.catalog import (
     MaterializedView,
     Relation,
     ScannedRelation,
+    Sink,
+    Subscription,
     Table,
     View,
     Watermark,
@@ -40,7 +42,7 @@ def plan_scan(scan: Scan, relation: Relation, job: str, allocate: Callable[[], i
             return _table_scan(scan, relation, progress_table(allocate(), job))
         case ExternalSource():
             return _source(scan, relation, allocate)
-        case View() | InternalTable():
+        case View() | InternalTable() | Sink() | Subscription():
             raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
 
 
@@ -49,14 +51,14 @@ def _source(scan: Scan, relation: ExternalSource, allocate: Callable[[], int]) -
     ids = [column.column_id for column in relation.columns]
     needed = () if relation.watermark is None else sorted(ids.index(i) for i in relation.watermark.columns_read)
     columns = tuple(dict.fromkeys((*scan.columns, *needed, row_id)))
-    source = _with_generated(scan, relation, columns)
+    source = source_columns(scan, relation, columns)
     if relation.watermark is None:
         return source
     return watermark_filter(source, relation.watermark, [ids[i] for i in columns], allocate())
 
 
-def _with_generated(scan: Scan, relation: ExternalSource, columns: tuple[int, ...]) -> Source | StreamProject:
-    """The source's columns, those that are generated computed from the others."""
+def source_columns(scan: Scan, relation: ExternalSource, columns: tuple[int, ...]) -> Source | StreamProject:
+    """These columns of a source, those that are generated computed from the others; the row id is among them."""
     schema = _scan_schema(scan, relation, columns)
     ids = [column.column_id for column in relation.columns]
     generated = {i: relation.columns[i].generated for i in columns}

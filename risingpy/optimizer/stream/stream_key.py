@@ -15,6 +15,7 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.key_types import has_other_forms
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
+    Changelog,
     Dml,
     EowcSort,
     Exchange,
@@ -30,6 +31,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -40,7 +42,7 @@ from risingpy.plan.properties import ColumnIndex
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     """Output positions of the stream key; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source():  # given by the catalog
+        case TableScan() | Dml() | Source() | TableInputs():  # given by the catalog
             return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)
@@ -52,7 +54,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return tuple(column.index for column in plan.table.key)
         case StreamFilter() | LocalTopN() | WatermarkFilter() | EowcSort():  # some of the same rows
             return plan.input.properties.stream_key
-        case Exchange() | Share() | Materialize():  # the same rows
+        case Exchange() | Share() | Materialize() | Changelog():  # the same rows
             return plan.input.properties.stream_key
         case StreamChangeLog():  # the input's, the kind of the change, and the epoch
             width = len(plan.properties.schema)

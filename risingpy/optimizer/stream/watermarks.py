@@ -24,6 +24,7 @@ from risingpy.plan.expression_trees import columns_read
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
+    Changelog,
     ConflictBehavior,
     Dml,
     EowcSort,
@@ -40,6 +41,7 @@ from risingpy.plan.operators import (
     StreamProjectSet,
     StreamUnion,
     StreamValues,
+    TableInputs,
     TableScan,
     WatermarkFilter,
 )
@@ -77,7 +79,7 @@ _UTC = Literal("UTC", VARCHAR)
 def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     """The columns with a watermark; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source():  # given by the relation
+        case TableScan() | Dml() | Source() | TableInputs():  # given by the relation
             return plan.properties.watermarks
         case StreamValues() | SimpleAgg() | Now():
             return ()
@@ -97,7 +99,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             | TemporalJoin()
         ):
             return plan.input.properties.watermarks  # each change is one of the input's
-        case LocalTopN():
+        case LocalTopN() | Changelog():
             return plan.input.properties.watermarks
         case Materialize():  # a write may replace, and so retract, an old row
             unchecked = plan.conflict is ConflictBehavior.NO_CHECK and plan.first_by is None

@@ -3,6 +3,7 @@
 snapshot           `Catalog`, which finds them by name and by what they read
 relations          a class for each kind of relation, and unions of those classes
 columns            what a relation has as columns, and the watermark over one of them
+upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
 functions          what CREATE FUNCTION and CREATE AGGREGATE make
 earlier_relation   the record of a relation in stores of earlier versions
@@ -15,6 +16,8 @@ from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, Function
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
     ExternalSource,
+    FollowedForm,
+    FollowedRelation,
     Index,
     IndexDefinition,
     IndexedRelation,
@@ -27,11 +30,14 @@ from risingpy.plan.catalog.relations import (
     Relation,
     RelationClass,
     ScannedRelation,
+    Sink,
     StoredRelation,
+    Subscription,
     Table,
     View,
 )
 from risingpy.plan.catalog.snapshot import DEFAULT_SCHEMA, INTERNAL_PREFIX, Catalog
+from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 
 __all__ = [
@@ -42,6 +48,8 @@ __all__ = [
     "ColumnDesc",
     "CreatedRelation",
     "ExternalSource",
+    "FollowedForm",
+    "FollowedRelation",
     "FunctionDesc",
     "FunctionKind",
     "FunctionLanguage",
@@ -59,8 +67,11 @@ __all__ = [
     "Relation",
     "RelationClass",
     "ScannedRelation",
+    "Sink",
     "StoredRelation",
+    "Subscription",
     "Table",
+    "UpstreamTable",
     "View",
     "Watermark",
     "Webhook",

@@ -5,6 +5,8 @@
     Index              columns of a table or materialized view, stored in another order
     View               a query under a name; it stores nothing
     ExternalSource     rows that another system keeps
+    Sink               the changes of a query, which another system gets
+    Subscription       the changes of a relation, kept for clients that read them
     InternalTable      the state of a job, which queries may read
 
 A field stands only in the classes that need it, so mypy finds code that asks a view for its stored form. Functions take
@@ -19,7 +21,9 @@ from typing import ClassVar, TypeAlias
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
@@ -94,7 +98,8 @@ class _Relation:
 
 @dataclass(frozen=True, slots=True)
 class JobRelation(_Relation):
-    """A relation that a job of its own keeps in storage: the base of `Table`, `MaterializedView` and `Index`.
+    """A relation that a job of its own keeps in storage: the base of `Table`, `MaterializedView`, `Index`,
+    `Sink` and `Subscription`.
 
     `definition` is the text of the CREATE statement, `table` the stored form. `stream_key` are the positions of the key
     of the change stream. `watermarks` are the columns that have one. With `append_only`, no row is ever deleted.
@@ -125,6 +130,8 @@ class Table(JobRelation):
     two rows of a key is newer. `watermark` is what WATERMARK FOR says. `next_column_id` is greater than every id that a
     column of the table ever had (0: no column was ever dropped). DELETE is refused if the table is `append_only`, but a
     later row may still replace one of the same key: see `never_retracts`. `webhook`: HTTP requests add rows.
+    `upstream`: the table copies one of another system, and no statement writes to it. `source` feeds the table, whose
+    columns it has, beside the statements that do; it has an id of its own.
     """
 
     noun: ClassVar[str] = "table"
@@ -135,10 +142,12 @@ class Table(JobRelation):
     watermark: Watermark | None = None
     next_column_id: int = 0
     webhook: Webhook | None = None
+    upstream: UpstreamTable | None = None
+    source: ExternalSource | None = None
 
     @property
     def depends_on(self) -> tuple[int, ...]:
-        return ()
+        return () if self.upstream is None else (self.upstream.source_id,)
 
     @property
     def never_retracts(self) -> bool:
@@ -174,6 +183,76 @@ class Index(JobRelation):
         return (self.index.relation_id,)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink(JobRelation):
+    """CREATE SINK. `table` is the changelog: what its job has changed and the other side does not have yet.
+
+    `columns` are those that the other side gets, then hidden ones. `primary_key` are positions of the former (empty:
+    it has none). `options` are those of WITH and `message_format` is what FORMAT … ENCODE … says (None: nothing).
+    `depends_on` and `functions` are as those of a materialized view. `identity` tells the sink from every other one
+    that ever wrote to the same place.
+    """
+
+    noun: ClassVar[str] = "sink"
+
+    type: SinkType
+    primary_key: tuple[int, ...]
+    identity: str
+    options: tuple[tuple[str, str], ...]
+    message_format: MessageFormat | None = None
+    depends_on: tuple[int, ...] = ()
+    functions: tuple[int, ...] = ()
+
+    @property
+    def schema(self) -> SinkSchema:
+        """What the target is told of the rows."""
+        columns = tuple((column.name, column.type) for column in self.columns if not column.hidden)
+        return SinkSchema(self.identity, columns, self.primary_key, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedForm:
+    """The columns that a followed relation has in the epochs after `after_epoch`, hidden ones too.
+
+    `stream_key` are positions among them.
+    """
+
+    after_epoch: int
+    columns: tuple[ColumnDesc, ...]
+    stream_key: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription(JobRelation):
+    """CREATE SUBSCRIPTION. `table` is the changelog: what has changed in the relation with the id `followed`.
+
+    Changes older than `retention_seconds` are deleted, and older ones than the last `retention_bytes` (None: no limit)
+    of them. `forms` are the relation's columns, oldest first: an ALTER TABLE adds one. `columns` are those of the last.
+    One that `is_temporary` was made for a SUBSCRIBE, and goes with it.
+    """
+
+    noun: ClassVar[str] = "subscription"
+
+    followed: int
+    retention_seconds: int
+    forms: tuple[FollowedForm, ...]
+    retention_bytes: int | None = None
+    is_temporary: bool = False
+
+    @property
+    def depends_on(self) -> tuple[int, ...]:
+        return (self.followed,)
+
+    @property
+    def begin(self) -> int:
+        """The epoch after which changes were kept."""
+        return self.forms[0].after_epoch
+
+    def form_of(self, epoch: int) -> FollowedForm:
+        """The form in which the changes of `epoch` are; that of its first changes for an earlier epoch."""
+        return next((form for form in reversed(self.forms) if form.after_epoch < epoch), self.forms[0])
+
+
 @dataclass(frozen=True, slots=True)
 class View(_Relation):
     """CREATE VIEW.
@@ -204,7 +283,8 @@ class ExternalSource(_Relation):
 
     `message_format` says how messages become rows (None: the connector gives rows), and `included` are the columns
     that are parts of messages.
-    The last column is the hidden `_row_id`. A source only ever inserts rows.
+    The last column is the hidden `_row_id`. A source only ever inserts rows, unless it feeds a table: then `table_key`
+    are the positions of the table's primary key, and the table has the source (`Table.source`), not the catalog.
     """
 
     noun: ClassVar[str] = "source"
@@ -214,6 +294,7 @@ class ExternalSource(_Relation):
     watermark: Watermark | None = field(default=None, kw_only=True)
     message_format: MessageFormat | None = field(default=None, kw_only=True)
     included: tuple[IncludedColumn, ...] = field(default=(), kw_only=True)
+    table_key: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     @property
     def depends_on(self) -> tuple[int, ...]:
@@ -238,17 +319,28 @@ class InternalTable(_Relation):
         return tuple(column.index for column in self.table.key)
 
 
-CreatedRelation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index
+CreatedRelation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | Sink | Subscription
 """What a CREATE statement made."""
 ScannedRelation: TypeAlias = Table | MaterializedView | ExternalSource | Index | InternalTable
-"""What a scan in a plan reads: any relation but a view, which the binder replaces by its query."""
+"""What a scan in a plan reads: any but a sink, a subscription, and a view, which the binder replaces by its
+query."""
 StoredRelation: TypeAlias = Table | MaterializedView | Index | InternalTable
 """What has rows in storage, as `table` says."""
 IndexedRelation: TypeAlias = Table | MaterializedView
 """What an index can be created on."""
 QueryRelation: TypeAlias = View | MaterializedView
 """What a query defines."""
-Relation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | InternalTable
+FollowedRelation: TypeAlias = Table | MaterializedView
+"""What a subscription can be created on."""
+Relation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | Sink | Subscription | InternalTable
 """Any relation."""
-RelationClass: TypeAlias = type[Table] | type[MaterializedView] | type[View] | type[ExternalSource] | type[Index]
+RelationClass: TypeAlias = (
+    type[Table]
+    | type[MaterializedView]
+    | type[View]
+    | type[ExternalSource]
+    | type[Index]
+    | type[Sink]
+    | type[Subscription]
+)
 """The kind of relation that a statement names: DROP TABLE, ALTER VIEW."""

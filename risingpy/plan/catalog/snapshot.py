@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from risingpy.plan.catalog.functions import FunctionDesc
-from risingpy.plan.catalog.relations import CreatedRelation, Index, IndexedRelation, InternalTable, Relation
+from risingpy.plan.catalog.relations import (
+    CreatedRelation,
+    ExternalSource,
+    Index,
+    IndexedRelation,
+    InternalTable,
+    Relation,
+    Table,
+)
 
 DEFAULT_SCHEMA = "public"
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
@@ -56,6 +64,14 @@ class Catalog:
     def dependents(self, relation_id: int) -> Sequence[CreatedRelation]:
         """The relations that read `relation_id` directly, each once, in the catalog's order."""
         return self._readers.get(relation_id, ())
+
+    @cached_property
+    def sources(self) -> Mapping[int, ExternalSource]:
+        """By id, the sources, also those that feed a table."""
+        relations = self.relations.values()
+        found = [r for r in relations if isinstance(r, ExternalSource)]
+        found += [r.source for r in relations if isinstance(r, Table) and r.source is not None]
+        return {source.relation_id: source for source in found}
 
     def indexes_of(self, relation_id: int) -> list[Index]:
         """The indexes of a relation, also those that are still being created or have stopped."""

@@ -12,9 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
+import pyarrow as pa
+
 from risingpy.errors import InternalError, IoError
 from risingpy.storage.codec.column_history import Cast, no_cast
-from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
+from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import Codecs
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema
@@ -40,6 +43,7 @@ from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
+ROWS_PER_TRIM = 16  # deleted in one go: they may be blocks of megabytes, which the statistics read
 STORE_VERSION = 3  # of the databases, of the undo record, of the statistics and of sorted runs
 
 
@@ -229,6 +233,19 @@ class EpochTransaction:
         if len(found) or self._writer.rows.has_runs(table_id):
             self._writer.purge(table_id, found.keys.slice(0, limit))
         return len(found) <= limit
+
+    def trim(self, schema: TableSchema, up_to: int) -> None:
+        """Deletes the rows whose first key column, a bigint, is at most `up_to`, for good: nobody asks for them again.
+
+        For a table that is spread by no column: each shard has rows of its own under vnode 0.
+        """
+        self._writer.in_order(schema.table_id)
+        (last,) = self._codecs.of(schema).encode_keys([pa.array([up_to], pa.int64())], np.zeros(1, np.uint16))
+        old = Ranges.of([(vnode_prefix(schema.table_id, 0), prefix_end(last.as_py()))])
+        keys = joined([*self._writer.transaction.read(old, with_values=False)]).keys
+        for start in range(0, len(keys), ROWS_PER_TRIM):
+            gone = keys.slice(start, ROWS_PER_TRIM)
+            self._writer.rewrite(WriteBatch(gone, pa.nulls(len(gone), pa.binary())))
 
     def compact(self, schema: TableSchema, target: int, limit: int) -> bool:
         """Rewrites rows without dropped columns, going through at most `limit` of them; True if it is through.

@@ -109,6 +109,20 @@ class StorageTable:
         (column,) = self._codec.decode([key], [value], [self.schema.key[0].index])
         return column[0]
 
+    def after(self, low: pa.Array, limit: int) -> list[pa.Table]:
+        """For each shard its own first `limit` rows whose first key column is above the one value of `low`.
+
+        For a table that is spread by no column: each shard has rows of its own under vnode 0. In key order.
+        """
+        (encoded,) = self._codec.encode_keys([whole(low)], np.zeros(1, np.uint16)).to_pylist()
+        ranges = Ranges.of([(prefix_end(encoded), prefix_end(vnode_prefix(self.schema.table_id, 0)))])
+        found = []
+        for snapshot in self._view.snapshots:
+            with rows_of(snapshot) as rows:
+                page = read_first(rows, ranges, limit)
+            found.append(self._table(page.keys, page.values))
+        return found
+
     def _points(self, shard: int, encoded: pa.BinaryArray) -> pa.BinaryArray:
         with rows_of(self._view.snapshots[shard]) as rows:
             return read_points(rows, encoded, may_be_long=self._codec.has_long_keys).values

@@ -26,7 +26,7 @@ class LogReader:
         self._segments: list[_IndexedSegment] = []
 
     def read(self, after_lsn: int, up_to_lsn: int, table_ids: Collection[int] | None = None) -> Iterator[LogRecord]:
-        """The records with after_lsn < lsn <= up_to_lsn in order, of `table_ids` only if given.
+        """The records of rows with after_lsn < lsn <= up_to_lsn in order, of `table_ids` only if given.
 
         A record with a spill comes as the records in its file, all with its lsn.
 
@@ -34,16 +34,26 @@ class LogReader:
         also when the log has dropped the file. DamagedLog if a record is not there or not what was written.
         """
         wanted = None if table_ids is None else frozenset(table_ids)
+        for record in self._read(after_lsn, up_to_lsn, wanted):
+            if record.spill is not None:
+                yield from spilled_records(self._directory, record)
+            elif record.offset is None:
+                yield record
+
+    def offsets(self, after_lsn: int, up_to_lsn: int) -> dict[int, str]:
+        """The last offset of each pushed source in after_lsn < lsn <= up_to_lsn. Reads no rows."""
+        records = self._read(after_lsn, up_to_lsn, None, checked=False)
+        return {record.table_id: record.offset for record in records if record.offset is not None}
+
+    def _read(
+        self, after_lsn: int, up_to_lsn: int, wanted: frozenset[int] | None, *, checked: bool = True
+    ) -> Iterator[LogRecord]:
         lsn = after_lsn + 1
         while lsn <= up_to_lsn:
             segment, block = self._find(lsn)
-            for record in segment.records_of(block, wanted):
-                if not lsn <= record.lsn <= up_to_lsn:
-                    continue
-                if record.spill is None:
+            for record in segment.records_of(block, wanted, checked=checked):
+                if lsn <= record.lsn <= up_to_lsn:
                     yield record
-                else:
-                    yield from spilled_records(self._directory, record)
             lsn = block.last_lsn + 1
 
     def _find(self, lsn: int) -> tuple[Segment, BlockPlace]:

@@ -8,7 +8,8 @@
               | kind u32
       payload at `start` bytes from the block's start, a multiple of 64: the Arrow IPC message of the chunk's
               schema (`bytes of schema` long), then that of its record batch (kind 0); or the name of
-              a file with many such records (kind 1, `log_spill`)
+              a file with many such records (kind 1, `log_spill`); or the offset of a pushed source,
+              whose id stands for the table's, after the rows of the same group (kind 2)
 
 A block's crc covers the rest of its header and its entries, and begins from the segment's salt, so that rows
 which happen to look like a block are never taken for one. A block is what one fsync made durable: the next
@@ -38,7 +39,7 @@ _BLOCK_MAGIC = b"BLOK"
 _SEGMENT = struct.Struct("<8sQQI")
 _BLOCK = struct.Struct("<4sIQQII")
 _ENTRY = struct.Struct("<IIQQQII")
-_INLINE, _SPILLED = 0, 1  # kinds of payload
+_INLINE, _SPILLED, _OFFSET = 0, 1, 2  # kinds of payload
 
 
 class DamagedLog(IoError):
@@ -51,7 +52,8 @@ class DamagedLog(IoError):
 class LogRecord:
     """The rows that one statement wrote to one table. `lsn` is 0 until the log gives it one.
 
-    With `spill`, the rows are in the file of that name, and the payload is the name.
+    With `spill`, the rows are in the file of that name, and the payload is the name. With `offset` there are no rows:
+    `table_id` is a source, and the payload is how far the log has its rows.
     """
 
     table_id: int
@@ -60,6 +62,7 @@ class LogRecord:
     payload: pa.Buffer
     lsn: int = 0
     spill: str | None = None
+    offset: str | None = None
 
     @classmethod
     def of(cls, table_id: int, table_version: int, chunk: pa.Table) -> LogRecord:
@@ -76,6 +79,11 @@ class LogRecord:
     def of_spill(cls, table_id: int, table_version: int, name: str) -> LogRecord:
         """A record of the rows in a spill's file."""
         return cls(table_id, table_version, 0, pa.py_buffer(name.encode()), spill=name)
+
+    @classmethod
+    def of_offset(cls, source_id: int, offset: str) -> LogRecord:
+        """A record that the log has a source's rows up to an offset."""
+        return cls(source_id, 0, 0, pa.py_buffer(offset.encode()), offset=offset)
 
     def table(self) -> pa.Table:
         """The change chunk; its columns lie in the payload, nothing is copied."""
@@ -155,8 +163,9 @@ class Segment:
             if checked and zlib.crc32(self.data[start : start + length]) != crc:
                 raise DamagedLog(f"{self.path} is damaged: record {lsn} is not what was written")
             payload = self.buffer.slice(start, length)
-            spill = payload.to_pybytes().decode() if kind == _SPILLED else None
-            yield LogRecord(table_id, version, schema_bytes, payload, lsn, spill)
+            text = None if kind == _INLINE else payload.to_pybytes().decode()
+            spill, offset = (text, None) if kind == _SPILLED else (None, text)
+            yield LogRecord(table_id, version, schema_bytes, payload, lsn, spill, offset)
 
     def spills_of(self, block: BlockPlace) -> dict[int, str]:
         """The names of the spills in a whole block, by the lsns of their records."""
@@ -222,7 +231,7 @@ def encode_block(records: Sequence[LogRecord], first_lsn: int, salt: int) -> byt
         entries.append(
             _ENTRY.pack(
                 record.table_id, record.schema_bytes, record.table_version, start, payload.size,
-                zlib.crc32(payload), _INLINE if record.spill is None else _SPILLED,
+                zlib.crc32(payload), _kind_of(record),
             )
         )  # fmt: skip
         padded = _aligned(payload.size)
@@ -231,6 +240,12 @@ def encode_block(records: Sequence[LogRecord], first_lsn: int, salt: int) -> byt
     rest = _BLOCK.pack(_BLOCK_MAGIC, 0, start, first_lsn, len(records), 0)[8:] + b"".join(entries)
     head = _BLOCK_MAGIC + struct.pack("<I", zlib.crc32(rest, salt)) + rest
     return b"".join([head.ljust(_aligned(len(head)), b"\0"), *payloads])
+
+
+def _kind_of(record: LogRecord) -> int:
+    if record.offset is not None:
+        return _OFFSET
+    return _INLINE if record.spill is None else _SPILLED
 
 
 def write_at(descriptor: int, data: bytes, offset: int) -> None:

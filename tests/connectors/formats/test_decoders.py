@@ -32,6 +32,7 @@ from risingpy.types import (
     VARCHAR,
     SqlType,
     array_of,
+    map_of,
     struct_of,
 )
 
@@ -163,6 +164,43 @@ def test_what_a_column_refuses(type_: SqlType, text: str, reason: str) -> None:
     assert decoded.messages.to_pylist() == [0, 2]
 
 
+MAPS = st.dictionaries(st.text('aé. "', max_size=3), st.integers(-9, 9) | st.none(), max_size=4) | st.none()
+
+
+@given(st.lists(st.tuples(MAPS, st.lists(st.dictionaries(st.integers(0, 99), st.text("xy")), max_size=2)), max_size=8))
+def test_objects_are_maps(rows: list[tuple[dict[str, int | None] | None, list[dict[int, str]]]]) -> None:
+    columns = [("m", map_of(VARCHAR, BIGINT)), ("l", array_of(map_of(INTEGER, struct_of(["v"], [VARCHAR]))))]
+    payloads = [
+        json.dumps({"m": m, "l": [{k: {"v": v} for k, v in each.items()} for each in maps]}).encode()
+        for m, maps in rows
+    ]
+    decoded = decode("json", columns, payloads)
+    assert decoded.bad == ()
+    assert [column.type for column in decoded.columns] == [type_.arrow for _, type_ in columns]
+    assert rows_of(decoded) == [
+        (None if m is None else list(m.items()), [[(k, {"v": v}) for k, v in each.items()] for each in maps])
+        for m, maps in rows
+    ]
+
+
+def test_objects_that_are_no_maps() -> None:
+    payloads = [
+        b'{"m": {"1": 1, "1": 2}}',
+        b'{"m": 7}',
+        b'{"m": {"x": 1}}',
+        b'{"m": {"1": "x"}}',
+        b'{"m": {"1": 5}}',
+    ]
+    decoded = decode("json", [("m", map_of(INTEGER, INTEGER))], payloads)
+    assert reasons(decoded) == {
+        0: 'a map has the key "1" twice',
+        1: 'column "m": a map is a JSON object',
+        2: 'column "m": invalid input syntax for type integer: "x"',
+        3: 'column "m": invalid input syntax for type integer: "x"',
+    }
+    assert rows_of(decoded) == [([(1, 5)],)]
+
+
 def test_messages_that_are_no_objects() -> None:
     decoded = decode("json", [("c", INTEGER)], [b"", None, b"7", b"[]", b"\xff", b'{"c": 1}', b'{"c": 1} x'])
     assert reasons(decoded) == {
@@ -215,7 +253,10 @@ def test_bytes_are_kept() -> None:
     [
         ("plain", "json", (("x", "1"),), 'unknown option "x" of ENCODE JSON'),
         ("plain", "xml", (), "ENCODE XML is not supported"),
-        ("upsert", "json", (), "FORMAT UPSERT is not supported"),
+        ("upsert", "json", (), "FORMAT UPSERT needs a table with a primary key"),
+        ("upsert", "csv", (), "FORMAT UPSERT ENCODE CSV is not supported"),
+        ("canal", "json", (), "FORMAT CANAL is not supported"),
+        ("plain", "json", (("time.handling.mode", "nano"),), 'invalid time.handling.mode "nano"'),
         ("plain", "bytes", (), "ENCODE BYTES needs one column of type bytea"),
         ("plain", "csv", (("delimiter", "||"),), 'the delimiter must be one character, not "||"'),
     ],

@@ -56,6 +56,11 @@ def test_kills_lose_and_repeat_nothing(tmp_path: Path, kafka_broker: KafkaBroker
             with server.connect() as connection:
                 connection.execute(topic.source("s", "(id BIGINT, v BIGINT)"))
                 connection.execute("CREATE MATERIALIZED VIEW v AS " + QUERY.format("s"))
+                table = topic.source("t", "(id BIGINT, v BIGINT)").replace("CREATE SOURCE", "CREATE TABLE")
+                connection.execute(table)
+                connection.execute("CREATE MATERIALIZED VIEW of_t AS " + QUERY.format("t"))
+                connection.execute(table.replace(" t (id BIGINT", " keyed (id BIGINT PRIMARY KEY"))
+                connection.execute("CREATE MATERIALIZED VIEW of_keyed AS " + QUERY.format("keyed"))
             writer.start()
         if on_spark:
             server.wait_for_spark()
@@ -69,6 +74,9 @@ def test_kills_lose_and_repeat_nothing(tmp_path: Path, kafka_broker: KafkaBroker
         connection.execute("FLUSH")
         connection.execute("CREATE MATERIALIZED VIEW after AS " + QUERY.format("s"))
         expected = [(g, len(range(g, written, 7)), sum(k % 100 for k in range(g, written, 7))) for g in range(7)]
-        for view in ("v", "after"):
+        for view in ("v", "after", "of_t", "of_keyed"):
             assert connection.execute(f"SELECT * FROM {view} ORDER BY grp").fetchall() == expected
+        for table in ("t", "keyed"):
+            assert connection.execute(QUERY.format(table) + " ORDER BY 1").fetchall() == expected
+        assert connection.execute("SELECT count(DISTINCT _row_id) FROM t").fetchall() == [(written,)]
     assert server.stop() == 0

@@ -47,12 +47,13 @@ class Topic:
         named = {name.replace("_", "."): value for name, value in options.items()}
         return Producer({"bootstrap.servers": self._address, "log_level": 0, **named})
 
-    def consumer(self, partitions: int) -> Any:
-        """A plain consumer, at the beginning of the partitions."""
+    def consumer(self, partitions: int, **options: str) -> Any:
+        """A plain consumer, at the beginning of the partitions; options with _ for the points in their names."""
         from confluent_kafka import Consumer, TopicPartition
 
+        named = {name.replace("_", "."): value for name, value in options.items()}
         consumer = Consumer(
-            {"bootstrap.servers": self._address, "group.id": self.name, "log_level": 0, **_WHOLE_PARTITIONS}
+            {"bootstrap.servers": self._address, "group.id": self.name, "log_level": 0, **_WHOLE_PARTITIONS, **named}
         )
         consumer.assign([TopicPartition(self.name, partition, 0) for partition in range(partitions)])
         return consumer
@@ -64,6 +65,25 @@ class Topic:
             producer.produce(self.name, value=value, partition=partition, **more)
             producer.poll(0)
         assert producer.flush(_SECONDS) == 0
+
+    def read_all(self) -> list[tuple[bytes | None, bytes | None]]:
+        """(key, value) of every committed message of its one partition, in order. Only while nobody writes."""
+        from confluent_kafka import KafkaError
+
+        consumer = self.consumer(1, isolation_level="read_committed", enable_partition_eof="true")
+        found: list[tuple[bytes | None, bytes | None]] = []
+        try:
+            while True:
+                for message in consumer.consume(10_000, 0.2):
+                    error = message.error()
+                    if error is None:
+                        found.append((message.key(), message.value()))
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        return found
+                    else:
+                        raise AssertionError(error)
+        finally:
+            consumer.close()
 
     def options(self) -> dict[str, str]:
         """The options of a source that reads it."""

@@ -188,7 +188,7 @@ def test_an_altered_table_goes_on(server: Server, hooks: WebhookServer) -> None:
 @pytest.mark.parametrize(
     ("sql", "sqlstate", "message"),
     [
-        ("(data jsonb) WITH (connector = 'kafka')", "0A000", "not supported"),
+        ("(data jsonb) WITH (connector = 'webhook') FORMAT PLAIN ENCODE JSON", "22023", "no FORMAT"),
         ("(data jsonb) WITH (connector = 'webhook', wrong = 1)", "22023", 'unknown option "wrong"'),
         ("(data jsonb) WITH (connector = 'webhook', is_batched = 2)", "22023", "must be true or false"),
         ("(data text) WITH (connector = 'webhook')", "42P16", "exactly one column of type jsonb"),

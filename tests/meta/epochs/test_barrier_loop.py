@@ -13,11 +13,13 @@ import pytest
 
 from risingpy.errors import CannotConnectNow, DuplicateRelation, SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.durable_state import DurableState
 from risingpy.meta.epochs.barrier_loop import BarrierLoop, EpochRetries
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport
 from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.shape import EpochShape
@@ -66,7 +68,7 @@ class Parts:
         self.waiters = Waiters(self.published)
         self.changes = GraphChanges(self.waiters)
         self.log = DmlLog(data_dir / "log", 0, self.waiters.wake)
-        self.committer = Committer(data_dir, self.states, self.published, self.waiters, self.log)
+        self.committer = Committer(data_dir, self.states, self.published, self.waiters, self.log, RejectedMessages())
         self.runner = ScriptedRunner()
         self.loop: BarrierLoop | None = None
 
@@ -76,7 +78,7 @@ class Parts:
             published=self.published,
             waiters=self.waiters,
             changes=self.changes,
-            scheduler=EpochScheduler(self.log, SourceOffsets(lambda: None)),
+            scheduler=EpochScheduler(self.log, SourceOffsets(lambda: None), Trimming(lambda: None)),
             committer=self.committer,
             runner=self.runner,
             retries=retries,

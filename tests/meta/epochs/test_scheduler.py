@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.executors.epoch.time import COUNTER_BITS
+from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.scheduler import COMPACTION_PAUSE_SECONDS, EpochScheduler
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
@@ -29,7 +30,7 @@ def log(tmp_path: Path) -> Iterator[DmlLog]:
 
 @pytest.fixture
 def scheduler(log: DmlLog) -> EpochScheduler:
-    return EpochScheduler(log, SourceOffsets(lambda: None), now=lambda: TIME)
+    return EpochScheduler(log, SourceOffsets(lambda: None), Trimming(lambda: None), now=lambda: TIME)
 
 
 def write(log: DmlLog, rows: int) -> int:

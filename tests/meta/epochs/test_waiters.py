@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +17,8 @@ from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.plan.graph import Job
+from risingpy.storage.codec.table_schema import TableSchema, ValueFormat
 from risingpy.storage.engine.read_views import StateStore
 
 BEFORE = MetaState()
@@ -47,6 +50,17 @@ def test_a_waiter_is_woken_by_the_state_that_it_waits_for(published: PublishedSt
     published.replace(AFTER)
     assert logged.result(5) is AFTER
     assert read.result(5) is AFTER
+
+
+def test_nobody_waits_for_a_source_that_no_longer_answers(published: PublishedState, pool: ThreadPoolExecutor) -> None:
+    waiters, answering = Waiters(published), [True]
+    job = Job(1, "v", (), TableSchema(1, "v", (), (), (), (), ValueFormat.PLAIN), ())
+    published.replace(replace(AFTER, jobs={1: job}))
+    read = pool.submit(waiters.until_read, 9, {1: {2: {"a": 5}}}, None, lambda source_id: answering[0])
+    time.sleep(0.1)
+    assert not read.done()
+    answering[0] = False
+    assert read.result(5).committed is AFTER.committed
 
 
 def test_a_state_that_is_not_settled_is_read_one_epoch_later(

@@ -365,3 +365,17 @@ def test_a_discarded_spill_leaves_nothing(tmp_path: Path) -> None:
     spill.append(record(1, 1))
     spill.discard()
     assert spill_paths(tmp_path) == []
+
+
+def test_offsets_of_sources_stand_beside_the_rows(tmp_path: Path) -> None:
+    """They are part of their group, and readers of rows do not see them."""
+    log = WriteAheadLog(tmp_path)
+    log.append([record(1, 10), LogRecord.of_offset(9, "0/1")])
+    log.append([LogRecord.of_offset(8, "a"), LogRecord.of_offset(9, "0/2")])
+    assert log.append([record(1, 11)]) == 5
+    reader = LogReader(tmp_path)
+    assert numbers(reader, 0, 5) == [10, 11]
+    assert reader.offsets(0, 2) == {9: "0/1"}
+    assert reader.offsets(0, 5) == {8: "a", 9: "0/2"} and reader.offsets(4, 5) == {}
+    log.close()
+    assert WriteAheadLog(tmp_path).last_lsn == 5

@@ -81,6 +81,12 @@ def bind_alter_table(
     relation: Table, actions: Sequence[AlterAction], evaluate: Evaluate, *, session: SessionValues | None = None
 ) -> BoundAlterTable:
     """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
+    if relation.upstream is not None:
+        hint = "Drop it, and create it again with the other columns."
+        raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", which copies another table', hint=hint)
+    if relation.source is not None:
+        hint = "Drop it, and create it again with the other columns."
+        raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", which a source feeds', hint=hint)
     binder = _Binder(relation, relation, evaluate, make_context(Catalog(), (), (), session), session)
     for action in actions:
         binder.apply(action)

@@ -19,7 +19,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.ddl.generated import with_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
-from risingpy.frontend.binder.ddl.included import with_included
+from risingpy.frontend.binder.ddl.included import included_names, with_included
 from risingpy.frontend.binder.ddl.watermark import bind_watermark
 from risingpy.frontend.binder.ddl.webhook import bind_webhook
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
@@ -107,9 +107,10 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
         refuse_identity(statement, columns)
         columns, included = with_included(statement, columns)
         return TableDefinition(columns, key, watermark=bind_watermark(context, statement, columns), included=included)
+    columns, included = with_included(statement, columns)
     watermark, webhook = bind_watermark(context, statement, columns), bind_webhook(context, statement, columns)
     conflict, version_column = _on_conflict(statement, columns, key)
-    return TableDefinition(columns, key, conflict, version_column, watermark, webhook=webhook)
+    return TableDefinition(columns, key, conflict, version_column, watermark, included, webhook)
 
 
 def _on_conflict(
@@ -144,7 +145,7 @@ def check_column_name(column: ColumnDefinition | ColumnName) -> None:
 
 
 def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
-    names = [column.name for column in statement.columns]
+    names = [column.name for column in statement.columns] + included_names(statement)
     inline = tuple(i for i, column in enumerate(statement.columns) if column.primary_key)
     constraint = statement.primary_key if isinstance(statement, CreateTable) else None
     if inline and isinstance(statement, CreateSource):
@@ -170,7 +171,7 @@ def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, i
     identity = identity_of(column)
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
-    sql_type = resolve_type(column.type.text, column.type.position)
+    sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position)
     text = None
     if column.default is not None:
         bound_default(context, column.default, column.name, sql_type)

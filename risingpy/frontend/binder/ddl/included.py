@@ -1,17 +1,17 @@
-"""INCLUDE: parts of messages as columns of a source."""
+"""INCLUDE: parts of messages as columns of a source, or of a table that one feeds."""
 
 from __future__ import annotations
 
 from risingpy.connectors.included_columns import IncludedColumn, default_name, included_type
 from risingpy.errors import DuplicateColumn, SqlError
 from risingpy.frontend.binder.typing.type_names import resolve_type
-from risingpy.frontend.parser.ast import CreateSource
+from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.frontend.parser.ast_create import IncludeDefinition
 from risingpy.plan.catalog import ColumnDesc
 
 
 def with_included(
-    statement: CreateSource, columns: tuple[ColumnDesc, ...]
+    statement: CreateSource | CreateTable, columns: tuple[ColumnDesc, ...]
 ) -> tuple[tuple[ColumnDesc, ...], tuple[IncludedColumn, ...]]:
     """(the columns with those that INCLUDE adds, what each of these is)."""
     connector = dict(statement.options).get("connector", "").lower()
@@ -23,6 +23,12 @@ def with_included(
         columns = (*columns, column)
         included.append(IncludedColumn(column.column_id, include.part, include.header))
     return columns, tuple(included)
+
+
+def included_names(statement: CreateSource | CreateTable) -> list[str]:
+    """The names of the columns that INCLUDE adds."""
+    connector = dict(statement.options).get("connector", "").lower()
+    return [_column(include, connector, 0).name for include in statement.includes]
 
 
 def _column(include: IncludeDefinition, connector: str, column_id: int) -> ColumnDesc:

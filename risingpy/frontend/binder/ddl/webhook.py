@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, InvalidTableDefinition
+from risingpy.errors import DatatypeMismatch, InvalidParameterValue, InvalidTableDefinition
 from risingpy.frontend.binder.ddl.generated import renamed_text
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
@@ -20,14 +20,13 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def bind_webhook(context: BindContext, statement: CreateTable, columns: Sequence[ColumnDesc]) -> Webhook | None:
-    """The statement's webhook, bound to its columns; None if it has no WITH. Names the mistake where there is one."""
-    if not statement.options:
+    """The statement's webhook, bound to its columns; None if it has none. Names the mistake where there is one."""
+    if not statement.options or statement.is_fed:
         return None
     position, options = statement.name.position, dict(statement.options)
-    connector = options.pop("connector")
-    if connector != "webhook":
-        message = f"CREATE TABLE … WITH (connector = '{connector}') is not supported"
-        raise FeatureNotSupported(message, position=position)
+    del options["connector"]
+    if statement.message_format is not None or statement.includes:
+        raise InvalidParameterValue("a webhook has no FORMAT … ENCODE … and no INCLUDE", position=position)
     batched = options.pop("is_batched", "false").lower()
     if batched not in _BOOLEANS:
         raise InvalidParameterValue(f'is_batched must be true or false, not "{batched}"', position=position)

@@ -13,6 +13,7 @@ from risingpy.errors import (
     FeatureNotSupported,
     SqlError,
     SyntaxError_,
+    WrongObjectType,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.table_functions import expanded, function_of
@@ -41,7 +42,7 @@ from risingpy.frontend.binder.scope.context import BindContext, Outer, SystemUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
-from risingpy.plan.catalog import Relation, View
+from risingpy.plan.catalog import Relation, Sink, Subscription, View
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Apply, Filter, JoinKind, LogicalPlan
 
@@ -134,7 +135,7 @@ class FromBinder:
         else:
             relation = find_relation(self._context, name, schema, position_of(tree))
             self._context.dependencies.append(relation.relation_id)
-            plan, owner = self._relation(relation), relation.schema_name
+            plan, owner = self._relation(relation, position_of(tree)), relation.schema_name
         has_alias = alias is not None and alias.this is not None
         shown = name_of(alias.this) if alias is not None and has_alias else name
         plan = with_aliases(plan, shown, alias)
@@ -155,9 +156,15 @@ class FromBinder:
         plan = with_aliases(plan, shown, alias)
         return plan, relation_scope(shown, None, plan.schema)
 
-    def _relation(self, relation: Relation) -> LogicalPlan:
+    def _relation(self, relation: Relation, position: int | None) -> LogicalPlan:
         if isinstance(relation, View):
             return self._queries.expand_view(relation)
+        if isinstance(relation, Sink):
+            hint = "A sink writes rows elsewhere, and has none to read."
+            raise WrongObjectType(f'"{relation.name}" is a sink', hint=hint, position=position)
+        if isinstance(relation, Subscription):
+            hint = "DECLARE name SUBSCRIPTION CURSOR FOR it, or SUBSCRIBE TO it."
+            raise WrongObjectType(f'"{relation.name}" is a subscription', hint=hint, position=position)
         return scan(relation)
 
     def _subquery(self, tree: exp.Subquery | exp.Values) -> Item:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from risingpy.errors import SqlError, UndefinedTable
+from risingpy.connectors.registry import is_pushed
+from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable
 from risingpy.frontend.binder.plans import renamed
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import name_of
-from risingpy.plan.catalog import Relation, ScannedRelation, Table
+from risingpy.plan.catalog import ExternalSource, Relation, ScannedRelation, Table
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
 
 
@@ -21,6 +22,9 @@ def find_relation(context: BindContext, name: str, schema: str | None, position:
     if relation is None or relation.is_being_created:
         shown = name if schema is None else f"{schema}.{name}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
+    if isinstance(relation, ExternalSource) and is_pushed(dict(relation.options)):
+        hint = f"CREATE TABLE t (*) FROM {name} TABLE '…' copies a table of it."
+        raise FeatureNotSupported(f'source "{name}" has no rows of its own', position=position, hint=hint)
     return relation
 
 

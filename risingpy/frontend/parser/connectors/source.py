@@ -1,10 +1,10 @@
-"""CREATE SOURCE: INCLUDE, WITH (options) and FORMAT … ENCODE … after the columns."""
+"""CREATE SOURCE: INCLUDE, WITH (options) and FORMAT … ENCODE … after the columns. CREATE TABLE: FROM source TABLE."""
 
 from __future__ import annotations
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import TYPES
-from risingpy.frontend.parser.ast_create import IncludeDefinition, OptionPlace
+from risingpy.frontend.parser.ast_create import CopiedTable, IncludeDefinition, OptionPlace
 from risingpy.frontend.parser.cursor import Cursor
 
 
@@ -17,9 +17,10 @@ class OptionsReader:
 
     def read(self) -> tuple[tuple[str, str], ...]:
         """`(name = value, …)`: names in lower case, in order."""
-        return self._cursor.in_parentheses(self._option)
+        return self._cursor.in_parentheses(self.option)
 
-    def _option(self) -> tuple[str, str]:
+    def option(self) -> tuple[str, str]:
+        """`name = value`."""
         cursor = self._cursor
         name = cursor.any_word()
         while cursor.accept("."):
@@ -47,6 +48,16 @@ def parse_includes(cursor: Cursor) -> tuple[IncludeDefinition, ...]:
         name = cursor.name() if cursor.accept("AS") else None
         includes.append(IncludeDefinition(part, header, header_type, name, position))
     return tuple(includes)
+
+
+def parse_copied_table(cursor: Cursor, *, all_columns: bool) -> CopiedTable | None:
+    """`FROM source TABLE 'name'`, if it comes next."""
+    position = cursor.position
+    if not cursor.accept("FROM"):
+        return None
+    source = cursor.object_name()
+    cursor.expect("TABLE")
+    return CopiedTable(source, cursor.string(), all_columns, position)
 
 
 def parse_format(cursor: Cursor, options: OptionsReader) -> MessageFormat | None:

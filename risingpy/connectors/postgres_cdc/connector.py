@@ -1,0 +1,124 @@
+"""The connector: what CREATE SOURCE and CREATE TABLE ask, and the loop of its thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from psycopg.errors import ObjectInUse
+
+from risingpy.connectors.postgres_cdc import upstream
+from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions, postgres_cdc_options
+from risingpy.connectors.postgres_cdc.receiver import Receiver
+from risingpy.connectors.postgres_cdc.replication import ReplicationStream, lsn_of, replicating, shown_lsn
+from risingpy.connectors.postgres_cdc.snapshot import create_slot, take_snapshot
+from risingpy.connectors.pushed import PushedRows, PushedTable, UpstreamDescription
+from risingpy.errors import SourceUnavailable
+
+_STATEMENT_SECONDS = 4  # of what CREATE and DROP ask
+
+
+class PostgresCdcConnector:
+    """`connector = 'postgres-cdc'`. Exactly once: no position is confirmed that is not in our log, and none skipped."""
+
+    name = "postgres-cdc"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        """Raises InvalidParameterValue if an option is missing, unknown or wrong."""
+        self._options = postgres_cdc_options(options)
+
+    def check(self) -> None:
+        """The server can be followed. Makes the publication if it is missing."""
+        with upstream.connected(self._options) as connection:
+            connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
+            upstream.check_server(connection, self._options)
+
+    def describe(self, upstream_name: str) -> UpstreamDescription:
+        with upstream.connected(self._options) as connection:
+            connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
+            return upstream.describe(connection, self._options, upstream_name)
+
+    def run(self, rows: PushedRows, stopping: threading.Event) -> None:
+        known = rows.tables()
+        try:
+            if not _has_slot(self._options, rows, stopping):
+                return
+            while not stopping.is_set():
+                known = rows.tables()
+                begins = self._snapshots(known, rows, stopping)
+                with upstream.connected(self._options) as asking, replicating(self._options) as connection:
+                    stream = ReplicationStream(connection, self._options, lsn_of(rows.last_offset() or "0/0"))
+                    taken = [table for table in known if not table.is_new or table.table_id in begins]
+                    end_of_log = partial(upstream.end_of_log, asking)
+                    Receiver(stream, rows, taken, begins, end_of_log).run(known, stopping)
+        except BaseException as error:
+            for table in known:
+                if table.is_new:  # another snapshot would not know which of the rows that are here have gone since
+                    rows.refused(table.table_id, str(error))
+            raise
+
+    def forget(self) -> None:
+        """Drops the slot: PostgreSQL would keep its log for it for ever."""
+        query = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s"
+        deadline = time.monotonic() + _STATEMENT_SECONDS
+        with upstream.connected(self._options) as connection:
+            connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
+            while True:
+                try:
+                    connection.execute(query, (self._options.slot,))
+                    return
+                except ObjectInUse:  # PostgreSQL has not yet noticed the end of the stream
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.05)
+
+    def _snapshots(self, tables: Sequence[PushedTable], rows: PushedRows, stopping: threading.Event) -> dict[int, int]:
+        """Gives new tables their rows: from which position on the stream's transactions come after them."""
+        begins: dict[int, int] = {}
+        for table in tables:
+            if not table.is_new or stopping.is_set():
+                continue
+            try:
+                position = take_snapshot(self._options, table, rows, stopping)
+            except SourceUnavailable as error:
+                rows.refused(table.table_id, str(error))
+                continue
+            if position is not None:
+                begins[table.table_id] = position
+        return begins
+
+
+def _has_slot(options: PostgresCdcOptions, rows: PushedRows, stopping: threading.Event) -> bool:
+    """Makes the slot the first time; False if it was stopped meanwhile.
+
+    Later it must be there, and not be ahead: what it has let go of cannot be had again.
+    """
+    offset = rows.last_offset()
+    with upstream.connected(options) as connection:
+        query = "SELECT confirmed_flush_lsn::text, wal_status FROM pg_replication_slots WHERE slot_name = %s"
+        found = connection.execute(query, (options.slot,)).fetchone()
+    if found is None and offset is not None:
+        raise _lost(options, "is gone", offset)
+    if found is None:
+        with replicating(options) as connection:
+            made = create_slot(connection, options.slot, "NOEXPORT_SNAPSHOT", stopping.is_set, None)
+        if made is None:
+            return False
+        offset = shown_lsn(made[0])
+        rows.group().commit(offset)
+        return True
+    confirmed, status = found
+    if status == "lost":
+        raise _lost(options, "has lost the log that it needs", offset or confirmed)
+    if offset is None:
+        rows.group().commit(str(confirmed))
+    elif lsn_of(confirmed) > lsn_of(offset):
+        raise _lost(options, f"was moved on to {confirmed}", offset)
+    return True
+
+
+def _lost(options: PostgresCdcOptions, what: str, offset: str) -> SourceUnavailable:
+    hint = "Drop the source and its tables, and create them again."
+    return SourceUnavailable(f'replication slot "{options.slot}" {what}: changes after {offset} are lost', hint=hint)

@@ -1,0 +1,79 @@
+"""Which target a sink's options mean: one table, from the name of the connector to the class.
+
+A class is imported when a sink wants it, since its library may be missing: those are extras of the package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.targets.target import SinkSchema, SinkTarget
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue
+
+
+class TargetEntry(NamedTuple):
+    """Where a target's class is. `extra` has its library (empty: RisingPy itself needs it).
+
+    `interval`: seconds between two deliveries, unless a sink says another number: each is a file or a commit there. A
+    class is called with the options and the schema, and if it sends messages with their format (or None), too.
+    """
+
+    module: str
+    name: str
+    extra: str = ""
+    sends_messages: bool = False
+    interval: float = 0.0
+
+
+TARGETS: Mapping[str, TargetEntry] = MappingProxyType(
+    {
+        "blackhole": TargetEntry("blackhole", "BlackholeTarget", sends_messages=True),
+        "deltalake": TargetEntry("delta", "DeltaTarget", "delta", interval=10.0),
+        "fs": TargetEntry("files", "FileTarget", sends_messages=True, interval=10.0),
+        "http": TargetEntry("http", "HttpTarget", sends_messages=True),
+        "iceberg": TargetEntry("iceberg", "IcebergTarget", "iceberg", interval=10.0),
+        "jdbc": TargetEntry("postgres", "PostgresTarget"),
+        "kafka": TargetEntry("kafka", "KafkaTarget", "kafka", sends_messages=True),
+        "mqtt": TargetEntry("mqtt", "MqttTarget", "mqtt", sends_messages=True),
+        "nats": TargetEntry("nats", "NatsTarget", "nats", sends_messages=True),
+        "postgres": TargetEntry("postgres", "PostgresTarget"),
+        "redis": TargetEntry("redis", "RedisTarget", "redis", sends_messages=True),
+        "s3": TargetEntry("object_storage", "ObjectStorageTarget", "s3", sends_messages=True, interval=10.0),
+    }
+)
+"""By the option `connector`."""
+
+
+def target_of(
+    options: Mapping[str, str], schema: SinkSchema, message_format: MessageFormat | None = None
+) -> SinkTarget:
+    """The target that `options` describe, not yet connected.
+
+    Raises InvalidParameterValue for options that it does not have, FeatureNotSupported for what it cannot, or if its
+    library is missing.
+    """
+    name = options.get("connector", "")
+    entry = TARGETS.get(name)
+    if entry is None:
+        hint = f"Connectors of sinks are {', '.join(TARGETS)}."
+        raise InvalidParameterValue(f'unknown connector "{name}" of a sink', hint=hint)
+    if message_format is not None and not entry.sends_messages:
+        raise FeatureNotSupported(f"the {name} sink has no FORMAT … ENCODE …")
+    try:
+        module = importlib.import_module(f"risingpy.connectors.targets.{entry.module}")
+    except ModuleNotFoundError as error:
+        raise _missing(name, entry, error) from None
+    make = getattr(module, entry.name)
+    target: SinkTarget = make(options, schema, message_format) if entry.sends_messages else make(options, schema)
+    return target
+
+
+def _missing(name: str, entry: TargetEntry, error: ModuleNotFoundError) -> FeatureNotSupported:
+    if not entry.extra:
+        raise error
+    hint = f"Run pip install 'risingpy[{entry.extra}]' and start the server again."
+    return FeatureNotSupported(f"the {name} sink needs the Python package {error.name}", hint=hint)

@@ -1,0 +1,1 @@
+"""The grammar of sources and sinks: WITH options, INCLUDE, FORMAT … ENCODE …."""

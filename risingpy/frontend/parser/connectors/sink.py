@@ -1,0 +1,38 @@
+"""CREATE SINK and WAIT SINK."""
+
+from __future__ import annotations
+
+from risingpy.frontend.parser.ast import ColumnName, CreateSink, ObjectName, WaitSink
+from risingpy.frontend.parser.connectors.source import OptionsReader, parse_format
+from risingpy.frontend.parser.cursor import Cursor
+
+
+def parse_create_sink(cursor: Cursor) -> CreateSink:
+    """`[IF NOT EXISTS] name [INTO table [(columns)]] FROM relation | AS query [WITH (…)] [FORMAT … ENCODE …]`."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.object_name()
+    into: ObjectName | None = None
+    into_columns: tuple[ColumnName, ...] = ()
+    if cursor.accept("INTO"):
+        into = cursor.object_name()
+        if cursor.word == "(":
+            into_columns = cursor.in_parentheses(cursor.name)
+    relation = query = None
+    if cursor.one_of("FROM", "AS") == "FROM":
+        relation = cursor.object_name()
+    else:
+        query = cursor.query()
+    reader = OptionsReader(cursor)
+    options = reader.read() if cursor.accept("WITH") else ()
+    message_format = parse_format(cursor, reader)
+    places = tuple(reader.places)
+    return CreateSink(name, relation, query, options, if_not_exists, message_format, places, into, into_columns)
+
+
+def parse_wait(cursor: Cursor) -> WaitSink:
+    """`WAIT SINK name`."""
+    cursor.expect("WAIT")
+    if cursor.word != "SINK":
+        cursor.unsupported("WAIT")  # of RisingWave, for statements that run in the background
+    cursor.expect("SINK")
+    return WaitSink(cursor.object_name())

@@ -1,0 +1,1 @@
+"""Statements about sources and sinks: what connects the database with other systems."""

@@ -1,0 +1,53 @@
+"""CREATE SOURCE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import SqlError
+from risingpy.frontend.binder import bind_table
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser.ast import CreateSource, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.options import without_credentials
+from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
+from risingpy.frontend.statements.create_table import with_row_id
+from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.meta.schema.sources import NewSource
+from risingpy.types import SqlType
+
+
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateSource, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Options, format and columns are checked now, and the other system is reached when it runs.
+
+    A schema of messages is read now, since it says what the columns are.
+    """
+    try:
+        statement = with_schema_columns(statement)
+        defined = bind_table(statement, session=session.session_values())
+        options = checked_options(statement, defined)
+    except SqlError as error:
+        error.position = error.position or statement.name.position
+        raise
+
+    def run(parameters: Parameters) -> Result:
+        source = NewSource(
+            schema_name=new_schema(session, statement.name),
+            name=statement.name.name,
+            columns=with_row_id(defined.columns),
+            options=options,
+            definition=without_credentials(parsed, statement.option_places),
+            watermark=defined.watermark,
+            message_format=statement.message_format,
+            included=defined.included,
+        )
+        if not session.database.ddl.create_source(
+            source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+        ):
+            skipped(session, statement.name)
+        return Result(CommandTag("CREATE SOURCE"))
+
+    return Command(run)

@@ -1,0 +1,145 @@
+"""CREATE SINK, ALTER SINK … SET and WAIT SINK."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from risingpy.connectors.targets.engine_options import engine_options
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError, WrongObjectType
+from risingpy.frontend.binder import BoundView, bind_view
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser import parse_query
+from risingpy.frontend.parser.ast import CreateMaterializedView, CreateSink, ObjectName, ParsedStatement, WaitSink
+from risingpy.frontend.parser.ast_alter import AlterSink
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.statements.connectors.options import check_names, with_option, without_credentials
+from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.table_definition import quoted
+from risingpy.meta.schema.sinks import NewSink, with_sink_options
+from risingpy.optimizer.stream.closing_column import optimize_view
+from risingpy.optimizer.stream.sinks import WantedSink
+from risingpy.plan.catalog import Catalog, Sink
+from risingpy.types import SqlType
+
+_FIXED = ("connector", "type", "primary_key", "force_append_only", "ignore_delete", "snapshot")  # the job was made so
+
+
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateSink, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Reaches the other side, and returns when the sink has all rows that its inputs had: it delivers them then."""
+
+    def run(parameters: Parameters) -> Result:
+        try:
+            sink = new_sink(session, parsed, statement)
+            created = session.database.ddl.create_sink(
+                sink, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+            )
+        except SqlError as error:
+            error.position = error.position or statement.name.position
+            raise
+        if not created:
+            skipped(session, statement.name)
+        return Result(CommandTag("CREATE SINK"))
+
+    return Command(run)
+
+
+def new_sink(session: StatementContext, parsed: ParsedStatement, statement: CreateSink) -> NewSink:
+    """The sink that the statement describes, on the newest catalog. Its options are checked."""
+    if statement.into is not None:
+        raise FeatureNotSupported("CREATE SINK … INTO is not supported", position=statement.into.position)
+    check_names(statement.options)
+    if "connector" not in dict(statement.options):
+        raise InvalidParameterValue("a sink needs the option connector", hint="WITH (connector = 'kafka', …)")
+    options = engine_options(dict(statement.options), statement.message_format)
+    if not options.snapshot and statement.relation is None:
+        hint = "CREATE SINK … FROM name takes it."
+        raise InvalidParameterValue("snapshot = 'false' is for a sink of a relation, and not of a query", hint=hint)
+    catalog = session.database.reads.catalog
+    bound = _bound(session, statement, catalog)
+    return NewSink(
+        schema_name=new_schema(session, statement.name),
+        name=statement.name.name,
+        plan=optimize_view(bound.query.plan, catalog, emit_on_window_close=False, check=session.check),
+        column_names=bound.column_names,
+        definition=without_credentials(parsed, statement.option_places),
+        depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
+        functions=bound.query.functions,
+        options=statement.options,
+        message_format=statement.message_format,
+        wanted=WantedSink(options.type, options.primary_key, options.force_append_only),
+        identity=f"{statement.name.name}-{uuid.uuid4().hex[:12]}",
+        snapshot=options.snapshot,
+    )
+
+
+def bind_alter(
+    session: StatementContext, parsed: ParsedStatement, statement: AlterSink, parameter_types: Sequence[SqlType]
+) -> Command:
+    """The values are checked when it runs, with the sink's other options."""
+    for name, _ in statement.options:
+        if name in _FIXED:
+            raise InvalidParameterValue(
+                f'option "{name}" of a sink cannot be changed',
+                hint="Drop the sink and create it again.",
+                position=statement.position,
+            )
+
+    def run(parameters: Parameters) -> Result:
+        relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
+        if relation is not None:
+            sink_id = _as_sink(relation, statement.name).relation_id
+            session.database.ddl.change(
+                lambda state: with_sink_options(state, sink_id, statement.options, with_option), session.cancelled
+            )
+        return Result(CommandTag("ALTER SINK"))
+
+    return Command(run)
+
+
+def bind_wait(
+    session: StatementContext, parsed: ParsedStatement, statement: WaitSink, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Returns when the other side has what the session's own writes, and all that is committed now, have changed."""
+
+    def run(parameters: Parameters) -> Result:
+        sink = _as_sink(named_relation(session, statement.name), statement.name)
+        database = session.database
+        epoch = database.reads.flush(session.cancelled)
+        failure = next((status.failure for each, status in database.sinks.status() if each == sink), None)
+        if failure is not None:
+            session.notice(f'sink "{sink.name}" cannot deliver: {failure}')
+        database.sinks.wait(sink, epoch, session.cancelled)
+        return Result(CommandTag("WAIT"))
+
+    return Command(run)
+
+
+def _bound(session: StatementContext, statement: CreateSink, catalog: Catalog) -> BoundView:
+    """The sink's query: `FROM t` means all columns of t."""
+    query = statement.query
+    if query is None:
+        assert statement.relation is not None
+        query = parse_query(f"SELECT * FROM {_quoted(statement.relation)}")
+    view = CreateMaterializedView(statement.name, (), query)
+    try:
+        return bind_view(view, catalog, session.search_path(), session=session.session_values())
+    except SqlError as error:
+        if statement.relation is not None:
+            error.position = statement.relation.position
+        raise
+
+
+def _quoted(name: ObjectName) -> str:
+    return ".".join(quoted(part) for part in (name.database, name.schema, name.name) if part is not None)
+
+
+def _as_sink(relation: object, name: ObjectName) -> Sink:
+    if not isinstance(relation, Sink):
+        raise WrongObjectType(f'"{name.name}" is not a sink', position=name.position)
+    return relation

@@ -1,0 +1,83 @@
+"""What CREATE SOURCE says of the other system and its messages, checked; also CREATE TABLE … WITH (connector = …)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from risingpy.connectors.formats.choice import decoder_of
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
+from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
+from risingpy.connectors.seekable import GeneratorConnector
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue
+from risingpy.frontend.binder import TableDefinition
+from risingpy.frontend.parser.ast import ColumnDefinition, CreateSource, CreateTable, TypeName
+from risingpy.frontend.statements.connectors.options import check_names
+
+# RisingWave's users write these after datagen and nexmark, whose rows need no decoding.
+_OF_GENERATORS = (None, MessageFormat("plain", "json"), MessageFormat("native", "native"))
+SourceStatement = TypeVar("SourceStatement", CreateSource, CreateTable)
+
+
+def with_schema_columns(statement: SourceStatement) -> SourceStatement:
+    """The statement with the schema of its messages, and the schema's columns if it asks for them.
+
+    It does with `(*)`, and where every column that it names is generated. Raises what `source_schema.with_schema` does,
+    and InvalidParameterValue for `(*)` of messages that have no schema.
+    """
+    message_format = statement.message_format
+    if message_format is None:
+        return statement
+    message_format = with_schema(message_format, dict(statement.options))
+    columns: tuple[ColumnDefinition, ...] = statement.columns
+    names_none = all(column.generated is not None for column in columns)
+    if statement.all_columns or (names_none and has_schema(message_format)):
+        position = statement.name.position
+        found: list[ColumnDefinition] = [
+            ColumnDefinition(name, TypeName(str(type_), position, type_), position)
+            for name, type_ in schema_columns(message_format)
+        ]
+        columns = (*found, *columns)
+    return replace(statement, columns=columns, message_format=message_format)
+
+
+def checked_options(statement: CreateSource | CreateTable, defined: TableDefinition) -> tuple[tuple[str, str], ...]:
+    """The options of a source, or of one that feeds a table, as they are stored; those of the format fit, too.
+
+    Nothing is connected. Raises InvalidParameterValue, FeatureNotSupported or SyntaxError_.
+    """
+    check_names(statement.options)
+    if "connector" not in dict(statement.options):
+        raise InvalidParameterValue("a source needs the option connector", hint="WITH (connector = 'kafka', …)")
+    if is_pushed(dict(statement.options)):
+        _check_pushed(statement)
+        return statement.options
+    connector = connector_of(dict(statement.options))
+    left_out = {column.column_id for column in defined.included}
+    decoded = [(c.name, c.type) for c in defined.columns if c.column_id not in left_out and c.generated is None]
+    if isinstance(connector, GeneratorConnector) and statement.message_format in _OF_GENERATORS:
+        connector.check_columns(decoded)
+        if not statement.includes:
+            return tuple({**dict(statement.options), **connector.options_at_creation()}.items())
+    if not connector.gives_messages:
+        if statement.message_format is not None or statement.includes:
+            raise InvalidParameterValue(
+                f"the {connector.name} connector gives rows: FORMAT … ENCODE … and INCLUDE are for messages"
+            )
+        return statement.options
+    if statement.message_format is None:
+        hint = "For example, FORMAT PLAIN ENCODE JSON."
+        raise InvalidParameterValue(f"the {connector.name} connector needs FORMAT … ENCODE …", hint=hint)
+    decoder_of(statement.message_format, decoded, [defined.columns[k].name for k in defined.primary_key])
+    return statement.options
+
+
+def _check_pushed(statement: CreateSource | CreateTable) -> None:
+    pushed = pushed_connector_of(dict(statement.options))
+    if isinstance(statement, CreateTable):
+        hint = "CREATE SOURCE first, and then CREATE TABLE t (*) FROM source TABLE '…'."
+        raise FeatureNotSupported(f"a table of the {pushed.name} connector has a source of its own", hint=hint)
+    if statement.columns or statement.message_format is not None or statement.includes:
+        hint = f"CREATE TABLE t (*) FROM {statement.name.name} TABLE '…' copies a table of it."
+        raise InvalidParameterValue(f"a source of the {pushed.name} connector has no columns", hint=hint)

@@ -1,0 +1,76 @@
+"""The thread of one pushed source: it runs the connector, and starts it again after pauses when it has failed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from risingpy.connectors.registry import pushed_connector_of
+from risingpy.errors import SqlError
+from risingpy.meta.feeds.feed_rows import FeedRows
+from risingpy.plan.catalog import ExternalSource
+
+FIRST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0  # seconds after a failure
+
+LOG = logging.getLogger(__name__)
+
+
+class Feed:
+    """Made for a source of the catalog; `start` and `stop` are called once each."""
+
+    def __init__(self, source: ExternalSource, make_rows: Callable[[threading.Event, Callable[[], None]], FeedRows]):
+        """`make_rows` is given what says that the thread is to end, and what to call when the other side answers."""
+        self.source = source
+        self._stopping = threading.Event()
+        self._forgets = False
+        self._failures = 0
+        self.rows = make_rows(self._stopping, self._answers)
+        self._thread = threading.Thread(target=self._run, name=f"source {source.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, *, forgets: bool) -> None:
+        """Ends the thread, without waiting for it. `forgets`: the source is dropped, and the other side is told."""
+        self._forgets = forgets
+        self._stopping.set()
+
+    def join(self, seconds: float) -> None:
+        """Waits for the thread's end."""
+        self._thread.join(seconds)
+
+    # The feed's own thread
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                pushed_connector_of(dict(self.source.options)).run(self.rows, self._stopping)
+            except SqlError as error:
+                self._failed(str(error))
+            except Exception as error:  # a connector's own mistake must not stop the others
+                if not self._stopping.is_set():
+                    LOG.exception('the connector of source "%s" failed', self.source.name)
+                self._failed(f"{type(error).__name__}: {error}")
+        if self._forgets:
+            self._forget()
+
+    def _forget(self) -> None:
+        try:
+            pushed_connector_of(dict(self.source.options)).forget()
+        except Exception as error:
+            LOG.warning('source "%s" is dropped, but the other side still keeps rows: %s', self.source.name, error)
+
+    def _failed(self, reason: str) -> None:
+        if self._stopping.is_set():
+            return
+        if not self._failures:
+            LOG.warning('source "%s" stands still: %s', self.source.name, reason)
+        self._failures += 1
+        self.rows.failed(reason)
+        self._stopping.wait(min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 16), LONGEST_BACK_OFF))
+
+    def _answers(self) -> None:
+        if self._failures:
+            LOG.info('source "%s" goes on', self.source.name)
+            self._failures = 0

@@ -1,0 +1,115 @@
+"""CREATE SINK and ALTER SINK, as functions from state to state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.targets.choice import target_of
+from risingpy.connectors.targets.engine_options import engine_options
+from risingpy.errors import Check, SerializationFailure, unchecked
+from risingpy.meta.durable_state import with_status, without_job
+from risingpy.meta.schema.relations import check_new_name, check_unchanged, with_job
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
+from risingpy.optimizer.stream.sinks import WantedSink, plan_sink
+from risingpy.plan.catalog import CreatedRelation, JobStatus, Sink
+from risingpy.plan.logical import LogicalPlan
+
+
+@dataclass(frozen=True, slots=True)
+class NewSink:
+    """CREATE SINK: its query and what its options say. Without `snapshot` only later changes are delivered.
+
+    `depends_on` are the relations that it reads, as they were bound. `identity`: see `Sink`.
+    """
+
+    schema_name: str
+    name: str
+    plan: LogicalPlan
+    column_names: tuple[str, ...]
+    definition: str
+    depends_on: tuple[CreatedRelation, ...]
+    functions: tuple[int, ...]
+    options: tuple[tuple[str, str], ...]
+    message_format: MessageFormat | None
+    wanted: WantedSink
+    identity: str
+    snapshot: bool = True
+
+
+def add_sink(
+    state: MetaState, sink: NewSink, table_rows: TableRows = no_table_rows, check: Check = unchecked
+) -> tuple[MetaState, Sink]:
+    """(`state` with the sink and its job, the sink). The job is in creation if it is to read a snapshot.
+
+    Raises InvalidParameterValue or FeatureNotSupported if the options are wrong; nothing is connected.
+    """
+    check_new_name(state, sink.schema_name, sink.name)
+    check_unchanged(state, sink.depends_on)
+    allocate = IdAllocator(state.next_id)
+    planned = plan_sink(
+        sink.plan,
+        state.catalog,
+        allocate=allocate,
+        name=sink.name,
+        output_names=sink.column_names,
+        wanted=sink.wanted,
+        table_rows=table_rows,
+        check=check,
+    )
+    job = planned.job
+    relation = Sink(
+        relation_id=job.table.table_id,
+        schema_name=sink.schema_name,
+        name=sink.name,
+        columns=job.columns,
+        definition=sink.definition,
+        stream_key=job.stream_key,
+        append_only=job.append_only,
+        table=job.table,
+        watermarks=job.watermarks,
+        status=JobStatus.CREATING if sink.snapshot else JobStatus.CREATED,
+        version=state.catalog.version + 1,
+        type=planned.type,
+        primary_key=planned.primary_key,
+        identity=sink.identity,
+        options=sink.options,
+        message_format=sink.message_format,
+        depends_on=tuple(sorted({relation.relation_id for relation in sink.depends_on})),
+        functions=sink.functions,
+    )
+    target_of(dict(relation.options), relation.schema, relation.message_format)
+    after = with_job(state, relation, job, allocate)
+    return replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id}), relation
+
+
+def with_sink_options(
+    state: MetaState, sink_id: int, options: Sequence[tuple[str, str]], text: Callable[[str, str, str], str]
+) -> MetaState:
+    """`state` with other values of a sink's options; `text` puts one into the sink's definition."""
+    sink = state.catalog.relations.get(sink_id)
+    if not isinstance(sink, Sink):
+        raise SerializationFailure("the sink was dropped meanwhile", hint="Run the statement again.")
+    changed = replace(sink, options=tuple({**dict(sink.options), **dict(options)}.items()))
+    for option in options:
+        changed = replace(changed, definition=text(changed.definition, *option))
+    engine_options(dict(changed.options), changed.message_format)
+    target_of(dict(changed.options), changed.schema, changed.message_format)
+    relations = {**state.catalog.relations, sink_id: changed}
+    return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
+
+
+def with_failed_sink(state: MetaState, sink_id: int) -> MetaState:
+    """`state` with a sink that has given up: its job stops, and what it has not delivered is deleted."""
+    sink = state.catalog.relations.get(sink_id)
+    if not isinstance(sink, Sink) or sink.has_stopped:
+        return state
+    stopped = with_status(without_job(state, sink_id), sink_id, JobStatus.FAILED)
+    return replace(
+        stopped,
+        graph_version=state.graph_version + 1,
+        purge=stopped.purge | {sink.table.table_id},
+        fresh_jobs=state.fresh_jobs - {sink_id},
+    )

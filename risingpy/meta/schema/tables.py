@@ -1,0 +1,113 @@
+"""CREATE TABLE, as functions from state to state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.errors import SerializationFailure, UndefinedTable
+from risingpy.meta.durable_state import with_status
+from risingpy.meta.schema.relations import check_new_name, with_job
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.optimizer.stream.jobs import plan_table
+from risingpy.plan.catalog import ColumnDesc, ExternalSource, JobStatus, Table, UpstreamTable, Watermark, Webhook
+from risingpy.plan.operators import ConflictBehavior
+from risingpy.types import BIGINT
+
+
+@dataclass(frozen=True, slots=True)
+class FedBy:
+    """What feeds a table: WITH (options) FORMAT … ENCODE … and INCLUDE of CREATE TABLE."""
+
+    options: tuple[tuple[str, str], ...]
+    message_format: MessageFormat | None
+    included: tuple[IncludedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key."""
+
+    schema_name: str
+    name: str
+    columns: tuple[ColumnDesc, ...]
+    primary_key: tuple[int, ...]
+    append_only: bool
+    definition: str
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
+    version_column: int | None = None
+    watermark: Watermark | None = None
+    webhook: Webhook | None = None
+    upstream: UpstreamTable | None = None
+    source: FedBy | None = None
+
+
+def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
+    """(`state` with the table and its job, the table's id).
+
+    A table that copies another is in creation until it has that one's rows.
+    """
+    check_new_name(state, table.schema_name, table.name)
+    if table.upstream is not None and table.upstream.source_id not in state.catalog.relations:
+        raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
+    allocate = IdAllocator(state.next_id)
+    relation_id = allocate()
+    source = None if table.source is None else _table_source(state, table, table.source, allocate)
+    planned = plan_table(
+        table_id=relation_id,
+        name=table.name,
+        columns=table.columns,
+        primary_key=table.primary_key,
+        append_only=table.append_only,
+        on_conflict=table.on_conflict,
+        version_column=table.version_column,
+        watermark=table.watermark,
+        source=source,
+    )
+    relation = Table(
+        relation_id=relation_id,
+        schema_name=table.schema_name,
+        name=table.name,
+        columns=planned.columns,
+        definition=table.definition,
+        primary_key=table.primary_key,
+        stream_key=planned.stream_key,
+        append_only=table.append_only,
+        on_conflict=table.on_conflict,
+        version_column=table.version_column,
+        watermark=table.watermark,
+        webhook=table.webhook,
+        upstream=table.upstream,
+        source=source,
+        status=JobStatus.CREATED if table.upstream is None else JobStatus.CREATING,
+        watermarks=planned.watermarks,
+        table=planned.table,
+        version=state.catalog.version + 1,
+    )
+    return with_job(state, relation, planned, allocate), relation_id
+
+
+def _table_source(state: MetaState, table: NewTable, fed: FedBy, allocate: IdAllocator) -> ExternalSource:
+    """The source that feeds a table: it has the table's columns, and a row id as the last one."""
+    last = table.columns[-1]
+    row_id = () if not table.primary_key else (ColumnDesc(last.column_id + 1, "_row_id", BIGINT, True, hidden=True),)
+    return ExternalSource(
+        relation_id=allocate(),
+        schema_name=table.schema_name,
+        name=table.name,
+        columns=(*table.columns, *row_id),
+        definition=table.definition,
+        options=fed.options,
+        message_format=fed.message_format,
+        included=fed.included,
+        table_key=table.primary_key,
+        version=state.catalog.version + 1,
+    )
+
+
+def with_created(state: MetaState, table_id: int) -> MetaState:
+    """`state` with a table that has the rows of the one that it copies: from now on it can be read."""
+    if table_id not in state.catalog.relations:
+        raise UndefinedTable("the table was dropped meanwhile")
+    return with_status(state, table_id, JobStatus.CREATED)

@@ -1,0 +1,121 @@
+"""Plans the job of a sink: the changes of its query, as the other side is to get them, kept in a changelog.
+
+    upsert, key p; the query's stream key is p or a part of it  =>  Changelog(query)
+    upsert, key p; any other stream key k                       =>  Changelog(TopN(group p, order k desc, 1 row; query))
+
+The TopN gives the other side one row for each of its keys even where the query has several: the last one by the stream
+key, which is the newest where rows have no other key than the number in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from risingpy.connectors.targets.target import SinkType
+from risingpy.errors import Check, InvalidParameterValue, UndefinedColumn, unchecked
+from risingpy.optimizer.common_subplans import common_subplans
+from risingpy.optimizer.estimated_rows import RowEstimates, TableRows, no_table_rows
+from risingpy.optimizer.ordered_query import split_order
+from risingpy.optimizer.rules import optimize_for_stream
+from risingpy.optimizer.stream.changelog import plan_changelog
+from risingpy.optimizer.stream.jobs import StreamJobPlan, check_names, column_descs, stored_columns
+from risingpy.optimizer.stream.planner import StreamPlanner
+from risingpy.optimizer.stream.top_n import TopRows, plan_top_n
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.logical import SortKey
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.properties import ColumnIndex
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSink:
+    """What the options of CREATE SINK say of its rows. None, and no names, mean that they say nothing."""
+
+    type: SinkType | None = None
+    primary_key: tuple[str, ...] = ()
+    force_append_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPlan:
+    """The job, and what the rows are by which the other side is to know them."""
+
+    job: StreamJobPlan
+    type: SinkType
+    primary_key: tuple[ColumnIndex, ...]
+
+
+def plan_sink(
+    query: logical.LogicalPlan,
+    catalog: Catalog,
+    *,
+    allocate: Callable[[], int],
+    name: str,
+    output_names: Sequence[str],
+    wanted: WantedSink,
+    table_rows: TableRows = no_table_rows,
+    check: Check = unchecked,
+) -> SinkPlan:
+    """The job of a sink of `query`; its first column are those called `output_names`.
+
+    Raises InvalidParameterValue if rows of the type that is wanted cannot come of the query, UndefinedColumn for a key
+    that is not among the columns, and what `plan_materialized_view` does.
+    """
+    check_names(output_names)
+    table_id = allocate()
+    ordered = split_order(query)
+    optimized = optimize_for_stream(ordered.query, check)
+    common = common_subplans(optimized)
+    planner = StreamPlanner(catalog, allocate, name, RowEstimates(table_rows), common=common, check=check)
+    input, _ = stored_columns(planner.stream(optimized), ordered, len(output_names))
+    type_ = _type(wanted, input.properties.append_only)
+    key = _primary_key(wanted, type_, input, output_names)
+    if type_ in (SinkType.UPSERT, SinkType.DEBEZIUM):
+        input = _one_row_per_key(input, key, name, allocate)
+    columns = column_descs(input.properties.schema, output_names)
+    return SinkPlan(plan_changelog(input, columns, table_id=table_id, name=name), type_, key)
+
+
+def _type(wanted: WantedSink, append_only: bool) -> SinkType:
+    if wanted.force_append_only and wanted.type is not SinkType.APPEND_ONLY:
+        raise InvalidParameterValue(
+            "Cannot force the sink to be append-only without \"type='append-only'\" in WITH options"
+        )
+    if wanted.type is None:
+        return SinkType.APPEND_ONLY if append_only else SinkType.UPSERT
+    if wanted.type is SinkType.APPEND_ONLY and not append_only and not wanted.force_append_only:
+        raise InvalidParameterValue(
+            "The sink cannot be append-only: its query updates or deletes rows",
+            hint="With force_append_only = 'true' the sink leaves out deletes, and new values of a row are rows.",
+        )
+    return wanted.type
+
+
+def _primary_key(
+    wanted: WantedSink, type_: SinkType, input: StreamPlan, names: Sequence[str]
+) -> tuple[ColumnIndex, ...]:
+    """The positions of the key: as wanted, or else the stream key if the other side gets all of it."""
+    for name in wanted.primary_key:
+        if name not in names:
+            raise UndefinedColumn(f"Sink primary key column not found: {name}")
+    if wanted.primary_key:
+        return tuple(dict.fromkeys(names.index(name) for name in wanted.primary_key))
+    if type_ not in (SinkType.UPSERT, SinkType.DEBEZIUM):
+        return ()
+    if all(index < len(names) for index in input.properties.stream_key):
+        return tuple(input.properties.stream_key)
+    raise InvalidParameterValue(
+        f"primary key not defined for {type_.value} sink", hint="Name its columns: primary_key = 'a,b'."
+    )
+
+
+def _one_row_per_key(
+    input: StreamPlan, key: tuple[ColumnIndex, ...], job: str, allocate: Callable[[], int]
+) -> StreamPlan:
+    stream_key = input.properties.stream_key
+    if set(stream_key) <= set(key):
+        return input
+    newest = tuple(SortKey(index, descending=True) for index in stream_key)
+    return plan_top_n(input, TopRows(newest, 1, group_key=key), job, allocate)

@@ -1,0 +1,1 @@
+"""Generators: any range gives the same rows again, and the server reads each row once."""

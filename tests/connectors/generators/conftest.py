@@ -1,0 +1,7 @@
+"""Databases that read generators."""
+
+from __future__ import annotations
+
+from tests.meta.conftest import server
+
+__all__ = ["server"]

@@ -1,0 +1,1 @@
+"""The PostgreSQL source, against a real PostgreSQL."""
