@@ -38,12 +38,14 @@ from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.kernels.compile import load as load_kernels
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 from tests.eager_runs import EAGER_RUNS
-from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
+from tests.faults.workload import STATEMENTS, VIEW, Rows, client_of, rows_after, view_of
+from tests.meta.sinks.epoch_files import added_up, file_sink
 
 SOURCE = Path(__file__).with_name("shim.c")
 _KILLED_ONLY = ("change.publish",)  # nothing that could fail comes after it
 SMALL_SEGMENT = 1 << 14  # so that the workload fills several
 SHORT_PAUSES = EpochRetries(first_pause=0.001, longest_pause=0.01)
+SINK, DELIVERED = "s", "delivered"  # the sink of a workload that delivers, and its directory
 RUNS = "--runs"  # what the tables' rows go through first, wherever that can be
 RUNS_VARIABLE = "RISINGPY_TEST_RUNS"
 
@@ -141,8 +143,13 @@ def run_with_failure(shim: Shim, directory: Path, nth: int, number: int, lasting
     return {**run_script(directory), "operations": shim.operations}
 
 
-def run_script(directory: Path, acknowledge: Callable[[], object] = lambda: None) -> dict[str, Any]:
-    """Runs the workload up to the first statement that fails: how many were acknowledged, and why it ended."""
+def run_script(
+    directory: Path, acknowledge: Callable[[], object] = lambda: None, *, delivers: bool = False, waits: bool = False
+) -> dict[str, Any]:
+    """Runs the workload up to the first statement that fails: how many were acknowledged, and why it ended.
+
+    If it `delivers`, a sink follows the view into files, which a run that `waits` sees complete.
+    """
     try:
         database = Database(directory / "data", parallelism=2, tuning=tuning())
         runner = InProcessRunner(directory / "data", tuning())
@@ -155,11 +162,16 @@ def run_script(directory: Path, acknowledge: Callable[[], object] = lambda: None
     for statement in STATEMENTS:
         try:
             client(statement)
+            if delivers and statement == VIEW:
+                client(file_sink(SINK, "FROM m", directory / DELIVERED))
         except Exception as error:
             ended = _told(error)
             break
         acknowledged += 1
         acknowledge()
+    else:
+        if waits:
+            client(f"WAIT SINK {SINK}")
     if acknowledged > 2:  # the table and its view are there: the last epoch must be readable, whatever happened
         client("SET visibility_mode TO checkpoint")
         try:
@@ -188,6 +200,11 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
     table, view = (_stored(relations[name], snapshot.view) if name in relations else None for name in ("t", "m"))
     snapshot.view.release()
     problems: list[str] = []
+    if SINK in relations:
+        client_of(database)(f"WAIT SINK {SINK}")
+        delivered = added_up(directory / DELIVERED)
+        if delivered != Counter(map(tuple, view or [])):
+            problems.append(f"the sink has delivered {delivered}")
 
     def look(state: MetaState) -> MetaState:
         problems.extend(check_opened(directory / "data", state).problems)
@@ -271,7 +288,7 @@ def _counted_points() -> dict[str, int]:
     """How often an undisturbed run reaches each point."""
     with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
         fault_points.of_this_process.arm("shard.commit=kill@1000000")
-        run_script(Path(scratch))
+        run_script(Path(scratch), delivers=True, waits=True)
         return dict(fault_points.of_this_process.reached)
 
 
@@ -286,7 +303,7 @@ def _struck(directory: Path, armed: str, kill: bool) -> tuple[str, str | None]:
     def run() -> dict[str, Any]:
         descriptor = os.open(acknowledged, os.O_WRONLY | os.O_APPEND)
         fault_points.of_this_process.arm(armed)
-        return run_script(directory, lambda: os.write(descriptor, b"."))
+        return run_script(directory, lambda: os.write(descriptor, b"."), delivers=True, waits=kill)
 
     def restart() -> None:
         fault_points.of_this_process.arm("shard.undo=kill@2")

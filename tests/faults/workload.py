@@ -12,7 +12,7 @@ from risingpy.meta.database import Database
 
 Rows = list[Any]
 _TABLE = "CREATE TABLE t (id INT PRIMARY KEY, n INT, name VARCHAR)"
-_VIEW = "CREATE MATERIALIZED VIEW m AS SELECT n, count(*) AS c, max(id) AS last FROM t GROUP BY n"
+VIEW = "CREATE MATERIALIZED VIEW m AS SELECT n, count(*) AS c, max(id) AS last FROM t GROUP BY n"
 _LONG = "x" * 700  # longer than LMDB's keys and a good part of a page
 
 
@@ -66,7 +66,7 @@ def _sql(change: str) -> str:
     return f"DELETE FROM t WHERE id >= {numbers[0]} AND id < {numbers[1]}"
 
 
-_SCRIPT = (_TABLE, _VIEW, *_CHANGES)
+_SCRIPT = (_TABLE, VIEW, *_CHANGES)
 STATEMENTS = tuple(entry if entry.startswith("CREATE") else _sql(entry) for entry in _SCRIPT)
 
 
