@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.parser import parse, parse_query
-from risingpy.frontend.parser.ast import CreateSink, CreateSubscription
+from risingpy.frontend.parser.ast import CreateSink, CreateSubscription, ObjectName
 from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import RelationReader
@@ -33,11 +33,23 @@ def _renamed_in_definition(text: str, old: CreatedRelation, new: CreatedRelation
     [parsed] = parse(text)
     statement = parsed.statement
     assert isinstance(statement, CreateSink | CreateSubscription)
-    if isinstance(statement, CreateSink) and statement.query is not None:
-        query = statement.query.text
-        return text.replace(query, _renamed(query, old, new), 1)
-    assert statement.relation is not None
-    start = statement.relation.position - 1
+    if isinstance(statement, CreateSink):
+        if statement.query is not None:
+            query = statement.query.text
+            text = text.replace(query, _renamed(query, old, new), 1)
+        if statement.into is not None and _names(statement.into, old):
+            return _with_name(text, statement.into, new)  # the query cannot read what the sink goes into
+    if statement.relation is None:
+        return text
+    return _with_name(text, statement.relation, new)
+
+
+def _names(name: ObjectName, relation: CreatedRelation) -> bool:
+    return name.name == relation.name and name.schema in (None, relation.schema_name)
+
+
+def _with_name(text: str, name: ObjectName, new: CreatedRelation) -> str:
+    start = name.position - 1
     schema = "" if new.schema_name == DEFAULT_SCHEMA else f"{quoted(new.schema_name)}."
     return f"{text[:start]}{schema}{quoted(new.name)}{text[end_of_name(text, start) :]}"
 

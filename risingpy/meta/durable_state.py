@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from risingpy.meta.sinks.into_tables import with_sinks_connected
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
 from risingpy.plan.catalog import (
     Catalog,
@@ -22,6 +23,7 @@ from risingpy.plan.catalog import (
     FunctionDesc,
     JobRelation,
     JobStatus,
+    Sink,
     Subscription,
 )
 from risingpy.plan.codec import decode, encode
@@ -179,7 +181,7 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
         purge = purge | {job.table.table_id, *(table.table_id for table in job.state_tables)}
     elif isinstance(relation, JobRelation):
         purge = purge | {relation.table.table_id}
-    return replace(
+    without = replace(
         state,
         catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
         jobs={k: v for k, v in state.jobs.items() if k != relation.relation_id},
@@ -189,6 +191,7 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
         purge=purge,
         compactions={k: v for k, v in state.compactions.items() if k != relation.relation_id},
     )
+    return with_sinks_connected(without) if isinstance(relation, Sink) else without
 
 
 def without_job(state: MetaState, job_id: int) -> MetaState:
@@ -196,11 +199,12 @@ def without_job(state: MetaState, job_id: int) -> MetaState:
     job = state.jobs.get(job_id)
     if job is None:
         return state
-    return replace(
+    without = replace(
         state,
         jobs={k: v for k, v in state.jobs.items() if k != job_id},
         purge=state.purge | {table.table_id for table in job.state_tables},
     )
+    return with_sinks_connected(without)
 
 
 def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:

@@ -17,9 +17,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -65,7 +67,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
     match plan:
         case TableScan():
             return table_rows(plan.upstream.table_id) + ROWS_TO_COME
-        case Dml() | Source():
+        case Dml() | Source() | SinkInput():
             return ROWS_OF_A_SOURCE
         case StreamValues():
             return len(plan.rows)
@@ -93,6 +95,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
             | Share()
             | Materialize()
             | Changelog()
+            | IntoTable()
         ):
             return of(plan.input)
         case StreamExpand():
@@ -107,6 +110,6 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
         case StreamUnion():
             return sum(of(each) for each in plan.inputs)
         case TableInputs():
-            return of(plan.log) + of(plan.fed)
+            return of(plan.log) + (0 if plan.fed is None else of(plan.fed)) + sum(of(each) for each in plan.sinks)
         case _:
             assert_never(plan)

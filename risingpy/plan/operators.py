@@ -236,14 +236,43 @@ class Materialize:
 
 @dataclass(frozen=True, slots=True)
 class TableInputs:
-    """The log of a table, and then the rows of its source. As of a Dml, a later change of a key wins.
+    """The log of a table, then the rows of its source, then those of sinks. As of a Dml, a later change of a key wins.
 
-    `log` is the Dml. `fed` has the table's columns and then the row's number in the source, by which its rows are put
-    in order: on the way from other shards they come in none. No state.
+    `log` is the Dml. `fed` (None: it has no source) has the table's columns and then the row's number in the source, by
+    which its rows are put in order: on the way from other shards they come in none. `sinks` are SinkInputs. No state.
     """
 
     log: StreamPlan
-    fed: StreamPlan
+    fed: StreamPlan | None
+    properties: Properties
+    sinks: tuple[StreamPlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SinkInput:
+    """The rows that the sink `sink_id` has for a table, on the shards of their keys. A fragment border.
+
+    What is above it belongs to the table's job, and the sink's job ends in an IntoTable. So either can stop alone.
+    """
+
+    sink_id: int
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class IntoTable:
+    """The root of the job of a sink into a table: its input's first columns, as changes of that table.
+
+    Rows with a NULL in a column of `not_null` are left out and counted as errors. With `append_only`, deletions are
+    left out. If the input has one column less than the output, the last one is a row id.
+    State: `table`, `() → how many row ids were given`; empty without row ids.
+    """
+
+    input: StreamPlan
+    table: TableSchema
+    not_null: tuple[ColumnIndex, ...]
+    append_only: bool
+    is_numbered: bool
     properties: Properties
 
 
@@ -289,5 +318,7 @@ StreamPlan = (
     | Share
     | Materialize
     | TableInputs
+    | SinkInput
+    | IntoTable
     | Changelog
 )

@@ -38,9 +38,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -76,9 +78,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | Changelog() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
+        case Materialize() | Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
-        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs():
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput():
             return ()
         case LocalTopN():
             return ()
@@ -144,6 +146,13 @@ def changelog_table(table_id: int, job: str) -> TableSchema:
     """`epoch, part → block`: what an epoch has changed. Each shard's own store has the blocks of its rows."""
     columns = [("epoch", BIGINT), ("part", BIGINT), ("block", BYTEA)]
     return _internal_table(table_id, f"{job}_changelog_{table_id}", columns, (KeyColumn(0), KeyColumn(1)), ())
+
+
+def numbers_table(table_id: int, job: str) -> TableSchema:
+    """How many row ids a sink into a table has given, in one row; no row where it gives none."""
+    return _internal_table(
+        table_id, f"{job}_numbers_{table_id}", [("slot", INTEGER), ("given", BIGINT)], (KeyColumn(0),), ()
+    )
 
 
 def value_state(

@@ -97,6 +97,8 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "plan.Share": operators.Share,
         "plan.Source": operators.Source,
         "plan.TableInputs": operators.TableInputs,
+        "plan.SinkInput": operators.SinkInput,
+        "plan.IntoTable": operators.IntoTable,
         "plan.TableScan": operators.TableScan,
         "plan.Union": operators.StreamUnion,
         "plan.Values": operators.StreamValues,

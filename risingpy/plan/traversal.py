@@ -12,9 +12,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -36,7 +38,7 @@ from risingpy.storage.codec.table_schema import TableSchema
 def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case TableScan() | Dml() | Source() | StreamValues() | Now():
+        case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput():
             return ()
         case WatermarkFilter() | EowcSort() | StreamFilter() | StreamProject() | StreamProjectSet():
             return (plan.input,)
@@ -55,14 +57,14 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             | Share()
         ):
             return (plan.input,)
-        case Materialize() | Changelog():
+        case Materialize() | Changelog() | IntoTable():
             return (plan.input,)
         case HashJoin() | AsOfJoin() | DynamicFilter():
             return (plan.left, plan.right)
         case StreamUnion():
             return plan.inputs
         case TableInputs():
-            return (plan.log, plan.fed)
+            return (plan.log, *(() if plan.fed is None else (plan.fed,)), *plan.sinks)
         case _:
             assert_never(plan)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import assert_never
@@ -28,6 +29,7 @@ from risingpy.executors.epoch.operator_tree import (
 from risingpy.executors.join.dynamic_filter import BoundComparison, DynamicFilterExecutor
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.executors.relation.conflicts import ConflictRule
+from risingpy.executors.relation.into_table import IntoTableExecutor, RowIdsOfSink
 from risingpy.executors.relation.materialize import (
     ConflictMaterializeExecutor,
     MaterializeExecutor,
@@ -50,9 +52,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -67,20 +71,22 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.traversal import nodes_of_fragment
+from risingpy.plan.traversal import children, nodes_of_fragment
 from risingpy.types import SqlType
 
 
 def fragment_tree(fragment: Fragment) -> FragmentTree:
     """A fragment's operators with compiled expressions. They are made once, and run in every epoch."""
     root = _operator(fragment.root, _Numbers())
-    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
+    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share | SinkInput)]
     return FragmentTree.of(root, [empty_chunk(_types(leaf)) for leaf in leaves])
 
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Counters for a fragment's operators and, apart, its inputs (Exchange, Share); depth first, left to right."""
+    """Counters for a fragment's operators and, apart, its inputs (Exchange, Share and SinkInput); depth first,
+    left to right.
+    """
 
     operators: count[int] = field(default_factory=count)
     exchanges: count[int] = field(default_factory=count)
@@ -94,7 +100,7 @@ def _operator(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
 def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
     empty = empty_chunk(_types(plan))
     match plan:
-        case Exchange() | Share():
+        case Exchange() | Share() | SinkInput():
             return received(next(numbers.exchanges), empty)
         case TableScan() | Dml() | Source() | StreamValues() | Now():
             return leaf(plan, empty)
@@ -135,12 +141,21 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return CompiledOperator(lambda epoch: UnionExecutor(), empty, inputs)
         case TableInputs():
             return _table_inputs(plan, empty, numbers)
-        case Materialize():
-            return CompiledOperator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, numbers),))
-        case Changelog():
-            return CompiledOperator(lambda epoch: _changelog(plan, epoch), empty, (_operator(plan.input, numbers),))
+        case Materialize() | Changelog() | IntoTable():
+            return CompiledOperator(_root(plan), empty, (_operator(plan.input, numbers),))
         case _:
             assert_never(plan)
+
+
+def _root(plan: Materialize | Changelog | IntoTable) -> Callable[[FragmentEpoch], Executor]:
+    """What ends a job."""
+    match plan:
+        case Materialize():
+            return lambda epoch: _materialize(plan, epoch)
+        case Changelog():
+            return lambda epoch: _changelog(plan, epoch)
+        case IntoTable():
+            return lambda epoch: _into_table(plan, epoch)
 
 
 def _temporal_join(plan: TemporalJoin, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
@@ -149,8 +164,8 @@ def _temporal_join(plan: TemporalJoin, empty: pa.Table, input: CompiledOperator)
 
 
 def _table_inputs(plan: TableInputs, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:
-    inputs = (_operator(plan.log, numbers), _operator(plan.fed, numbers))
-    return CompiledOperator(lambda epoch: TableInputsExecutor(), empty, inputs)
+    inputs = tuple(_operator(each, numbers) for each in children(plan))
+    return CompiledOperator(lambda epoch: TableInputsExecutor(is_fed=plan.fed is not None), empty, inputs)
 
 
 def _types(plan: StreamPlan) -> list[SqlType]:
@@ -245,6 +260,16 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: C
 def _changelog(plan: Changelog, epoch: FragmentEpoch) -> Executor:
     table = epoch.transaction.state_table(plan.table)
     return ChangelogExecutor(table=table, epoch=epoch.epoch_input.epoch, shard=epoch.shard)
+
+
+def _into_table(plan: IntoTable, epoch: FragmentEpoch) -> Executor:
+    table = epoch.transaction.state_table(plan.table) if plan.is_numbered else None
+    return IntoTableExecutor(
+        width=len(plan.properties.schema) - plan.is_numbered,
+        not_null=plan.not_null,
+        append_only=plan.append_only,
+        row_ids=None if table is None else RowIdsOfSink(table, plan.table.table_id),
+    )
 
 
 def _conflict_rule(plan: Materialize) -> ConflictRule:

@@ -16,6 +16,7 @@ from risingpy.frontend.binder.ddl.create import (
 from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
 from risingpy.frontend.binder.dml.copy import CopyTarget, bind_copy_target
 from risingpy.frontend.binder.dml.insert import BoundInsert, bind_insert
+from risingpy.frontend.binder.dml.into_table import RowsForTable, bind_rows_for_table
 from risingpy.frontend.binder.dml.rewrite import BoundRewrite, bind_delete, bind_update
 from risingpy.frontend.binder.query.arguments import bind_arguments
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
@@ -30,6 +31,7 @@ __all__ = [
     "BoundView",
     "CopyTarget",
     "RowCheck",
+    "RowsForTable",
     "SessionValues",
     "TableDefinition",
     "bind_alter_table",
@@ -40,6 +42,7 @@ __all__ = [
     "bind_index",
     "bind_insert",
     "bind_query",
+    "bind_rows_for_table",
     "bind_stored_plan",
     "bind_table",
     "bind_update",

@@ -12,7 +12,7 @@ from risingpy.plan.catalog import JobStatus, Sink
 
 def _sinks(state: SystemState) -> Iterable[Row]:
     for sink in state.sinks:
-        connector = dict(sink.options).get("connector", "").upper()
+        connector = "TABLE" if sink.into is not None else dict(sink.options).get("connector", "").upper()
         head = relation_oid(sink), sink.name, schema_oid(sink.schema_name), ROOT_USER_OID
         yield *head, connector, sink.type.value.upper(), None, sink.definition, None, None, None
 
@@ -22,7 +22,10 @@ def _lags(state: SystemState) -> Iterable[Row]:
     sizes = state.statistics()
     for sink in state.sinks:
         status, waiting = running.get(sink.relation_id), sizes.get(sink.table.table_id)
-        epoch = status.epoch if status is not None and status.epoch else None
+        if sink.into is not None:  # its rows are in the same epoch as what they come from
+            epoch: int | None = state.committed_epoch
+        else:
+            epoch = status.epoch if status is not None and status.epoch else None
         behind = None if epoch is None else max(milliseconds(state.committed_epoch) - milliseconds(epoch), 0)
         yield (
             *(relation_oid(sink), sink.name, _shown_status(sink), epoch, state.committed_epoch, behind),

@@ -195,6 +195,7 @@ def _without_readers_of_lost_columns(
     state: MetaState, before: Table, change: TableReplacement
 ) -> tuple[MetaState, tuple[str, ...]]:
     """`state` without the readers of dropped columns. Raises an error unless the change may drop them."""
+    _refuse_sinks_into(state, before)
     _refuse_unbound_views(state, before)
     kept = {column.column_id for column in change.relation.columns}
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
@@ -267,6 +268,15 @@ def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[
         found = sorted(columns.intersection(read))
         if found:
             yield relation, found[0]
+
+
+def _refuse_sinks_into(state: MetaState, table: Table) -> None:
+    for reader in state.catalog.dependents(table.relation_id):
+        if isinstance(reader, Sink) and reader.into == table.relation_id:
+            raise FeatureNotSupported(
+                f'cannot alter table "{table.name}": sink "{reader.name}" goes into it, with the columns of now',
+                hint="Drop the sink, and create it again afterwards; snapshot = 'false' if the table keeps its rows.",
+            )
 
 
 def _refuse_unbound_views(state: MetaState, relation: CreatedRelation) -> None:

@@ -144,7 +144,8 @@ class SchemaCommands:
             lambda state: sinks.add_sink(state, sink, self._table_rows, check_of(cancelled)), self._published.state
         )
         _, relation = planned.on(self._published.state)
-        target_of(dict(relation.options), relation.schema, relation.message_format).check()
+        if relation.into is None:
+            target_of(dict(relation.options), relation.schema, relation.message_format).check()
 
         def add(state: MetaState) -> MetaState:
             after, relation = planned.on(state)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.targets.choice import target_of
 from risingpy.connectors.targets.engine_options import engine_options
-from risingpy.errors import Check, SerializationFailure, unchecked
+from risingpy.errors import Check, SerializationFailure, SqlError, unchecked
 from risingpy.meta.durable_state import with_status, without_job
 from risingpy.meta.schema.relations import check_new_name, check_unchanged, with_job
+from risingpy.meta.sinks.into_tables import feeds, with_sinks_connected
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.sinks import WantedSink, plan_sink
-from risingpy.plan.catalog import CreatedRelation, JobStatus, Sink
+from risingpy.plan.catalog import CreatedRelation, JobStatus, Sink, Table
 from risingpy.plan.logical import LogicalPlan
 
 
@@ -22,7 +23,8 @@ from risingpy.plan.logical import LogicalPlan
 class NewSink:
     """CREATE SINK: its query and what its options say. Without `snapshot` only later changes are delivered.
 
-    `depends_on` are the relations that it reads, as they were bound. `identity`: see `Sink`.
+    `depends_on` are the relations that it reads, as they were bound. `identity`: see `Sink`. The query of a sink `into`
+    a table gives the table's visible columns.
     """
 
     schema_name: str
@@ -37,6 +39,7 @@ class NewSink:
     wanted: WantedSink
     identity: str
     snapshot: bool = True
+    into: Table | None = None
 
 
 def add_sink(
@@ -47,7 +50,10 @@ def add_sink(
     Raises InvalidParameterValue or FeatureNotSupported if the options are wrong; nothing is connected.
     """
     check_new_name(state, sink.schema_name, sink.name)
-    check_unchanged(state, sink.depends_on)
+    needed = sink.depends_on if sink.into is None else (*sink.depends_on, sink.into)
+    check_unchanged(state, needed)
+    if sink.into is not None:
+        _refuse_cycle(state, sink.depends_on, sink.into)
     allocate = IdAllocator(state.next_id)
     planned = plan_sink(
         sink.plan,
@@ -56,6 +62,7 @@ def add_sink(
         name=sink.name,
         output_names=sink.column_names,
         wanted=sink.wanted,
+        into=sink.into,
         table_rows=table_rows,
         check=check,
     )
@@ -77,12 +84,24 @@ def add_sink(
         identity=sink.identity,
         options=sink.options,
         message_format=sink.message_format,
-        depends_on=tuple(sorted({relation.relation_id for relation in sink.depends_on})),
+        depends_on=tuple(sorted({relation.relation_id for relation in needed})),
         functions=sink.functions,
+        into=None if sink.into is None else sink.into.relation_id,
     )
-    target_of(dict(relation.options), relation.schema, relation.message_format)
-    after = with_job(state, relation, job, allocate)
+    if relation.into is None:
+        target_of(dict(relation.options), relation.schema, relation.message_format)
+    after = with_sinks_connected(with_job(state, relation, job, allocate))
     return replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id}), relation
+
+
+def _refuse_cycle(state: MetaState, read: Sequence[CreatedRelation], into: Table) -> None:
+    """Raises SqlError (42P17) if the rows of the sink would come from the table that it goes into."""
+    for relation in read:
+        if feeds(state.catalog, into.relation_id, relation.relation_id):
+            raise SqlError(
+                f'the sink would read what it writes: {relation.noun} "{relation.name}" has rows of "{into.name}"',
+                sqlstate="42P17",
+            )
 
 
 def with_sink_options(

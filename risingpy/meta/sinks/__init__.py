@@ -4,4 +4,5 @@ deliveries         begins and ends them as sinks are created, altered and droppe
 delivery           the thread of one sink
 outgoing_changes   what of an epoch the other side gets
 delivered_epochs   how far each sink has come, kept in the meta store
+into_tables        sinks into tables: no delivery, the jobs are connected
 """

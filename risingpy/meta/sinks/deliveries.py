@@ -30,7 +30,8 @@ class SinkDeliveries:
 
     def follow(self, catalog: Catalog) -> None:
         """Lets the sinks of the catalog deliver, once they have all rows of their query, and no others."""
-        sinks = {k: r for k, r in catalog.relations.items() if isinstance(r, Sink) and r.status is JobStatus.CREATED}
+        complete = (r for r in catalog.relations.values() if isinstance(r, Sink) and r.status is JobStatus.CREATED)
+        sinks = {sink.relation_id: sink for sink in complete if sink.into is None}
         with self._guard:
             for sink_id, delivery in list(self._running.items()):
                 sink = sinks.get(sink_id)

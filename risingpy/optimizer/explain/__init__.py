@@ -4,6 +4,7 @@ query                           queries: the logical plan, and the batch plan
 stream, fragments               jobs: the stream plan, and its fragments
 analyze                         a running job, with what its operators have done
 trace                           the plan after each rule
+state_tables                    what VERBOSE says of the operators' state
 tree, windows, expression_text  the layout, and its parts
 """
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from itertools import count
 
-from risingpy.optimizer.explain.stream import fragment_node, table_text
+from risingpy.optimizer.explain.state_tables import table_text
+from risingpy.optimizer.explain.stream import fragment_node
 from risingpy.optimizer.explain.tree import ExplainFormat, ExplainNode, dot_lines, dot_text, json_document, render
 from risingpy.plan.graph import Fragment, Job
 from risingpy.storage.codec.table_schema import TableSchema

@@ -10,28 +10,30 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from risingpy.optimizer.explain.expression_text import expression_text
+from risingpy.optimizer.explain.state_tables import state_table_lines
 from risingpy.optimizer.explain.tree import (
     ExplainFormat,
     ExplainNode,
     FieldValue,
     call_text,
     column_names,
-    order_text,
     render,
 )
 from risingpy.optimizer.explain.windows import sort_texts, window_call_text, window_fields
-from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.graph import Fragment, Job
-from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
-from risingpy.plan.logical import JoinKind, Schema
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
     Changelog,
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -49,7 +51,6 @@ from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Distribution, DistributionKind
 from risingpy.plan.traversal import children
 from risingpy.plan.watermark_use import cleaning_watermark
-from risingpy.storage.codec.table_schema import TableSchema
 
 
 def explain_stream(
@@ -100,7 +101,7 @@ class _Explainer:
 def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
     """The operator's name and parameters."""
     match plan:
-        case TableScan() | Dml() | Source() | StreamValues() | Now():
+        case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput():
             return _described_leaf(plan)
         case WatermarkFilter():
             return _described_watermark_filter(plan)
@@ -109,11 +110,10 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case StreamFilter():
             return "StreamFilter", {"predicate": expression_text(plan.predicate, _input_names(plan))}
         case StreamProject():
-            columns = _input_names(plan)
-            return "StreamProject", {"exprs": [expression_text(e, columns) for e in plan.expressions]}
+            names = _input_names(plan)
+            return "StreamProject", {"exprs": [expression_text(each, names) for each in plan.expressions]}
         case StreamProjectSet():
-            columns = _input_names(plan)
-            lists = [expression_text(e, columns) for e in plan.lists]
+            lists = [expression_text(e, _input_names(plan)) for e in plan.lists]
             return "StreamProjectSet", {"lists": lists, **({"outer": "true"} if plan.outer else {})}
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _described_agg(plan)
@@ -131,25 +131,23 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
-        case StreamUnion():
-            return "StreamUnion", {"all": "true"}
-        case StreamChangeLog() | TableInputs():
-            return "StreamChangeLog" if isinstance(plan, StreamChangeLog) else "StreamTableInputs", {}
-        case StreamExpand():
-            return "StreamExpand", {"copies": str(plan.copies)}
-        case Share():
-            return "StreamShare", {"id": str(plan.number)}
+        case StreamUnion() | StreamChangeLog() | TableInputs() | StreamExpand() | Share():
+            return _described_plainly(plan)
         case Exchange():
             return "StreamExchange", {"dist": distribution_text(plan.properties.distribution, _input_names(plan))}
         case Materialize():
             return "StreamMaterialize", _materialize_fields(plan)
         case Changelog():
             return "StreamChangelogTable", {"columns": _input_names(plan)}
+        case IntoTable():
+            return "StreamIntoTable", {"columns": column_names(plan.properties.schema)}
         case _:
             assert_never(plan)
 
 
-def _described_leaf(plan: TableScan | Dml | Source | StreamValues | Now) -> tuple[str, dict[str, FieldValue]]:
+def _described_leaf(
+    plan: TableScan | Dml | Source | StreamValues | Now | SinkInput,
+) -> tuple[str, dict[str, FieldValue]]:
     columns = column_names(plan.properties.schema)
     match plan:
         case TableScan():
@@ -162,6 +160,24 @@ def _described_leaf(plan: TableScan | Dml | Source | StreamValues | Now) -> tupl
             return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
         case Now():
             return "StreamNow", {"output": columns}
+        case SinkInput():
+            return "StreamSinkInput", {"sink": str(plan.sink_id), "columns": columns}
+
+
+def _described_plainly(
+    plan: StreamUnion | StreamChangeLog | TableInputs | StreamExpand | Share,
+) -> tuple[str, dict[str, FieldValue]]:
+    match plan:
+        case StreamUnion():
+            return "StreamUnion", {"all": "true"}
+        case StreamChangeLog():
+            return "StreamChangeLog", {}
+        case TableInputs():
+            return "StreamTableInputs", {}
+        case StreamExpand():
+            return "StreamExpand", {"copies": str(plan.copies)}
+        case Share():
+            return "StreamShare", {"id": str(plan.number)}
 
 
 def _described_over_window(plan: StreamOverWindow) -> tuple[str, dict[str, FieldValue]]:
@@ -311,84 +327,7 @@ def _details(plan: StreamPlan, fragment: Fragment | None) -> tuple[str, ...]:
         parts.append(f"state cleaned by {column_names(cleaned.schema)[cleaned.watermark.column]}")
     if fragment is not None and not isinstance(plan, Exchange | Share):
         parts.append(f"stage {fragment.stage}, fragment {fragment.fragment_id}")
-    return (", ".join(parts), *_table_details(plan))
-
-
-def _table_details(plan: StreamPlan) -> list[str]:
-    match plan:
-        case TableScan():
-            return [f"table {plan.progress.table_id} progress: {table_text(plan.progress)}"]
-        case StreamValues():
-            return [f"table {plan.marker.table_id} marker: {table_text(plan.marker)}"]
-        case HashAgg() | SimpleAgg():
-            first = len(plan.properties.schema) - len(plan.calls)
-            return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
-        case Dedup():
-            return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
-        case StreamTopN() | StreamOverWindow() | EowcSort():
-            return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
-        case TemporalJoin():
-            return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
-        case DynamicFilter():
-            tables = {"rows": plan.table, "bound": plan.bound}
-            return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in tables.items()]
-        case HashJoin() | AsOfJoin():
-            return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
-        case Materialize():
-            return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Changelog():
-            return [f"table {plan.table.table_id} changes: {table_text(plan.table)}"]
-        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | LocalTopN():
-            return []
-        case (
-            StreamFilter()
-            | StreamProject()
-            | StreamProjectSet()
-            | LocalAgg()
-            | StreamUnion()
-            | StreamChangeLog()
-            | StreamExpand()
-            | Share()
-        ):
-            return []
-        case _:
-            assert_never(plan)
-
-
-def _side_details(name: str, side: JoinSide) -> list[str]:
-    lines = [f"table {side.table.table_id} {name} rows: {table_text(side.table)}"]
-    if side.passed is not None:
-        columns = [column.name for column in side.table.columns]
-        lines[0] += f", cleaned by {expression_text(side.passed.expression, columns)}"
-    if side.degree is not None:
-        lines.append(f"table {side.degree.table_id} {name} degrees: {table_text(side.degree)}")
-    return lines
-
-
-def _agg_details(states: Sequence[AggState], calls: Schema) -> list[str]:
-    return [
-        f"table {state.table.table_id} {'materialized input' if state.materialized_input else 'value state'}"
-        f" of {call.name}: {table_text(state.table)}"
-        for state, call in zip(states, calls, strict=True)
-    ]
-
-
-def _dedup_details(plan: HashAgg | SimpleAgg) -> list[str]:
-    names = _input_names(plan)
-    return [
-        f"table {dedup.table.table_id} dedup of [{', '.join(names[i] for i in dedup.args)}]: {table_text(dedup.table)}"
-        for dedup in plan.dedups
-    ]
-
-
-def table_text(table: TableSchema) -> str:
-    """`key: [v1 ASC], value: [sum], distribution: [v1], read prefix: 1`"""
-    names = [column.name for column in table.columns]
-    key = [order_text(names[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in table.key]
-    value = [names[i] for i in table.value_columns]
-    distribution = [names[i] for i in table.distribution]
-    parts = {"key": key, "value": value, "distribution": distribution}
-    return ", ".join([*(f"{k}: [{', '.join(v)}]" for k, v in parts.items()), f"read prefix: {table.read_prefix}"])
+    return (", ".join(parts), *state_table_lines(plan))
 
 
 def distribution_text(distribution: Distribution, columns: Sequence[str]) -> str:

@@ -14,9 +14,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -57,7 +59,7 @@ def brings_together(distribution: Distribution, columns: Collection[ColumnIndex]
 def distribution(plan: StreamPlan) -> Distribution:
     """Where the output's rows are; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source() | Exchange() | TableInputs():  # given
+        case TableScan() | Dml() | Source() | Exchange() | TableInputs() | SinkInput() | IntoTable():  # given
             return plan.properties.distribution
         case StreamValues() | SimpleAgg():
             return SINGLE

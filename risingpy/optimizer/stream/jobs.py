@@ -31,6 +31,7 @@ from risingpy.plan.operators import (
     Changelog,
     ConflictBehavior,
     Dml,
+    IntoTable,
     Materialize,
     StreamPlan,
     StreamProject,
@@ -44,13 +45,13 @@ from risingpy.types import BIGINT
 
 @dataclass(frozen=True, slots=True)
 class StreamJobPlan:
-    """The plan of a table, a materialized view or a changelog.
+    """The plan of a table, a materialized view, a changelog or a sink into a table.
 
     `columns` are the relation's, hidden ones included, in storage order; `stream_key` are positions in them.
     `notices` are for the client.
     """
 
-    root: Materialize | Changelog
+    root: Materialize | Changelog | IntoTable
     table: TableSchema
     columns: tuple[ColumnDesc, ...]
     stream_key: tuple[ColumnIndex, ...]

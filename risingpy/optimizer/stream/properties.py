@@ -17,9 +17,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -81,7 +83,7 @@ def derived(plan: Operator) -> Operator:
 def append_only(plan: StreamPlan) -> bool:
     """True if the output never retracts a row."""
     match plan:
-        case TableScan() | Dml() | Source() | TableInputs():  # given by the relation
+        case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the relation
             return plan.properties.append_only
         case StreamValues():
             return True

@@ -19,9 +19,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -42,7 +44,7 @@ from risingpy.plan.properties import ColumnIndex
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     """Output positions of the stream key; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source() | TableInputs():  # given by the catalog
+        case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the catalog
             return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)

@@ -29,9 +29,11 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    IntoTable,
     Materialize,
     Now,
     Share,
+    SinkInput,
     Source,
     StreamChangeLog,
     StreamExpand,
@@ -79,7 +81,7 @@ _UTC = Literal("UTC", VARCHAR)
 def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     """The columns with a watermark; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source() | TableInputs():  # given by the relation
+        case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the relation
             return plan.properties.watermarks
         case StreamValues() | SimpleAgg() | Now():
             return ()

@@ -191,6 +191,8 @@ class Sink(JobRelation):
     it has none). `options` are those of WITH and `message_format` is what FORMAT … ENCODE … says (None: nothing).
     `depends_on` and `functions` are as those of a materialized view. `identity` tells the sink from every other one
     that ever wrote to the same place.
+    One that goes `into` a table (its id, which is in `depends_on`, too) hands its rows to the table's job in the same
+    epoch, and has no changelog.
     """
 
     noun: ClassVar[str] = "sink"
@@ -202,6 +204,7 @@ class Sink(JobRelation):
     message_format: MessageFormat | None = None
     depends_on: tuple[int, ...] = ()
     functions: tuple[int, ...] = ()
+    into: int | None = None
 
     @property
     def schema(self) -> SinkSchema:

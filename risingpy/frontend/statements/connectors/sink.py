@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Sequence
 
 from risingpy.connectors.targets.engine_options import engine_options
-from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError, WrongObjectType
-from risingpy.frontend.binder import BoundView, bind_view
+from risingpy.errors import InvalidParameterValue, SqlError, WrongObjectType
+from risingpy.frontend.binder import BoundView, bind_rows_for_table, bind_view
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateSink, ObjectName, ParsedStatement, WaitSink
@@ -25,6 +25,7 @@ from risingpy.optimizer.stream.sinks import WantedSink
 from risingpy.plan.catalog import Catalog, Sink
 from risingpy.types import SqlType
 
+_FOR_TABLES = ("connector", "type", "primary_key", "force_append_only", "ignore_delete", "snapshot")
 _FIXED = ("connector", "type", "primary_key", "force_append_only", "ignore_delete", "snapshot")  # the job was made so
 
 
@@ -36,6 +37,8 @@ def bind(
     def run(parameters: Parameters) -> Result:
         try:
             sink = new_sink(session, parsed, statement)
+            if not sink.snapshot:  # what was acknowledged before is not a later change
+                session.database.reads.flush(session.cancelled)
             created = session.database.ddl.create_sink(
                 sink, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
             )
@@ -51,10 +54,10 @@ def bind(
 
 def new_sink(session: StatementContext, parsed: ParsedStatement, statement: CreateSink) -> NewSink:
     """The sink that the statement describes, on the newest catalog. Its options are checked."""
-    if statement.into is not None:
-        raise FeatureNotSupported("CREATE SINK … INTO is not supported", position=statement.into.position)
     check_names(statement.options)
-    if "connector" not in dict(statement.options):
+    if statement.into is not None:
+        _check_for_table(statement)
+    elif "connector" not in dict(statement.options):
         raise InvalidParameterValue("a sink needs the option connector", hint="WITH (connector = 'kafka', …)")
     options = engine_options(dict(statement.options), statement.message_format)
     if not options.snapshot and statement.relation is None:
@@ -62,11 +65,17 @@ def new_sink(session: StatementContext, parsed: ParsedStatement, statement: Crea
         raise InvalidParameterValue("snapshot = 'false' is for a sink of a relation, and not of a query", hint=hint)
     catalog = session.database.reads.catalog
     bound = _bound(session, statement, catalog)
+    plan, names, into = bound.query.plan, bound.column_names, None
+    if statement.into is not None:
+        path, values = session.search_path(), session.session_values()
+        rows = bind_rows_for_table(plan, statement.into, statement.into_columns, catalog, path, session=values)
+        plan, into = rows.plan, rows.table
+        names = tuple(field.name for field in plan.schema)
     return NewSink(
         schema_name=new_schema(session, statement.name),
         name=statement.name.name,
-        plan=optimize_view(bound.query.plan, catalog, emit_on_window_close=False, check=session.check),
-        column_names=bound.column_names,
+        plan=optimize_view(plan, catalog, emit_on_window_close=False, check=session.check),
+        column_names=names,
         definition=without_credentials(parsed, statement.option_places),
         depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         functions=bound.query.functions,
@@ -75,7 +84,22 @@ def new_sink(session: StatementContext, parsed: ParsedStatement, statement: Crea
         wanted=WantedSink(options.type, options.primary_key, options.force_append_only),
         identity=f"{statement.name.name}-{uuid.uuid4().hex[:12]}",
         snapshot=options.snapshot,
+        into=into,
     )
+
+
+def _check_for_table(statement: CreateSink) -> None:
+    """Raises InvalidParameterValue for what only a sink to another system can have."""
+    assert statement.into is not None
+    for name, value in statement.options:
+        if name not in _FOR_TABLES or (name == "connector" and value != "table"):
+            raise InvalidParameterValue(
+                f'a sink into a table has no option "{name}"',
+                hint=f"Its options are {', '.join(_FOR_TABLES[1:])}.",
+                position=statement.into.position,
+            )
+    if statement.message_format is not None:
+        raise InvalidParameterValue("a sink into a table has no FORMAT", position=statement.into.position)
 
 
 def bind_alter(
@@ -93,7 +117,13 @@ def bind_alter(
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
-            sink_id = _as_sink(relation, statement.name).relation_id
+            sink = _as_sink(relation, statement.name)
+            if sink.into is not None:
+                raise InvalidParameterValue(
+                    f'sink "{sink.name}" goes into a table: it has no options that could change',
+                    position=statement.position,
+                )
+            sink_id = sink.relation_id
             session.database.ddl.change(
                 lambda state: with_sink_options(state, sink_id, statement.options, with_option), session.cancelled
             )
@@ -111,6 +141,8 @@ def bind_wait(
         sink = _as_sink(named_relation(session, statement.name), statement.name)
         database = session.database
         epoch = database.reads.flush(session.cancelled)
+        if sink.into is not None:  # the epoch has its rows in the table
+            return Result(CommandTag("WAIT"))
         failure = next((status.failure for each, status in database.sinks.status() if each == sink), None)
         if failure is not None:
             session.notice(f'sink "{sink.name}" cannot deliver: {failure}')
