@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from risingpy.frontend.parser import parse
+from risingpy.frontend.parser.ast import CreateTable
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Table
 from risingpy.plan.operators import ConflictBehavior
@@ -14,7 +16,8 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 def table_definition(relation: Table) -> str:
     """`CREATE TABLE name (column type …, PRIMARY KEY (…))`."""
-    parts = [_column(column) for column in relation.columns if not column.hidden]
+    included = set() if relation.source is None else {column.column_id for column in relation.source.included}
+    parts = [column_definition(c) for c in relation.columns if not c.hidden and c.column_id not in included]
     if relation.primary_key:
         key = ", ".join(quoted(relation.columns[i].name) for i in relation.primary_key)
         parts.append(f"PRIMARY KEY ({key})")
@@ -22,6 +25,8 @@ def table_definition(relation: Table) -> str:
         (name,) = [column.name for column in relation.columns if column.column_id == relation.watermark.column_id]
         parts.append(f"WATERMARK FOR {quoted(name)} AS {relation.watermark.text}")
     schema = "" if relation.schema_name == DEFAULT_SCHEMA else f"{quoted(relation.schema_name)}."
+    if relation.source is not None:
+        return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){_after_columns(relation.definition)}"
     suffix = " APPEND ONLY" if relation.append_only else ""
     if relation.on_conflict is not ConflictBehavior.OVERWRITE:
         suffix += f" ON CONFLICT {_ON_CONFLICT[relation.on_conflict]}"
@@ -34,6 +39,13 @@ def table_definition(relation: Table) -> str:
         if relation.webhook.text is not None:
             suffix += f" VALIDATE AS {relation.webhook.text}"
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
+
+
+def _after_columns(definition: str) -> str:
+    """What a CREATE TABLE statement says after its columns: INCLUDE, WITH and FORMAT of a table that a source feeds."""
+    [parsed] = parse(definition)
+    assert isinstance(parsed.statement, CreateTable) and parsed.statement.columns_place is not None
+    return definition[parsed.statement.columns_place.end - 1 :]
 
 
 def quoted(name: str) -> str:
@@ -53,7 +65,8 @@ def _numbering(identity: Identity) -> str:
     return f" ({options})" if options else ""
 
 
-def _column(column: ColumnDesc) -> str:
+def column_definition(column: ColumnDesc) -> str:
+    """`name type …`, as CREATE TABLE has it."""
     text = f"{quoted(column.name)} {column.type}"
     if column.generated is not None:
         text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"

@@ -17,7 +17,7 @@ from risingpy.plan import logical
 from risingpy.plan.catalog import CreatedRelation
 from risingpy.plan.graph import Job
 from risingpy.plan.logical import LogicalPlan
-from risingpy.plan.operators import Materialize, StreamPlan, TableScan
+from risingpy.plan.operators import Materialize, Source, StreamPlan, TableScan
 from risingpy.storage.codec.table_schema import TableSchema
 
 _OPERATORS = cast("tuple[type[Any], ...]", get_args(StreamPlan))
@@ -32,6 +32,21 @@ def repointed_job(job: Job, after: TableSchema) -> Job:
         job,
         fragments=tuple(replace(fragment, root=root) for fragment, root in zip(job.fragments, roots, strict=True)),
     )
+
+
+def repointed_source(job: Job, source_id: int, positions: Mapping[int, int]) -> Job:
+    """The job with reads of a source in its new form; `positions` maps old column positions to new ones."""
+
+    def change(node: StreamPlan) -> StreamPlan:
+        if not isinstance(node, Source) or node.source_id != source_id:
+            return node
+        return replace(node, columns=tuple(positions[i] for i in node.columns))
+
+    roots = [_rewritten(fragment.root, change) for fragment in job.fragments]
+    if all(root is fragment.root for root, fragment in zip(roots, job.fragments, strict=True)):
+        return job
+    fragments = (replace(fragment, root=root) for fragment, root in zip(job.fragments, roots, strict=True))
+    return replace(job, fragments=tuple(fragments))
 
 
 def repointed_view(plan: LogicalPlan, after: CreatedRelation, positions: Mapping[int, int]) -> LogicalPlan:

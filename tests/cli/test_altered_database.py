@@ -58,6 +58,8 @@ ALTER SYSTEM SET old_snapshot_threshold TO '1h';
 CREATE SOURCE files (a int) WITH (connector = 'file', path = '/nowhere/*.arrow');
 CREATE MATERIALIZED VIEW of_files AS SELECT count(*) AS n FROM files;
 ALTER SOURCE files SET source_rate_limit = 10;
+CREATE SOURCE made (v int) WITH (connector = 'datagen');
+ALTER SOURCE made ADD COLUMN w varchar;
 CREATE SUBSCRIPTION feed FROM keyless WITH (retention = '1 hour');
 ALTER SUBSCRIPTION feed SET retention = '1 day';
 UPDATE elsewhere.t2 SET b = 'updated' WHERE id = 3;
@@ -122,7 +124,8 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "SetType": " TYPE ",
         "AlterRelation": " RENAME TO ",
         "AlterSink": "ALTER SINK ",
-        "AlterSource": "ALTER SOURCE ",
+        "AlterSource": "SET source_rate_limit",
+        "AlterSourceColumns": "ALTER SOURCE made ADD COLUMN ",
         "AlterSubscription": "ALTER SUBSCRIPTION ",
         "AlterSystem": "ALTER SYSTEM SET ",
         "AlterTable": "ALTER TABLE ",

@@ -4,7 +4,7 @@ In: `parser.ast` statements and an immutable `Catalog`. Out: `LogicalPlan`s with
 explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
-from risingpy.frontend.binder.ddl.alter import BoundAlterTable, RowCheck, bind_alter_table
+from risingpy.frontend.binder.ddl.alter import BoundAlterTable, RowCheck, bind_alter_table, bind_source_column
 from risingpy.frontend.binder.ddl.create import (
     BoundView,
     TableDefinition,
@@ -43,6 +43,7 @@ __all__ = [
     "bind_insert",
     "bind_query",
     "bind_rows_for_table",
+    "bind_source_column",
     "bind_stored_plan",
     "bind_table",
     "bind_update",

@@ -9,6 +9,7 @@ from risingpy.frontend.parser.ast_alter import (
     AlterRelation,
     AlterSink,
     AlterSource,
+    AlterSourceColumns,
     AlterSubscription,
     AlterSystem,
     AlterTable,
@@ -69,6 +70,11 @@ def parse_alter(cursor: Cursor) -> Statement:
     of_table = kind is Table and cursor.peek(2) == ["SET", "SOURCE_RATE_LIMIT"]
     if (kind is ExternalSource or of_table) and cursor.accept("SET"):
         return _parse_source_option(cursor, name, if_exists)
+    position = cursor.position
+    if kind in (ExternalSource, Table) and cursor.accept("REFRESH", "SCHEMA"):
+        return AlterSourceColumns(kind, name, None, position, if_exists)
+    if kind is ExternalSource and cursor.accept("ADD"):
+        return AlterSourceColumns(kind, name, _parse_added_column(cursor), position, if_exists)
     if kind is Sink:
         return _parse_sink_options(cursor, name, if_exists)
     if kind is Subscription and cursor.accept("SET"):
@@ -137,9 +143,7 @@ def _parse_action(cursor: Cursor) -> AlterAction:
     if cursor.accept("ADD"):
         if cursor.word in _CONSTRAINTS:
             cursor.unsupported(f"ALTER TABLE … ADD {cursor.word}")
-        cursor.accept("COLUMN")
-        if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-        return AddColumn(parse_column(cursor), if_not_exists)
+        return _parse_added_column(cursor)
     if cursor.accept("DROP"):
         if cursor.word == "CONSTRAINT":
             cursor.unsupported("ALTER TABLE … DROP CONSTRAINT")
@@ -161,6 +165,12 @@ def _parse_action(cursor: Cursor) -> AlterAction:
     if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":
         cursor.unsupported(f"ALTER TABLE … {cursor.word}")
     return cursor.fail()
+
+
+def _parse_added_column(cursor: Cursor) -> AddColumn:
+    cursor.accept("COLUMN")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    return AddColumn(parse_column(cursor), if_not_exists)
 
 
 def _parse_column_action(cursor: Cursor) -> AlterAction:

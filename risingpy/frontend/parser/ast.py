@@ -15,6 +15,7 @@ from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
 from risingpy.frontend.parser.ast_alter import AlterSink as AlterSink
 from risingpy.frontend.parser.ast_alter import AlterSource as AlterSource
+from risingpy.frontend.parser.ast_alter import AlterSourceColumns as AlterSourceColumns
 from risingpy.frontend.parser.ast_alter import AlterSubscription as AlterSubscription
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
@@ -308,6 +309,7 @@ Statement = (
     AlterTable
     | AlterRelation
     | AlterSource
+    | AlterSourceColumns
     | AlterSink
     | AlterSubscription
     | AlterSystem

@@ -93,6 +93,17 @@ class AlterSource:
 
 
 @dataclass(frozen=True, slots=True)
+class AlterSourceColumns:
+    """ALTER SOURCE name ADD [COLUMN] …; or ALTER SOURCE | TABLE name REFRESH SCHEMA, and then `added` is None."""
+
+    kind: RelationClass
+    name: ObjectName
+    added: AddColumn | None
+    position: int
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AlterSink:
     """ALTER SINK name SET option = value, or CONNECTOR WITH (…). `position` is that of the first option."""
 

@@ -31,8 +31,8 @@ class CopiedTable:
 class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
 
-    `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format` and `all_columns` are as
-    in CreateSource; `validation` is VALIDATE AS.
+    `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format`, `all_columns` and
+    `columns_place` are as in CreateSource; `validation` is VALIDATE AS.
     """
 
     name: ObjectName
@@ -50,6 +50,7 @@ class CreateTable:
     message_format: MessageFormat | None = None
     option_places: tuple[OptionPlace, ...] = ()
     all_columns: bool = False
+    columns_place: TextPlace | None = None
 
     @property
     def is_fed(self) -> bool:
@@ -69,6 +70,14 @@ class IncludeDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class TextPlace:
+    """Where something stands in the text: begin and end (exclusive), in characters from 1."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class OptionPlace:
     """Where an option's value stands in the text: begin and end (exclusive), in characters from 1."""
 
@@ -82,7 +91,7 @@ class CreateSource:
     """`options` are those of WITH (…), in order, names in lower case.
 
     `option_places` has the places of their values and of those after ENCODE. `all_columns`: `(*)`, the columns of the
-    messages' schema besides those that are written.
+    messages' schema besides those that are written. `columns_place` is that of the columns with their parentheses.
     """
 
     name: ObjectName
@@ -94,6 +103,7 @@ class CreateSource:
     message_format: MessageFormat | None = None
     option_places: tuple[OptionPlace, ...] = ()
     all_columns: bool = False
+    columns_place: TextPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from risingpy.frontend.parser.ast import (
     TypeName,
     WatermarkDefinition,
 )
+from risingpy.frontend.parser.ast_create import TextPlace
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
 from risingpy.frontend.parser.connectors.source import OptionsReader, parse_copied_table, parse_format, parse_includes
 from risingpy.frontend.parser.cursor import Cursor
@@ -119,7 +120,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
     watermark = elements.watermark
     return CreateTable(
         *(name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options),
-        *(validation, copied, includes, message_format, tuple(reader.places), elements.all_columns),
+        *(validation, copied, includes, message_format, tuple(reader.places), elements.all_columns, elements.place),
     )
 
 
@@ -158,6 +159,7 @@ class _TableElements:
     keys: tuple[tuple[ColumnName, ...], ...] = ()
     watermark: WatermarkDefinition | None = None
     all_columns: bool = False  # (*)
+    place: TextPlace | None = None
 
 
 def _parse_columns(cursor: Cursor) -> _TableElements:
@@ -179,14 +181,16 @@ def _parse_columns(cursor: Cursor) -> _TableElements:
         else:
             keys.append(key)
 
+    begin = cursor.position
     cursor.expect("(")
-    if not cursor.accept(")"):
+    if cursor.word != ")":
         cursor.comma_separated(element)
-        cursor.expect(")")
+    place = TextPlace(begin, cursor.position + 1)
+    cursor.expect(")")
     if len(watermarks) > 1:
         message = "more than one WATERMARK of a table is not supported"
         raise FeatureNotSupported(message, position=watermarks[1].position)
-    return _TableElements(tuple(columns), tuple(keys), watermarks[0] if watermarks else None, bool(stars))
+    return _TableElements(tuple(columns), tuple(keys), watermarks[0] if watermarks else None, bool(stars), place)
 
 
 def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
@@ -270,6 +274,7 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
         message_format,
         places,
         all_columns=elements.all_columns,
+        columns_place=elements.place,
     )
 
 

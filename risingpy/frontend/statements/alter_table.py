@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
-from risingpy.frontend.binder import RowCheck, bind_alter_table
+from risingpy.frontend.binder import BoundAlterTable, RowCheck, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement
 from risingpy.frontend.parser.ast_alter import (
@@ -25,8 +25,10 @@ from risingpy.frontend.parser.ast_alter import (
 )
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.source_options import check_source_columns
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
+from risingpy.meta.schema.tables import source_of_table
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Relation, Table
 from risingpy.plan.expressions import Expr, Literal
@@ -70,7 +72,6 @@ def _checked_table(relation: Relation, statement: AlterTable) -> Table:
 
 
 def _alter(session: StatementContext, relation: Table, statement: AlterTable) -> None:
-    database = session.database
     if relation.relation_id in session.transaction.changed_tables:
         raise SqlError(
             f'cannot ALTER TABLE "{relation.name}" because this transaction has written to it',
@@ -82,18 +83,33 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     )
     for notice in bound.notices:
         session.notice(notice)
+    replace_altered(session, relation, bound)
+
+
+def replace_altered(session: StatementContext, relation: Table, bound: BoundAlterTable) -> None:
+    """Puts the table's new form in the place of `relation`, once its rows have passed the checks."""
     if bound.relation == relation:
         return
+    database, altered = session.database, _with_source(bound.relation)
     process_id = session.startup.process_id
     with database.writes.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         check_unchanged(database.reads.state, relation)
         for check in bound.checks:
             _check_rows(session, check)
-        altered = replace(bound.relation, definition=table_definition(bound.relation))
+        altered = replace(altered, definition=table_definition(altered))
         replacement = TableReplacement(altered, bound.cascade, bound.generated)
         for notice in database.ddl.replace_table(replacement, session.cancelled):
             session.notice(notice)
+
+
+def _with_source(table: Table) -> Table:
+    """The table, its source reading the same columns. Raises what `check_source_columns` does."""
+    if table.source is None:
+        return table
+    source = source_of_table(table.source, table.columns, table.primary_key)
+    check_source_columns(source)
+    return replace(table, source=source)
 
 
 def _value(session: StatementContext, expr: Expr) -> object:

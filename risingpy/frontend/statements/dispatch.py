@@ -36,7 +36,7 @@ from risingpy.frontend.statements import (
     transaction_control,
     update_delete,
 )
-from risingpy.frontend.statements.connectors import alter_source, create_source, sink
+from risingpy.frontend.statements.connectors import alter_source, create_source, sink, source_columns
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
 from risingpy.types import SqlType
@@ -47,6 +47,7 @@ BINDERS: dict[type, Binder] = {
     ast.AlterRelation: alter_relation.bind,
     ast.AlterSink: sink.bind_alter,
     ast.AlterSource: alter_source.bind,
+    ast.AlterSourceColumns: source_columns.bind,
     ast.AlterSubscription: subscription.bind_alter,
     ast.AlterSystem: alter_system.bind,
     ast.AlterTable: alter_table.bind,

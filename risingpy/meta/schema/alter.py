@@ -82,14 +82,10 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         on_conflict=after.on_conflict,
         version_column=after.version_column,
         watermark=after.watermark,
+        source=after.source,
     )
-    after = replace(
-        after,
-        columns=planned.columns,
-        stream_key=planned.stream_key,
-        table=planned.table,
-        watermarks=planned.watermarks,
-    )
+    after = replace(after, columns=planned.columns, stream_key=planned.stream_key)
+    after = replace(after, table=planned.table, watermarks=planned.watermarks)
     renewed = {after.relation_id: cut(after.relation_id, planned, state.graph(), allocate)}
     relations = dict(state.catalog.relations)
     relations[after.relation_id] = after
@@ -107,7 +103,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
             renewed[follower.relation_id] = job
     tables = [each.table for each, _ in moved]
     jobs = {key: renewed.get(key) or reduce(repointed_job, tables, job) for key, job in state.jobs.items()}
-    relations.update(_repointed_views(state, moved))
+    relations.update(repointed_views(state, moved))
     state = replace(
         state,
         catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
@@ -169,7 +165,7 @@ def rename(state: MetaState, change: NewName) -> MetaState:
                 relations[view.relation_id] = change.reader(view, was, is_)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
-    relations = {**relations, **_repointed_views(state, same)}
+    relations = {**relations, **repointed_views(state, same)}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
 
 
@@ -290,7 +286,7 @@ def _refuse_unbound_views(state: MetaState, relation: CreatedRelation) -> None:
             )
 
 
-def _repointed_views(state: MetaState, moved: Sequence[tuple[CreatedRelation, Mapping[int, int]]]) -> dict[int, View]:
+def repointed_views(state: MetaState, moved: Sequence[tuple[CreatedRelation, Mapping[int, int]]]) -> dict[int, View]:
     """The plain views that read any of the relations, also through other views, over their new forms.
 
     `moved` has, for each relation, its new form, and the new position of each old column.

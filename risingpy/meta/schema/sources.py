@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.errors import SerializationFailure
+from risingpy.meta.schema.alter import repointed_views
 from risingpy.meta.schema.relations import check_new_name, with_relation
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.plan.catalog import ColumnDesc, ExternalSource, Table, Watermark
+from risingpy.optimizer.repoint import repointed_source
+from risingpy.plan.catalog import ColumnDesc, CreatedRelation, ExternalSource, Table, Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,27 @@ def add_source(state: MetaState, source: NewSource) -> MetaState:
         version=state.catalog.version + 1,
     )
     return with_relation(replace(state, graph_version=state.graph_version + 1), relation, allocate)
+
+
+def with_source_columns(state: MetaState, before: ExternalSource, after: ExternalSource) -> MetaState:
+    """`state` with a source in its new form; what reads it has the same columns as before, at their new positions.
+
+    Raises SerializationFailure if the source is no longer as `before`.
+    """
+    if state.catalog.relations.get(before.relation_id) != before:
+        raise SerializationFailure("the source was changed meanwhile", hint="Run the statement again.")
+    version = state.catalog.version + 1
+    after = replace(after, version=version)
+    places = {column.column_id: place for place, column in enumerate(after.columns)}
+    positions = {place: places[column.column_id] for place, column in enumerate(before.columns)}
+    relations: dict[int, CreatedRelation] = {**state.catalog.relations, after.relation_id: after}
+    relations |= repointed_views(state, [(after, positions)])
+    return replace(
+        state,
+        catalog=replace(state.catalog, version=version, relations=relations),
+        jobs={key: repointed_source(job, after.relation_id, positions) for key, job in state.jobs.items()},
+        graph_version=state.graph_version + 1,
+    )
 
 
 def with_source_option(

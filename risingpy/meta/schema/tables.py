@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
@@ -89,21 +89,28 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
 
 
 def _table_source(state: MetaState, table: NewTable, fed: FedBy, allocate: IdAllocator) -> ExternalSource:
-    """The source that feeds a table: it has the table's columns, and a row id as the last one."""
-    last = table.columns[-1]
-    row_id = () if not table.primary_key else (ColumnDesc(last.column_id + 1, "_row_id", BIGINT, True, hidden=True),)
-    return ExternalSource(
+    source = ExternalSource(
         relation_id=allocate(),
         schema_name=table.schema_name,
         name=table.name,
-        columns=(*table.columns, *row_id),
+        columns=table.columns,
         definition=table.definition,
         options=fed.options,
         message_format=fed.message_format,
         included=fed.included,
-        table_key=table.primary_key,
         version=state.catalog.version + 1,
     )
+    return source_of_table(source, table.columns, table.primary_key)
+
+
+def source_of_table(
+    source: ExternalSource, columns: tuple[ColumnDesc, ...], primary_key: tuple[int, ...]
+) -> ExternalSource:
+    """The source that feeds a table: it has the table's columns, and a row id as the last one."""
+    if primary_key:
+        fresh = 1 + max(column.column_id for column in columns)
+        columns = (*columns, ColumnDesc(fresh, "_row_id", BIGINT, True, hidden=True))
+    return replace(source, columns=columns, table_key=primary_key)
 
 
 def with_created(state: MetaState, table_id: int) -> MetaState:

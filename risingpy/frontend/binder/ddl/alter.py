@@ -33,6 +33,7 @@ from risingpy.frontend.binder.scope.context import BindContext, SessionValues, d
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.parser.ast import ColumnDefinition
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AlterAction,
@@ -84,15 +85,23 @@ def bind_alter_table(
     if relation.upstream is not None:
         hint = "Drop it, and create it again with the other columns."
         raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", which copies another table', hint=hint)
-    if relation.source is not None:
-        hint = "Drop it, and create it again with the other columns."
-        raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", which a source feeds', hint=hint)
     binder = _Binder(relation, relation, evaluate, make_context(Catalog(), (), (), session), session)
     for action in actions:
         binder.apply(action)
     cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
     said = tuple(binder.notices)
     return BoundAlterTable(binder.relation, tuple(binder.checks), said, cascade, tuple(binder.generated))
+
+
+def bind_source_column(column: ColumnDefinition) -> ColumnDesc:
+    """A column that ALTER SOURCE adds: messages fill it. Its id is 0."""
+    check_column_name(column)
+    if column.primary_key or column.not_null or column.default is not None or column.generated is not None:
+        message = "ALTER SOURCE … ADD COLUMN takes a name and a type"
+        raise FeatureNotSupported(message, position=column.position)
+    if identity_of(column) is not None:
+        raise FeatureNotSupported("ALTER SOURCE … ADD an identity column is not supported", position=column.position)
+    return ColumnDesc(0, column.name, resolve_type(column.type.text, column.type.position))
 
 
 class _Binder:
@@ -150,6 +159,7 @@ class _Binder:
         sql_type = resolve_type(column.type.text, column.type.position)
         text, missing = None, None
         if column.default is not None:
+            self._refuse_default(column.name, column.position)
             missing = self._evaluate(bound_default(self._context, column.default, column.name, sql_type))
             text = column.default.text
         if column.not_null and missing is None:
@@ -186,7 +196,7 @@ class _Binder:
     def _refuse_special(self, index: int, what: str, column: ColumnName) -> None:
         """Raises FeatureNotSupported for a column that the table's key, its versions or its watermark stand on."""
         column_id, watermark = self.relation.columns[index].column_id, self.relation.watermark
-        webhook = self.relation.webhook
+        webhook, source = self.relation.webhook, self.relation.source
         hint = None
         if index in self.relation.primary_key:
             reason = "it is part of the primary key"
@@ -197,12 +207,17 @@ class _Binder:
             reason = "the watermark of the table reads it"
         elif webhook is not None and column_id == webhook.payload:
             reason = "the webhook of the table fills it"
+        elif source is not None and any(part.column_id == column_id for part in source.included):
+            reason = "it is a part of the messages that feed the table"
         else:
             return
         raise FeatureNotSupported(f'cannot {what} "{column.name}": {reason}', position=column.position, hint=hint)
 
     def _rename(self, action: RenameColumn) -> None:
         index = self._existing(action.column)
+        if self.relation.source is not None:
+            message = f'cannot rename column "{action.column.name}": messages that feed the table have it by this name'
+            raise FeatureNotSupported(message, position=action.column.position)
         if self._find(action.name.name) is not None:
             message = f'column "{action.name.name}" of relation "{self.relation.name}" already exists'
             raise DuplicateColumn(message, position=action.name.position)
@@ -233,9 +248,15 @@ class _Binder:
         self._refuse_identity(column, action.column)
         text = None
         if action.value is not None:
+            self._refuse_default(column.name, action.column.position)
             bound_default(self._context, action.value, column.name, column.type)
             text = action.value.text
         self._change(index, replace(column, default=text))
+
+    def _refuse_default(self, name: str, position: int) -> None:
+        if self.relation.source is not None:
+            message = f'column "{name}" of a table that a source feeds has no DEFAULT: messages say what stands in it'
+            raise FeatureNotSupported(message, position=position)
 
     def _set_not_null(self, action: SetNotNull) -> None:
         index = self._existing(action.column)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from risingpy.connectors.formats.choice import decoder_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
+from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.seekable import GeneratorConnector
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.frontend.binder import TableDefinition
 from risingpy.frontend.parser.ast import ColumnDefinition, CreateSource, CreateTable, TypeName
 from risingpy.frontend.statements.connectors.options import check_names
+from risingpy.plan.catalog import ColumnDesc, ExternalSource
+from risingpy.types import SqlType
 
 # RisingWave's users write these after datagen and nexmark, whose rows need no decoding.
 _OF_GENERATORS = (None, MessageFormat("plain", "json"), MessageFormat("native", "native"))
@@ -54,8 +58,7 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
         _check_pushed(statement)
         return statement.options
     connector = connector_of(dict(statement.options))
-    left_out = {column.column_id for column in defined.included}
-    decoded = [(c.name, c.type) for c in defined.columns if c.column_id not in left_out and c.generated is None]
+    decoded = _decoded(defined.columns, defined.included)
     if isinstance(connector, GeneratorConnector) and statement.message_format in _OF_GENERATORS:
         connector.check_columns(decoded)
         if not statement.includes:
@@ -71,6 +74,27 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
         raise InvalidParameterValue(f"the {connector.name} connector needs FORMAT … ENCODE …", hint=hint)
     decoder_of(statement.message_format, decoded, [defined.columns[k].name for k in defined.primary_key])
     return statement.options
+
+
+def check_source_columns(source: ExternalSource) -> None:
+    """Checks that a source that is altered can read its columns. Raises as `checked_options`."""
+    connector, decoded = connector_of(dict(source.options)), _decoded(source.columns[:-1], source.included)
+    if isinstance(connector, GeneratorConnector) and source.message_format in _OF_GENERATORS:
+        connector.check_columns(decoded)
+    elif source.message_format is None:
+        raise FeatureNotSupported(f"the {connector.name} connector gives the same columns always")
+    else:
+        decoder_of(source.message_format, decoded, [source.columns[k].name for k in source.table_key or ()])
+
+
+def _decoded(columns: Sequence[ColumnDesc], included: Sequence[IncludedColumn]) -> list[tuple[str, SqlType]]:
+    """The columns that come from the messages themselves."""
+    left_out = {column.column_id for column in included}
+    return [
+        (column.name, column.type)
+        for column in columns
+        if column.column_id not in left_out and column.generated is None and not column.hidden
+    ]
 
 
 def _check_pushed(statement: CreateSource | CreateTable) -> None:
