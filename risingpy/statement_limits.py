@@ -8,7 +8,7 @@ memory. Tasks of an epoch have no statement: their memory is the epoch's share, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,14 +19,22 @@ from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
 BYTES_OF_OUTPUT_ROW = 256
 
 
+def _has_no_sessions(function: str, process_id: int, milliseconds: int) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
-    """`memory` is in bytes; `setting` is the parameter that a user can raise to have more."""
+    """`memory` is in bytes; `setting` is the parameter that a user can raise to have more.
+
+    `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
+    """
 
     memory: int
     cancelled: threading.Event = field(default_factory=threading.Event)
     setting: str = "statement_memory"
     alone: bool = False  # this process serves nothing else
+    signal: Callable[[str, int, int], bool] = _has_no_sessions
 
     @property
     def hint(self) -> str:

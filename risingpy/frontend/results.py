@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from risingpy.backend import Backend
 from risingpy.types import SqlType
 
 TEXT, BINARY = 0, 1
@@ -22,7 +23,7 @@ class StartupParameters:
 
     `settings` holds every run-time parameter that it set (`application_name`, `client_encoding`, `TimeZone`, …), also
     those of `options='-c name=value'`, with names as the client wrote them. `process_id` is the one in BackendKeyData
-    (pg_backend_pid()). `client_address` is "host:port".
+    (pg_backend_pid()). `client_address` is "host:port". Through the `backend`, other sessions end this one.
     """
 
     user: str
@@ -30,6 +31,7 @@ class StartupParameters:
     settings: Mapping[str, str] = field(default_factory=dict)
     process_id: int = 0
     client_address: str = ""
+    backend: Backend | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from enum import Enum
 
 from risingpy.errors import Check, QueryCanceled, unchecked
 
 Cancelled = threading.Event | None
+
+
+class WaitEvent(Enum):
+    """What a session waits for: PostgreSQL's type of the event, and its name."""
+
+    CLIENT = ("Client", "ClientRead")
+    TABLE_LOCK = ("Lock", "relation")
+    EPOCH = ("IPC", "EpochCommit")
 
 
 class CancelFlag(threading.Event):
@@ -17,6 +26,7 @@ class CancelFlag(threading.Event):
     def __init__(self) -> None:
         super().__init__()
         self._calls: tuple[Callable[[], None], ...] = ()  # replaced as a whole: another thread may set the flag
+        self.waits_for: WaitEvent | None = None  # for others to see
 
     def set(self) -> None:
         super().set()
@@ -31,6 +41,20 @@ class CancelFlag(threading.Event):
             yield
         finally:
             self._calls = tuple(each for each in self._calls if each is not call)
+
+
+def waiting(cancelled: Cancelled, event: WaitEvent) -> AbstractContextManager[None]:
+    """A context manager in which the statement, if `cancelled` is one's flag, is seen to wait for the event."""
+    return _waiting(cancelled, event) if isinstance(cancelled, CancelFlag) else nullcontext()
+
+
+@contextmanager
+def _waiting(flag: CancelFlag, event: WaitEvent) -> Iterator[None]:
+    before, flag.waits_for = flag.waits_for, event
+    try:
+        yield
+    finally:
+        flag.waits_for = before
 
 
 def check_of(cancelled: Cancelled) -> Check:

@@ -8,6 +8,7 @@
     changelogs     what followed relations and sinks have changed, epoch by epoch
     sinks          their delivery to other systems
     subscriptions  what subscriptions have kept for clients
+    sessions       who the clients are, and what each runs
     introspection  facts about the running database, for SHOW and system relations
 """
 
@@ -35,6 +36,7 @@ from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import open_directory
 from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.schema.sinks import with_failed_sink
+from risingpy.meta.sessions import Sessions
 from risingpy.meta.sinks.delivered_epochs import DeliveredEpochs
 from risingpy.meta.sinks.deliveries import SinkDeliveries
 from risingpy.meta.sinks.delivery import DeliveryTools
@@ -86,6 +88,7 @@ class Database:
         self.sinks = SinkDeliveries(tools, lambda: self.reads.catalog)
         self.subscriptions, self._retention = self._open_subscriptions()
         self._identity_counters = IdentityCounters(opened.meta_store, data_dir)
+        self.sessions = Sessions()
         self._loop: BarrierLoop | None = None
         self.writes = Writes(
             self._published,

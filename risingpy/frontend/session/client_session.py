@@ -37,12 +37,15 @@ class ClientSession:
     # Statements
 
     def split(self, sql: str) -> Sequence[Statement]:
+        self.context.record.work(sql)
         return self.context.split(sql)
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
         return self.context.prepare(statement, parameter_oids)
 
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
+        if not self.context.record.is_working and prepared.statement is not None:
+            self.context.record.work(prepared.statement.text)
         with self.context.phase() as deadline:
             result = self.context.run_prepared(prepared, parameters)
         self.context.end_statement()
@@ -94,6 +97,7 @@ class ClientSession:
     def forget_cancel(self) -> None:
         self.context.end_statement()
         self.context.cancelled.clear()
+        self.context.record.rest()
 
     def close(self) -> None:
         self.context.close()

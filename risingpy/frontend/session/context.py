@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -28,6 +29,7 @@ from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
+from risingpy.meta.sessions import SessionRecord, SessionState, Signal
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
@@ -53,6 +55,12 @@ _ABOUT_COMMITTED_ROWS = (
     ast.DropSchema,
     ast.WaitSink,
 )
+_IDLE_STATES = {
+    TransactionStatus.IDLE: SessionState.IDLE,
+    TransactionStatus.ACTIVE: SessionState.IN_TRANSACTION,
+    TransactionStatus.FAILED: SessionState.IN_FAILED_TRANSACTION,
+}
+_LOOK_SECONDS = 0.02  # how often pg_terminate_backend with a timeout looks whether the session has gone
 _END_A_FAILED_TRANSACTION = (ast.Commit, ast.Rollback, ast.RollbackTo)
 
 
@@ -73,9 +81,10 @@ class SessionContext:
         self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
         self._notices: list[Notice] = []
         self._deadline: Deadline | None = None  # that of the current statement
-        self._running = ""  # the text of the last statement that has begun
         self._runner = BatchRunner(self.transaction, database.query_engines, self.limits, self._system)
         self._commands = Commands(self)
+        self.record = self._new_record()
+        database.sessions.add(self.record)
 
     # Names and limits
 
@@ -101,7 +110,7 @@ class SessionContext:
 
     def limits(self) -> StatementLimits:
         asked = parse_bytes(self.settings.get("statement_memory"))
-        return StatementLimits(asked or share_of_memory(STATEMENT_SHARE), self.cancelled)
+        return StatementLimits(asked or share_of_memory(STATEMENT_SHARE), self.cancelled, signal=self._signal)
 
     def check(self) -> None:
         if self.cancelled.is_set():
@@ -145,7 +154,6 @@ class SessionContext:
         self._check_not_failed(statement)
         if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
             self.scope.commit_so_far()
-        self._running = statement.text
         return self._commands.run_newest(statement, prepared, parameters)
 
     # Rows
@@ -197,10 +205,41 @@ class SessionContext:
         """Releases everything."""
         self.portals.close_all()
         self.subscription_cursors.close_all()
-        self.transaction.rollback()
+        try:
+            self.transaction.rollback()
+        finally:
+            self.database.sessions.remove(self.record)
 
     def _system(self, snapshot: CommittedSnapshot) -> StateRows:
-        return StateRows(lambda: state_of(self, self._running, snapshot))
+        return StateRows(lambda: state_of(self, snapshot))
+
+    def _new_record(self) -> SessionRecord:
+        return SessionRecord(
+            process_id=self.startup.process_id,
+            user=self.startup.user,
+            database=self.startup.database,
+            client_address=self.startup.client_address,
+            application_name=lambda: self.settings.get("application_name"),
+            idle_state=lambda: _IDLE_STATES[self.transaction.status],
+            cancelled=self.cancelled,
+            backend=self.startup.backend,
+        )
+
+    def _signal(self, function: str, process_id: int, milliseconds: int) -> bool:
+        """pg_cancel_backend and pg_terminate_backend; waits so long for the end of the other session."""
+        sessions = self.database.sessions
+        if not sessions.send(Signal(function), process_id):
+            self.notice(f"PID {process_id} is not a PostgreSQL backend process", severity="WARNING", sqlstate="01000")
+            return False
+        end = time.monotonic() + milliseconds / 1000
+        while milliseconds and sessions.has(process_id):
+            if time.monotonic() > end:
+                waited = f"backend with PID {process_id} did not terminate within {milliseconds} milliseconds"
+                self.notice(waited, severity="WARNING", sqlstate="01000")
+                return False
+            self.cancelled.wait(_LOOK_SECONDS)
+            self.check()
+        return True
 
     def _check_not_failed(self, statement: Statement) -> None:
         ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, _END_A_FAILED_TRANSACTION)

@@ -19,9 +19,6 @@ _COLUMNS = {
     "extconfig _oid, extcondition _text",
     "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
     "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
-    "pg_locks": "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid,"
-    "classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool,"
-    "waitstart timestamptz",
     "pg_opclass": "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid,"
     "opcdefault bool, opckeytype oid",
     "pg_operator": "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprcanmerge bool,"

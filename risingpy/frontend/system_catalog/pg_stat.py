@@ -1,8 +1,9 @@
-"""pg_stat_activity and the table statistics that monitoring tools read."""
+"""pg_stat_activity, pg_locks and the table statistics that monitoring tools read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from risingpy.frontend.system_catalog.oids import DATABASE_OID, ROOT_USER_OID, relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
@@ -10,13 +11,29 @@ from risingpy.plan.catalog import Table
 
 
 def _activity(state: SystemState) -> Iterable[Row]:
-    for session in state.sessions:
+    for session in state.sessions():
         host, _, port = session.client_address.rpartition(":")
+        times = (session.backend_start, session.transaction_start, session.query_start, session.state_change)
         yield (
             *(DATABASE_OID, state.catalog.database, session.process_id, None, ROOT_USER_OID, session.user),
-            *(session.application_name, host or None, None, int(port) if port.isdigit() else None, None, None, None),
-            *(None, None, None, "active" if session.running else "idle", None, None, session.query, "client backend"),
+            *(session.application_name, host or None, None, int(port) if port.isdigit() else None),
+            *map(_at, times),
+            *(session.wait.value if session.wait is not None else (None, None)),
+            *(session.state.value, None, None, session.query, "client backend"),
         )
+
+
+def _locks(state: SystemState) -> Iterable[Row]:
+    """Locks of tables are all that sessions wait for; each is of a transaction, which has no number of its own."""
+    for lock in state.locks():
+        yield (
+            *("relation", DATABASE_OID, lock.table_id, None, None, None, None, None, None, None, None),
+            *(lock.process_id, lock.mode.value, lock.waits_since is None, False, _at(lock.waits_since)),
+        )
+
+
+def _at(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _tables(state: SystemState) -> Iterable[Row]:
@@ -33,6 +50,14 @@ PG_STAT_ACTIVITY = relation(
     "query_start timestamptz, state_change timestamptz, wait_event_type text, wait_event text, state text,"
     "backend_xid oid, backend_xmin oid, query text, backend_type text",
     _activity,
+)
+PG_LOCKS = relation(
+    "pg_catalog",
+    "pg_locks",
+    "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid,"
+    "classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool,"
+    "waitstart timestamptz",
+    _locks,
 )
 PG_STAT_USER_TABLES = relation(
     "pg_catalog",

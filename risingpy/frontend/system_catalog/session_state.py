@@ -9,7 +9,6 @@ from risingpy.frontend.results import Prepared
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import (
-    ActiveSession,
     Progress,
     SessionCursor,
     SessionStatement,
@@ -18,21 +17,13 @@ from risingpy.frontend.system_catalog.system_relation import (
 from risingpy.meta.reads import CommittedSnapshot
 
 
-def state_of(session: StatementContext, running: str, snapshot: CommittedSnapshot) -> SystemState:
-    """The state as of a snapshot, for a session that runs the text `running`.
+def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemState:
+    """The state as of a snapshot, for a session.
 
     The statistics of tables are read when a relation asks for them.
     """
     database, startup = session.database, session.startup
     schemas = snapshot.catalog.schemas
-    this = ActiveSession(
-        process_id=startup.process_id,
-        user=startup.user,
-        application_name=session.settings.get("application_name"),
-        client_address=startup.client_address,
-        query=running,
-        running=True,
-    )
     return SystemState(
         catalog=snapshot.catalog,
         system_relations=NAMED_RELATIONS,
@@ -47,7 +38,8 @@ def state_of(session: StatementContext, running: str, snapshot: CommittedSnapsho
         deliveries=lambda: tuple(database.sinks.status()),
         committed_epoch=snapshot.view.epoch,
         rejected=database.introspection.rejected_messages,
-        sessions=(this,),
+        sessions=database.sessions.activities,
+        locks=database.writes.locks.seen,
         statistics=snapshot.view.statistics,
         compactions=snapshot.view.compactions,
         views=tuple(database.introspection.pinned_epochs()),

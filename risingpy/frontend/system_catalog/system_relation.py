@@ -11,8 +11,10 @@ import pyarrow as pa
 from risingpy.functions.topics.object_names import quote_name, relation_key
 from risingpy.meta.epochs.rejected_messages import KeptMessage
 from risingpy.meta.introspection import PinnedEpoch, SourceLag
+from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
+from risingpy.meta.writing.table_locks import SeenLock
 from risingpy.plan.catalog import (
     Catalog,
     CreatedRelation,
@@ -73,18 +75,6 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveSession:
-    """A connection, for pg_stat_activity."""
-
-    process_id: int
-    user: str
-    application_name: str
-    client_address: str
-    query: str
-    running: bool
-
-
-@dataclass(frozen=True, slots=True)
 class SessionStatement:
     """A prepared statement of this session; types are as regtype prints them."""
 
@@ -125,7 +115,8 @@ class SystemState:
     deliveries: Callable[[], Sequence[tuple[Sink, DeliveryStatus]]] = tuple
     committed_epoch: int = 0
     rejected: Callable[[], Sequence[KeptMessage]] = tuple
-    sessions: tuple[ActiveSession, ...] = ()
+    sessions: Callable[[], Sequence[SessionActivity]] = tuple
+    locks: Callable[[], Sequence[SeenLock]] = tuple
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedEpoch, ...] = ()

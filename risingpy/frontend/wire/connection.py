@@ -119,7 +119,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         process_id = self.server.new_process_id(self)
         address = ":".join(str(part) for part in self.client_address[:2])
         session = self.server.open_session(
-            StartupParameters(first.user, first.database, first.settings, process_id, address)
+            StartupParameters(first.user, first.database, first.settings, process_id, address, backend=self)
         )
         self.session = session
         self.activity.start(time.monotonic())

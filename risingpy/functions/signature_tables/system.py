@@ -1,6 +1,7 @@
 """Functions of the catalog: what is computed of an object's oid. The lines' form is in `signatures.py`.
 
 An `oid` or a `regclass` is a bigint of that name. The SQL of each is in `evaluation/sql_catalog.py`.
+Those that end statements of others are in `topics/backends.py`.
 """
 
 # fmt: off
@@ -20,6 +21,8 @@ pg_indexes_size pg_indexes_size regclass = int8
 pg_total_relation_size pg_total_relation_size regclass = int8
 pg_relation_size pg_relation_size regclass = int8 | regclass text = int8
 pg_database_size pg_database_size oid = int8 | text = int8
+pg_cancel_backend pg_cancel_backend int4 = bool
+pg_terminate_backend pg_terminate_backend int4 = bool | int4 int8 = bool
 pg_size_pretty pg_size_pretty int8 = TEXT | numeric = TEXT
 """
 # fmt: on

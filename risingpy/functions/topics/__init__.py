@@ -7,6 +7,7 @@ whole chunks (`arrow_functions.py`), and from DuckDB's SQL by `rpy_<result type>
 from __future__ import annotations
 
 from risingpy.functions.topics.aggregates import AGGREGATES
+from risingpy.functions.topics.backends import BACKENDS
 from risingpy.functions.topics.calling import Function, call
 from risingpy.functions.topics.fields_by_name import FIELDS_BY_NAME
 from risingpy.functions.topics.identities import IDENTITIES
@@ -63,6 +64,7 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB,
     **JSONB_CHANGES,
     **WAITING,
+    **BACKENDS,
     **JSONB_PATHS,
     **JSONB_RECORDS,
     **FIELDS_BY_NAME,

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
+from risingpy.meta.cancellation import WaitEvent, waiting
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import Offsets, reached
 from risingpy.meta.state import MetaState
@@ -36,11 +37,9 @@ class Waiters:
     def until(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None = None) -> MetaState:
         """Waits for a state for which `is_reached` holds, and returns it."""
         with self.changed:
-            while not is_reached(self._published.state):
-                self.refuse_if_down()
-                if cancelled is not None and cancelled.is_set():
-                    raise QueryCanceled("canceling statement due to user request")
-                self.changed.wait(WAIT_SLICE_SECONDS)
+            if not is_reached(self._published.state):
+                with waiting(cancelled, WaitEvent.EPOCH):
+                    self._wait(is_reached, cancelled)
             return self._published.state
 
     def until_lsn(self, lsn: int, cancelled: threading.Event | None = None) -> MetaState:
@@ -75,6 +74,13 @@ class Waiters:
         failure = self._failures.get(relation_id)
         if failure is not None:
             raise failure
+
+    def _wait(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
+        while not is_reached(self._published.state):
+            self.refuse_if_down()
+            if cancelled is not None and cancelled.is_set():
+                raise QueryCanceled("canceling statement due to user request")
+            self.changed.wait(WAIT_SLICE_SECONDS)
 
     def _until_settled(self, state: MetaState, cancelled: threading.Event | None) -> MetaState:
         """Waits for one more epoch if `state` has moved a watermark: operators emit the rows it released only then."""

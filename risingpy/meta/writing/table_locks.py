@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
 from risingpy.errors import DeadlockDetected, QueryCanceled
+from risingpy.meta.cancellation import WaitEvent, waiting
 
 LOG = logging.getLogger(__name__)
 
@@ -32,10 +34,21 @@ class LockMode(Enum):
     ALONE = "ExclusiveLock"
 
 
+@dataclass(frozen=True, slots=True)
+class SeenLock:
+    """A lock that a session has, or waits for since a time (seconds since 1970)."""
+
+    table_id: int
+    process_id: int
+    mode: LockMode
+    waits_since: float | None = None
+
+
 @dataclass(slots=True)
 class _Hold:
     """How often an owner has taken a table, by mode. The owner of an exclusive lock may take it again in any mode."""
 
+    process_id: int
     shared: int = 0
     alone: int = 0
 
@@ -67,6 +80,7 @@ class _Request:
     table: _Table
     mode: LockMode
     granted: threading.Event = field(default_factory=threading.Event)
+    since: float = field(default_factory=time.time)
 
     def holders(self) -> list[int]:
         """The holders of the table whose mode conflicts with this request."""
@@ -129,7 +143,8 @@ class TableLocks:
             else:
                 self._enqueue(request, held)
         if not request.granted.is_set():
-            self._wait(request, cancelled)
+            with waiting(cancelled, WaitEvent.TABLE_LOCK):
+                self._wait(request, cancelled)
         return HeldTable(self, me, table_id, mode)
 
     @contextmanager
@@ -156,6 +171,17 @@ class TableLocks:
                 del table.holds[lock.owner]
             self._give_in_turn(table)
 
+    def seen(self) -> list[SeenLock]:
+        """All locks at this moment: of each table those that sessions have, then those they wait for."""
+        found = []
+        with self._guard:
+            for table in self._tables.values():
+                for hold in table.holds.values():
+                    modes = ((hold.shared, LockMode.SHARED), (hold.alone, LockMode.ALONE))
+                    found += [SeenLock(table.table_id, hold.process_id, mode) for count, mode in modes if count]
+                found += [SeenLock(table.table_id, r.process_id, r.mode, r.since) for r in table.queue]
+        return found
+
     # With the guard held
 
     def _enqueue(self, request: _Request, held: _Hold | None) -> None:
@@ -178,7 +204,7 @@ class TableLocks:
         raise self._deadlock(circle)
 
     def _give(self, request: _Request) -> None:
-        request.table.holds.setdefault(request.owner, _Hold()).add(request.mode, 1)
+        request.table.holds.setdefault(request.owner, _Hold(request.process_id)).add(request.mode, 1)
         if request in request.table.queue:
             request.table.queue.remove(request)
             del self._waiting[request.owner]

@@ -1,0 +1,33 @@
+"""pg_cancel_backend and pg_terminate_backend: called for each row, in the order in which DuckDB comes to it.
+
+What they do to other sessions is in the limits of the statement, since a task of an epoch has no sessions.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from risingpy.errors import NumericValueOutOfRange
+from risingpy.functions.topics.calling import Function
+from risingpy.statement_limits import current_limits
+
+
+def _cancel(process_ids: pa.Array, _random: pa.Array) -> pa.Array:
+    signal = current_limits().signal
+    return pa.array([signal("pg_cancel_backend", each.as_py(), 0) for each in process_ids], pa.bool_())
+
+
+def _terminate(process_ids: pa.Array, *rest: pa.Array) -> pa.Array:
+    """With a timeout, in milliseconds, it returns when the session has gone; false if that takes longer."""
+    signal = current_limits().signal
+    timeouts = rest[0].to_pylist() if len(rest) == 2 else [0] * len(process_ids)
+    if any(timeout < 0 for timeout in timeouts):
+        raise NumericValueOutOfRange('"timeout" must not be negative')
+    pairs = zip(process_ids.to_pylist(), timeouts, strict=True)
+    return pa.array([signal("pg_terminate_backend", *pair) for pair in pairs], pa.bool_())
+
+
+BACKENDS: dict[str, Function] = {
+    "pg_cancel_backend": Function(_cancel),
+    "pg_terminate_backend": Function(_terminate),
+}
