@@ -17,6 +17,7 @@ import click
 from risingpy.config import (
     DEFAULT_PORT,
     ENGINES,
+    LOG_FORMATS,
     LOG_LEVELS,
     MAX_PARALLELISM,
     TASK_TRIES,
@@ -46,7 +47,12 @@ def main() -> None:
 @click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
 @click.option("--memory", help="Memory that the server may take, such as 4GB [the machine's].")
 @click.option("--webhook-port", type=int, help="Port for the HTTP requests of webhooks [none].")
+@click.option("--http-port", type=int, help="Port for /metrics, /healthz and /readyz [none].")
+@click.option("--http-host", help="Address for --http-port [127.0.0.1].")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="How much to log [info].")
+@click.option("--log-format", type=click.Choice(LOG_FORMATS), help="How lines of the log look [text].")
+@click.option("--log-file", type=click.Path(path_type=Path), help="File for the log, rotated [standard error].")
+@click.option("--log-min-duration-statement", type=int, help="Log statements of so many milliseconds [-1: none].")
 @click.option("--engine", type=click.Choice(ENGINES), hidden=True, help="What runs the epochs.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file [risingpy.toml, if there is one].")
 def serve(config: Path | None, **flags: object) -> None:

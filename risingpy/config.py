@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from risingpy.memory import parse_bytes, show_bytes
@@ -24,6 +24,7 @@ MAX_DEFAULT_PARALLELISM = 16  # with more, an embedded server gains nothing, and
 MAX_PARALLELISM = 256  # one shard per virtual node
 TASK_TRIES = 4  # plain local[N] gives up at a task's first failure
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle with small data
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
@@ -39,7 +40,9 @@ class ConfigError(Exception):
 class ServeConfig:
     """The settings of `risingpy serve`. `parallelism` is the number of shards; port 0 lets the system choose.
 
-    `memory` is in bytes; 0 means all that the machine has. Without a `webhook_port`, no webhook is served.
+    `memory` is in bytes; 0 means all that the machine has. Without a `webhook_port`, no webhook is served; without an
+    `http_port`, no metrics. Without a `log_file`, the log goes to standard error. `log_min_duration_statement` is in
+    milliseconds: sessions begin with it.
     """
 
     data_dir: Path
@@ -51,9 +54,14 @@ class ServeConfig:
     engine: str
     memory: int
     webhook_port: int | None = None
+    http_port: int | None = None
+    http_host: str = "127.0.0.1"
+    log_format: str = "text"
+    log_file: Path | None = None
+    log_min_duration_statement: int = -1
 
 
-OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine", "memory", "webhook_port")
+OPTIONS = tuple(field.name for field in fields(ServeConfig))
 
 
 def load_serve_config(
@@ -81,7 +89,12 @@ def load_serve_config(
         log_level=_choice(merged, "log_level", "info", LOG_LEVELS),
         engine=_choice(merged, "engine", "spark", ENGINES),
         memory=_memory(merged),
-        webhook_port=_integer(merged, "webhook_port", 0, 0, 65535) if "webhook_port" in merged else None,
+        webhook_port=_port(merged, "webhook_port"),
+        http_port=_port(merged, "http_port"),
+        http_host=_text(merged, "http_host", "127.0.0.1"),
+        log_format=_choice(merged, "log_format", "text", LOG_FORMATS),
+        log_file=Path(_text(merged, "log_file", "")) if "log_file" in merged else None,
+        log_min_duration_statement=_integer(merged, "log_min_duration_statement", -1, -1, 2**31 - 1),
     )
 
 
@@ -165,6 +178,11 @@ def _integer(merged: Mapping[str, tuple[object, str]], name: str, default: int, 
     if number is None or not low <= number <= high:
         raise ConfigError(f"{origin} must be a whole number from {low} to {high}, not {value!r}")
     return number
+
+
+def _port(merged: Mapping[str, tuple[object, str]], name: str) -> int | None:
+    """A port that is not served unless it is given."""
+    return _integer(merged, name, 0, 0, 65535) if name in merged else None
 
 
 def _memory(merged: Mapping[str, tuple[object, str]]) -> int:

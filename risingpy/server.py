@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import FrameType
 
 from risingpy.config import SHUFFLING_ENGINE, ServeConfig
@@ -16,9 +17,12 @@ from risingpy.errors import SqlError
 from risingpy.executors.epoch.descriptor import run_directory
 from risingpy.executors.spark.driver import SparkDriver
 from risingpy.executors.spark.session import OwnSession, SparkSettings
-from risingpy.frontend.session import open_session
+from risingpy.frontend.monitoring import MonitoringServer
+from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.webhook import WebhookServer
 from risingpy.frontend.wire.server import WireServer
+from risingpy.logs import start_logging
 from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.memory_guard import MemoryGuard
 from risingpy.meta.database import Database
@@ -41,11 +45,28 @@ def serve(config: ServeConfig, *, started: float) -> int:
 
     `started` is the `time.monotonic` of the process's begin: the imports are most of the time to start.
     """
-    logging.basicConfig(level=config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    try:
+        start_logging(config.log_level, config.log_format, config.log_file)
+    except OSError as error:
+        return _refuse(f"cannot write the log to {config.log_file}: {error.strerror}")
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     stop = _stop_on_signals()
     os.environ[ENVIRONMENT_NAME] = str(config.memory)  # Spark's workers read it too
+    try:
+        monitoring = None if config.http_port is None else MonitoringServer(config.http_host, config.http_port)
+    except OSError as error:
+        return _refuse(error.strerror or str(error))
+    try:
+        return _serve_database(config, monitoring, stop, started)
+    finally:
+        if monitoring is not None:
+            monitoring.stop()
+
+
+def _serve_database(
+    config: ServeConfig, monitoring: MonitoringServer | None, stop: threading.Event, started: float
+) -> int:
+    """Recovers the database, and serves it until `stop`; returns the exit code."""
     try:
         database = Database(config.data_dir.absolute(), parallelism=config.parallelism)
         runner = _make_runner(config, database)
@@ -56,7 +77,7 @@ def serve(config: ServeConfig, *, started: float) -> int:
         return _refuse(error.told)
     except OSError as error:
         return _refuse(f"cannot use {config.data_dir.absolute()}: {error}")
-    listeners = _Listeners(config, database)
+    listeners = _Listeners(config, database, monitoring)
     try:
         listeners.start()
     except OSError as error:
@@ -87,11 +108,22 @@ def serve(config: ServeConfig, *, started: float) -> int:
 
 
 class _Listeners:
-    """The ports on which clients and, if the configuration says so, webhooks are served."""
+    """The ports on which clients and, if the configuration says so, webhooks are served.
 
-    def __init__(self, config: ServeConfig, database: Database) -> None:
+    Monitoring is told when that begins and ends.
+    """
+
+    def __init__(self, config: ServeConfig, database: Database, monitoring: MonitoringServer | None) -> None:
         self._host = config.host
-        self._wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))
+        self._database = database
+        self._monitoring = monitoring
+        self._monitored_at = config.http_host
+        settings = {"log_min_duration_statement": str(config.log_min_duration_statement)}
+
+        def open_client(startup: StartupParameters) -> ClientSession:
+            return open_session(database, replace(startup, settings={**settings, **startup.settings}))
+
+        self._wire = WireServer(config.host, config.port, open_client)
         self._webhooks: WebhookServer | None = None
         if config.webhook_port is not None:
             self._webhooks = WebhookServer(config.host, config.webhook_port, database)
@@ -101,15 +133,21 @@ class _Listeners:
         if self._webhooks is not None:
             self._webhooks.start()
         self._wire.start()
+        if self._monitoring is not None:
+            self._monitoring.serves(self._database)
 
     def described(self) -> Iterator[str]:
         """How to reach them, for people."""
+        if self._monitoring is not None:
+            yield f"metrics: http://{self._monitored_at}:{self._monitoring.port}/metrics"
         yield f"psql -h {self._host} -p {self._wire.port} -d dev -U root"
         if self._webhooks is not None:
             yield f"webhooks: POST http://{self._host}:{self._webhooks.port}/webhook/dev/SCHEMA/TABLE"
 
     def stop(self) -> None:
         """Accepts no more; also after a `start` that failed."""
+        if self._monitoring is not None:
+            self._monitoring.announce_stop()
         if self._webhooks is not None:
             self._webhooks.stop()
         self._wire.stop()

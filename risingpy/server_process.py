@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ START_SECONDS = 60
 STOP_SECONDS = 30
 WARM_SECONDS = 180
 _READY = re.compile(r"psql -h (\S+) -p (\d+)")
+_METRICS = re.compile(r"metrics: http://\S+:(\d+)/metrics")
 _WARM = "Spark has taken over"
 
 
@@ -35,14 +37,16 @@ class ServerProcess:
         parallelism: int = 2,
         port: int = 0,
         log_level: str = "warning",
+        flags: Sequence[str] = (),
         environ: dict[str, str] | None = None,
     ) -> None:
         self.data_dir = data_dir
         self.port = 0
+        self.http_port: int | None = None  # of its metrics, if the flags ask for them
         self.output: list[str] = []
         options = {"data-dir": data_dir, "port": port, "parallelism": parallelism, "engine": engine}
-        flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-        command = [sys.executable, "-m", "risingpy", "serve", *flags, "--log-level", log_level]
+        named = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+        command = [sys.executable, "-m", "risingpy", "serve", *named, "--log-level", log_level, *flags]
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             command,
@@ -96,6 +100,8 @@ class ServerProcess:
                 if found:
                     self.port = int(found[2])
                     self._ready.set()
+                if found := _METRICS.search(line):
+                    self.http_port = int(found[1])
                 if line.startswith(_WARM):
                     self._warm.set()
         self._ready.set()

@@ -55,6 +55,8 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _P("is_superuser", "on", kinds.read_only, "Whether the user may do everything."),
     _P("jit", "off", kinds.on_off, "Accepted for drivers that switch it; has no effect."),
     _P("lock_timeout", "0", kinds.milliseconds, "Accepted; waits for locks end with the statement's timeout."),
+    _P("log_min_duration_statement", "-1", kinds.least_duration,
+       "Milliseconds from which on a statement is logged with its text; 0: all, -1: none."),
     _P("max_identifier_length", "63", kinds.read_only, "The longest name that clients should make."),
     _P("query_mode", "auto", kinds.only("auto", "local"), "How SELECT runs: in the server's process."),
     _P("row_security", "on", kinds.on_off, "Accepted; there are no row policies."),

@@ -105,6 +105,11 @@ def milliseconds(name: str, values: Sequence[str]) -> str:
     return str(round(int(found[1]) * _MILLISECONDS[found[2]]))
 
 
+def least_duration(name: str, values: Sequence[str]) -> str:
+    """A duration, or -1 for none that is long enough."""
+    return "-1" if text(name, values).strip() == "-1" else milliseconds(name, values)
+
+
 def memory(name: str, values: Sequence[str]) -> str:
     """An amount of memory such as 512MB; a number alone counts kilobytes, as in PostgreSQL. 0: the default."""
     word = text(name, values)

@@ -8,7 +8,7 @@
     changelogs     what followed relations and sinks have changed, epoch by epoch
     sinks          their delivery to other systems
     subscriptions  what subscriptions have kept for clients
-    sessions       who the clients are, and what each runs
+    sessions       who the clients are, what each runs, and how long statements took
     introspection  facts about the running database, for SHOW and system relations
 """
 
@@ -97,17 +97,16 @@ class Database:
             row_ids=RowIds(opened.meta_store),
             identity_counters=self._identity_counters,
         )
-        self.ddl = SchemaCommands(
-            published=self._published,
-            waiters=self._waiters,
-            changes=self._changes,
-            locks=self.writes.locks,
-            source_offsets=self._sources,
-            feeds=self._feeds,
-            table_rows=self.reads.table_rows,
-        )
+        self.ddl = self._open_ddl()
         self.introspection = Introspection(
-            data_dir, self.reads, self._store, self._log, self._committer, self._sources, self._feeds
+            data_dir,
+            self.reads,
+            self._store,
+            self._log,
+            self._committer,
+            self._sources,
+            self._feeds,
+            self.query_engines,
         )
 
     def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
@@ -154,6 +153,17 @@ class Database:
         self._log.close()
         self._store.close()
         self._meta_store.close()
+
+    def _open_ddl(self) -> SchemaCommands:
+        return SchemaCommands(
+            published=self._published,
+            waiters=self._waiters,
+            changes=self._changes,
+            locks=self.writes.locks,
+            source_offsets=self._sources,
+            feeds=self._feeds,
+            table_rows=self.reads.table_rows,
+        )
 
     def _open_subscriptions(self) -> tuple[SubscriptionReader, SubscriptionRetention]:
         deleted = DeletedEpochs(self._meta_store)

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.epochs.committer import Committer
+from risingpy.meta.epochs.epoch_times import EpochTimes
 from risingpy.meta.epochs.rejected_messages import KeptMessage
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.feeds.feeds import Feeds
+from risingpy.meta.memory_use import MemoryUse, memory_use
 from risingpy.meta.reads import Reads
 from risingpy.meta.schema.system_parameters import shown_parameters
 from risingpy.meta.writing.dml_log import DmlLog
@@ -61,6 +64,7 @@ class Introspection:
         committer: Committer,
         sources: SourceOffsets,
         feeds: Feeds,
+        query_engines: QueryEngines,
     ) -> None:
         self._data_dir = data_dir
         self._reads = reads
@@ -69,6 +73,7 @@ class Introspection:
         self._committer = committer
         self._sources = sources
         self._feeds = feeds
+        self._query_engines = query_engines
 
     def parameters(self) -> Mapping[str, str]:
         """System parameters, for SHOW PARAMETERS."""
@@ -90,6 +95,15 @@ class Introspection:
     def operator_work(self) -> Mapping[OperatorPosition, OperatorWork]:
         """What each running operator has done since the server started."""
         return self._committer.work.totals()
+
+    def memory(self) -> MemoryUse:
+        """The memory of the server and of the processes that it has started."""
+        return memory_use(*self._query_engines.memory())
+
+    @property
+    def epoch_times(self) -> EpochTimes:
+        """How long epochs took since the server started."""
+        return self._committer.times
 
     def pinned_epochs(self) -> Sequence[PinnedEpoch]:
         """The committed epochs that have readers, the oldest first."""

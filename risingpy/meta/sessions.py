@@ -15,6 +15,7 @@ from enum import Enum
 from risingpy.backend import Backend
 from risingpy.errors import AdminShutdown
 from risingpy.meta.cancellation import CancelFlag, WaitEvent
+from risingpy.meta.statement_times import StatementTimes
 
 
 class SessionState(Enum):
@@ -120,10 +121,11 @@ class SessionRecord:
 
 
 class Sessions:
-    """The records of all open sessions. Any thread may call these."""
+    """The records of all open sessions, and the times of all statements. Any thread may call these."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
+        self.statement_times = StatementTimes()
         self._records: dict[SessionRecord, None] = {}  # in the order in which they were opened
 
     def add(self, record: SessionRecord) -> None:

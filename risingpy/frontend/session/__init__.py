@@ -6,6 +6,7 @@ In: the calls of `wire/session_protocol.py` by the wire layer. Out: the results 
     context.py            the session as its statements see it
     commands.py           binds, caches and runs statements
     statement_timeout.py  the deadline of a statement
+    statement_clock.py    how long statements take, and the log of slow ones
 """
 
 from risingpy.frontend.session.client_session import ClientSession, open_session

@@ -38,14 +38,18 @@ class ClientSession:
 
     def split(self, sql: str) -> Sequence[Statement]:
         self.context.record.work(sql)
+        self.context.clock.text_came(sql)
         return self.context.split(sql)
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
+        self.context.clock.is_known(statement)
         return self.context.prepare(statement, parameter_oids)
 
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
-        if not self.context.record.is_working and prepared.statement is not None:
+        assert prepared.statement is not None
+        if not self.context.record.is_working:
             self.context.record.work(prepared.statement.text)
+        self.context.clock.runs(prepared.statement)
         with self.context.phase() as deadline:
             result = self.context.run_prepared(prepared, parameters)
         self.context.end_statement()
@@ -63,9 +67,11 @@ class ClientSession:
 
     def sync(self) -> None:
         self.context.scope.end_series()
+        self.context.clock.end()
         self.forget_cancel()
 
     def fail(self) -> None:
+        self.context.clock.end(failed=True)
         self.forget_cancel()
         self.context.scope.fail()
 

@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
@@ -85,6 +86,7 @@ class SessionContext:
         self._commands = Commands(self)
         self.record = self._new_record()
         database.sessions.add(self.record)
+        self.clock = StatementClock(database.sessions.statement_times, self.settings, self.record)
 
     # Names and limits
 

@@ -26,6 +26,7 @@ from risingpy.memory import QUERIES_SHARE, share_of_memory
 SPILL_DIRECTORY = "spill"
 LEAST_MEMORY = 32 << 20  # enough for a scan, a small sort and a small join
 _MOST_INSTANCES = 16
+_MEMORY = "SELECT sum(memory_usage_bytes)::BIGINT, sum(temporary_storage_bytes)::BIGINT FROM duckdb_memory()"
 _SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state have room
 
 
@@ -81,6 +82,18 @@ class QueryEngines:
                 instance.users -= 1
                 if kept:
                     instance.idle.append(cursor)
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes that all statements have in memory, and that they have spilled to disk."""
+        with self._guard:
+            cursors = [instance.root.cursor() for instance in self._instances]
+        held = spilled = 0
+        for cursor in cursors:
+            row = cursor.execute(_MEMORY).fetchone()
+            assert row is not None
+            held, spilled = held + row[0], spilled + row[1]
+            cursor.close()
+        return held, spilled
 
     def close(self) -> None:
         """Ends everything, and clears the spill directory."""

@@ -17,6 +17,7 @@ from risingpy.executors.epoch.descriptor import write_descriptor
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.epochs.committer import Committer
+from risingpy.meta.epochs.epoch_times import EpochPhase
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.runner import EpochFailed, EpochRunner
@@ -98,8 +99,10 @@ class BarrierLoop:
                 self._apply_changes()
                 self._run_epoch()
                 failures = 0
+                self._committer.times.rest()
             except (EpochFailed, DiskFailure, OSError, MemoryError) as error:
                 failures += 1
+                self._committer.times.rest(failure=str(error))
                 if self._waiters.is_stopping:
                     continue
                 LOG.error("epoch failed (%d of %d): %s", failures, self._retries.tries, error)
@@ -163,10 +166,12 @@ class BarrierLoop:
     def _run_epoch(self) -> None:
         """Runs and commits one epoch, if there is anything for it."""
         shape = self._runner.shape
+        clock = self._committer.times.begin()
         epoch = self._scheduler.next_epoch(self._published.state, shape)
         if epoch is not None:
             reach("epoch.describe")
             write_descriptor(self._data_dir, epoch.descriptor)
+            clock.done(EpochPhase.PLAN)
             try:
                 report = self._runner.run(epoch.descriptor, epoch.depth)
             except FragmentFailed as failure:
@@ -174,9 +179,10 @@ class BarrierLoop:
             except SourceFailed as failure:
                 self._scheduler.source_failed(failure)
             else:
+                clock.done(EpochPhase.RUN)
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)
-                self._committer.commit_epoch(epoch, report)
+                self._committer.commit_epoch(epoch, report, clock)
         self._scheduler.done()
 
     def _pause(self, seconds: float) -> None:

@@ -21,6 +21,7 @@ from risingpy.executors.epoch.descriptor import graph_path
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.durable_state import DurableState
+from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase, EpochTimes
 from risingpy.meta.epochs.failed_jobs import without_failed
 from risingpy.meta.epochs.followers import Followers, changed_changelogs
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
@@ -41,7 +42,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Committer:
-    """For the barrier loop's thread; any thread may read `backfilled_rows`, `work` and `rejected`."""
+    """For the barrier loop's thread; any thread may read `backfilled_rows`, `work`, `times` and `rejected`."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Committer:
         self._progress: Mapping[int, int] = {}  # replaced as a whole, because other threads read it
         self._graph_writer = GraphWriter()
         self.work = WorkSinceStart()
+        self.times = EpochTimes()
         self.rejected = rejected
         self.followers = Followers()
         self.trimming = Trimming(waiters.wake)
@@ -79,7 +81,7 @@ class Committer:
         """Rows read so far, per job that is being created."""
         return self._progress
 
-    def commit_epoch(self, epoch: NextEpoch, report: EpochReport) -> None:
+    def commit_epoch(self, epoch: NextEpoch, report: EpochReport, clock: EpochClock) -> None:
         """Makes the state after the epoch durable, which commits the epoch, and publishes it."""
         old = self._published.state
         new = state_after(old, epoch, report)
@@ -90,7 +92,10 @@ class Committer:
         self.rejected.add(report.rejected)
         self._changed_logs |= changed_changelogs(old.jobs.values(), report.work)
         self._published.add(new)
+        clock.done(EpochPhase.COMMIT)
         self.publish()
+        clock.done(EpochPhase.PUBLISH)
+        self.times.committed(epoch, clock)
 
     def publish(self) -> None:
         """Publishes the committed epoch if it is not yet published, and deletes the part of the log that it has."""

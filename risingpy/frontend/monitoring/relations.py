@@ -1,0 +1,102 @@
+"""Metrics of tables, views, indexes, sources and sinks: rows in and out, lags, failures, backfills."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from prometheus_client.metrics_core import Metric
+
+from risingpy.frontend.monitoring.samples import counter, gauge
+from risingpy.meta.database import Database
+from risingpy.meta.epochs.number import milliseconds
+from risingpy.plan.catalog import CreatedRelation, JobRelation
+from risingpy.plan.operator_work import OperatorWork
+from risingpy.plan.operators import Dml, Source, StreamValues, TableScan
+from risingpy.plan.traversal import nodes_of_fragment
+
+_RELATION = ("schema", "relation", "kind")
+_SOURCE = ("schema", "source")
+_SINK = ("schema", "sink")
+
+
+def relation_metrics(database: Database) -> Iterator[Metric]:
+    """Of everything in the catalog that has rows."""
+    yield from _work(database)
+    facts, catalog = database.introspection, database.reads.catalog
+    failed = [(_labels(r), n) for i, n in facts.job_errors().items() if (r := catalog.relations.get(i)) is not None]
+    yield counter("relation_errors", "Expressions that failed and became NULL.", failed, _RELATION)
+    backfilled = [(_labels(relation), rows) for relation, rows in facts.ddl_progress()]
+    yield gauge("backfill_rows", "Rows that a view in creation has read of its upstreams.", backfilled, _RELATION)
+    jobs = [relation for relation in catalog.relations.values() if isinstance(relation, JobRelation)]
+    stopped = [(_labels(relation), relation.has_stopped) for relation in jobs]
+    yield gauge("relation_stopped", "1 if the relation's job has stopped because of an error.", stopped, _RELATION)
+    yield from _sources(database)
+    yield from _sinks(database)
+
+
+def _labels(relation: CreatedRelation) -> tuple[str, str, str]:
+    return relation.schema_name, relation.name, relation.noun
+
+
+def _work(database: Database) -> Iterator[Metric]:
+    """What the operators of each job have done, and of each source in all jobs that read it."""
+    done, state = database.introspection.operator_work(), database.reads.state
+    rows_in: Counter[tuple[str, ...]] = Counter()
+    rows_out: Counter[tuple[str, ...]] = Counter()
+    seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    of_sources: Counter[tuple[str, ...]] = Counter()
+    for job in state.jobs.values():
+        relation = state.catalog.relations.get(job.job_id)
+        if relation is None:
+            continue
+        key = _labels(relation)
+        for fragment in job.fragments:
+            for place, node in enumerate(nodes_of_fragment(fragment.root)):
+                work = done.get((fragment.fragment_id, place), OperatorWork())
+                seconds[key] += work.nanoseconds / 1e9
+                if isinstance(node, Dml | TableScan | Source | StreamValues):
+                    rows_in[key] += work.rows_out
+                if isinstance(node, Source) and node.source_id in state.catalog.sources:
+                    source = state.catalog.sources[node.source_id]
+                    of_sources[source.schema_name, source.name] += work.rows_out
+        rows_out[key] += done.get((job.fragments[-1].fragment_id, 0), OperatorWork()).rows_out
+    yield counter("relation_rows_in", "Changed rows that a relation's job has read.", rows_in.items(), _RELATION)
+    yield counter("relation_rows_out", "Rows of the relation that it has changed.", rows_out.items(), _RELATION)
+    busy = "Seconds that its operators took, on all shards, without commits."
+    yield counter("relation_busy_seconds", busy, seconds.items(), _RELATION)
+    yield counter("source_rows", "Rows that jobs have read from a source.", of_sources.items(), _SOURCE)
+
+
+def _sources(database: Database) -> Iterator[Metric]:
+    relations = database.reads.catalog.relations
+    lags: Counter[tuple[str, ...]] = Counter()
+    answers: dict[tuple[str, ...], float] = {}
+    rejected: dict[tuple[str, ...], int] = {}
+    for lag in database.introspection.source_lags():
+        source = lag.source.schema_name, lag.source.name
+        answers[source] = lag.failure is None
+        reader = None if lag.job_id is None else relations.get(lag.job_id)
+        if reader is not None:
+            key = *source, reader.name
+            rejected[key] = lag.rejected
+            if lag.end is not None:
+                lags[key] += max(lag.end - (lag.position or 0), 0)
+    labels = (*_SOURCE, "relation")
+    yield gauge("source_lag", "Positions of the source that the relation has not read yet.", lags.items(), labels)
+    yield counter("source_rejected", "Messages that did not decode.", rejected.items(), labels)
+    yield gauge("source_up", "1 if the system behind the source answers.", answers.items(), _SOURCE)
+
+
+def _sinks(database: Database) -> Iterator[Metric]:
+    committed = database.reads.committed_epoch
+    rows, lags, answers = [], [], []
+    for sink, status in database.sinks.status():
+        key = sink.schema_name, sink.name
+        rows.append((key, status.rows))
+        answers.append((key, status.failure is None))
+        if status.epoch:
+            lags.append((key, max(milliseconds(committed) - milliseconds(status.epoch), 0) / 1000))
+    yield counter("sink_rows", "Changed rows that a sink has delivered.", rows, _SINK)
+    yield gauge("sink_lag_seconds", "How much older than the newest epoch the last delivered one is.", lags, _SINK)
+    yield gauge("sink_up", "1 if the system behind the sink answers.", answers, _SINK)

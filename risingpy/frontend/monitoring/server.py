@@ -1,0 +1,93 @@
+"""The HTTP port of monitoring: /metrics, /healthz and /readyz."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from risingpy.frontend.http_listener import HttpHandler, HttpListener
+from risingpy.frontend.monitoring.metrics import exposition
+from risingpy.frontend.monitoring.readiness import Readiness
+from risingpy.meta.database import Database
+
+_log = logging.getLogger(__name__)
+
+MOST_CONNECTIONS = 32
+REQUEST_SECONDS = 10.0
+_PATHS = "there are /metrics, /healthz and /readyz\n"
+
+
+class MonitoringServer:
+    """Listens in the constructor, which raises OSError; port 0 lets the system choose.
+
+    It answers before there is a database: a server that recovers is alive, but not ready.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._readiness = Readiness()
+        self._listener = HttpListener(
+            (host, port),
+            _MonitoringHandler,
+            self._readiness,
+            purpose="monitoring",
+            request_seconds=REQUEST_SECONDS,
+            most_connections=MOST_CONNECTIONS,
+        )
+        self._listener.start()
+
+    @property
+    def port(self) -> int:
+        """The port in use."""
+        return self._listener.port
+
+    def serves(self, database: Database) -> None:
+        """The database is recovered, and clients can connect."""
+        self._readiness.serves(database)
+
+    def announce_stop(self) -> None:
+        """The server stops: it is not ready any more. Call it before the database is closed."""
+        self._readiness.stops()
+
+    def stop(self) -> None:
+        """Closes the port."""
+        self._readiness.stops()
+        self._listener.stop()
+
+
+class _MonitoringHandler(HttpHandler):
+    allowed = "GET, HEAD"
+
+    def do_GET(self) -> None:
+        self.server.has_request(self.request)
+        readiness: Readiness = self.server.served
+        match urlsplit(self.path).path:
+            case "/metrics":
+                self._metrics(readiness)
+            case "/healthz":
+                self.answer(HTTPStatus.OK, "alive\n")
+            case "/readyz":
+                obstacle = readiness.obstacle()
+                status = HTTPStatus.OK if obstacle is None else HTTPStatus.SERVICE_UNAVAILABLE
+                self.answer(status, f"{obstacle or 'ready'}\n")
+            case _:
+                self.answer(HTTPStatus.NOT_FOUND, _PATHS)
+
+    do_HEAD = do_GET
+
+    def _other_method(self) -> None:
+        self.refuse_method(f"monitoring takes GET: {_PATHS}")
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = _other_method
+
+    def _metrics(self, readiness: Readiness) -> None:
+        try:
+            text = exposition(readiness)
+        except Exception:
+            if readiness.database is not None:
+                _log.exception("metrics could not be made")
+            self.answer(HTTPStatus.SERVICE_UNAVAILABLE, "no metrics at the moment\n")
+        else:
+            self.answer(HTTPStatus.OK, text, CONTENT_TYPE_LATEST)

@@ -1,0 +1,47 @@
+"""The server's log: lines of text or of JSON, on standard error or in a file that is rotated.
+
+A record may carry `facts` (`extra={"facts": {…}}`): in JSON they are fields of their own, and the text has them in its
+message.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+LARGEST_FILE = 64 << 20  # bytes; then the file becomes FILE.1, that one FILE.2, and so on
+KEPT_FILES = 5
+_TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def start_logging(level: str, form: str, file: Path | None) -> None:
+    """Sets the log of this process up. `form` is "text" or "json". Raises OSError if the file cannot be written."""
+    handler: logging.Handler
+    if file is None:
+        handler = logging.StreamHandler(sys.stderr)
+    else:
+        handler = RotatingFileHandler(file, maxBytes=LARGEST_FILE, backupCount=KEPT_FILES, encoding="utf-8")
+    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(_TEXT))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: time (UTC), level, logger, thread, message, the record's facts, exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "thread": record.threadName,
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(fields, ensure_ascii=False, default=str)
