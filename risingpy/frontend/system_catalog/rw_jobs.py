@@ -1,12 +1,17 @@
-"""rw_catalog's view of running work: views being created, jobs, and the errors that became NULL."""
+"""rw_catalog's view of running work: views being created, jobs, fragments, epochs, and errors that became NULL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from risingpy.frontend.system_catalog.oids import DATABASE_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.meta.epochs.epoch_times import EpochPhase
 from risingpy.plan.catalog import MaterializedView, Table
+from risingpy.plan.operator_work import OperatorWork
+from risingpy.plan.state_tables import state_tables
+from risingpy.plan.traversal import nodes_of_fragment
 
 
 def _progress(state: SystemState) -> Iterable[Row]:
@@ -29,6 +34,30 @@ def _errors(state: SystemState) -> Iterable[Row]:
             yield relation_id, found.schema_name, found.name, count
 
 
+def _fragments(state: SystemState) -> Iterable[Row]:
+    """What each fragment does in an epoch, and what it has done on all shards since the server started."""
+    work, parallelism = state.work(), int(state.parameters.get("parallelism", "1"))
+    for job in state.jobs:
+        for fragment in job.fragments:
+            nodes = list(nodes_of_fragment(fragment.root))
+            done = [work.get((fragment.fragment_id, place), OperatorWork()) for place in range(len(nodes))]
+            yield (
+                *(fragment.fragment_id, job.job_id, fragment.stage, [type(node).__name__ for node in nodes]),
+                [table.table_id for node in nodes for table in state_tables(node)],
+                [source.fragment_id for source in fragment.inputs],
+                *(parallelism, done[0].rows_out, sum(each.nanoseconds for each in done) / 1e6),
+            )
+
+
+def _epochs(state: SystemState) -> Iterable[Row]:
+    """The last committed epochs, the newest first."""
+    for epoch in reversed(state.epochs()):
+        began_at = datetime.fromtimestamp(epoch.began_at, UTC)
+        phases = (epoch.phases.get(phase, 0.0) * 1000 for phase in EpochPhase)
+        head = epoch.epoch, began_at, epoch.rows, epoch.stages, epoch.is_one_task
+        yield *head, *phases, epoch.seconds * 1000
+
+
 RW_DDL_PROGRESS = relation(
     "rw_catalog",
     "rw_ddl_progress",
@@ -37,6 +66,20 @@ RW_DDL_PROGRESS = relation(
 )
 RW_STREAMING_JOBS = relation(
     "rw_catalog", "rw_streaming_jobs", "id int4, name text, database_id int4, status text, parallelism text", _jobs
+)
+RW_FRAGMENTS = relation(
+    "rw_catalog",
+    "rw_fragments",
+    "fragment_id int4, table_id int4, stage int4, operators _text, state_table_ids _int4, upstream_fragment_ids _int4,"
+    "parallelism int4, rows_out int8, busy_ms float8",
+    _fragments,
+)
+RW_EPOCHS = relation(
+    "rw_catalog",
+    "rw_epochs",
+    "epoch int8, began_at timestamptz, rows int8, stages int4, is_one_task bool, plan_ms float8, run_ms float8,"
+    "commit_ms float8, publish_ms float8, total_ms float8",
+    _epochs,
 )
 RW_STREAMING_ERRORS = relation(
     "rw_catalog",

@@ -1,9 +1,10 @@
-"""rw_catalog's view of the state store: the tables' sizes, the committed epoch, and the epochs with readers."""
+"""rw_catalog's view of the state store: the tables' sizes, the committed epoch, the epochs with readers, and memory."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from risingpy.frontend.system_catalog.oids import index_oid, relation_oid, system_relation_oid
@@ -31,6 +32,11 @@ def _state_store(state: SystemState) -> Iterable[Row]:
 def _read_views(state: SystemState) -> Iterable[Row]:
     for view in state.views:
         yield view.epoch, view.holders, view.age_seconds, view.outdated_seconds
+
+
+def _memory(state: SystemState) -> Iterable[Row]:
+    use = state.memory()
+    return () if use is None else asdict(use).items()
 
 
 def _compactions(state: SystemState) -> Iterable[Row]:
@@ -92,6 +98,7 @@ RW_READ_VIEWS = relation(
     "epoch int8, holders int4, age_seconds float4, outdated_seconds float4",
     _read_views,
 )
+RW_MEMORY = relation("rw_catalog", "rw_memory", "part text, bytes int8", _memory)
 RW_COMPACTIONS = relation(
     "rw_catalog",
     "rw_compactions",

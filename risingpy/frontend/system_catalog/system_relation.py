@@ -9,8 +9,10 @@ from datetime import datetime
 import pyarrow as pa
 
 from risingpy.functions.topics.object_names import quote_name, relation_key
+from risingpy.meta.epochs.epoch_times import EpochTime
 from risingpy.meta.epochs.rejected_messages import KeptMessage
 from risingpy.meta.introspection import PinnedEpoch, SourceLag
+from risingpy.meta.memory_use import MemoryUse
 from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
@@ -28,7 +30,9 @@ from risingpy.plan.catalog import (
     Table,
     View,
 )
-from risingpy.types import BIGINT, BOOLEAN, INTEGER, REAL, SMALLINT, TIMESTAMPTZ, SqlType, array_of
+from risingpy.plan.graph import Job
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, REAL, SMALLINT, TIMESTAMPTZ, SqlType, array_of
 from risingpy.types.system_types import SYSTEM_TYPES
 
 Row = tuple[object, ...]
@@ -42,6 +46,7 @@ _PLAIN_TYPES = {
     "int4": INTEGER,
     "int8": BIGINT,
     "float4": REAL,
+    "float8": DOUBLE,
     "timestamptz": TIMESTAMPTZ,
 }
 _TYPES: dict[str, SqlType] = {**_PLAIN_TYPES, **SYSTEM_TYPES}
@@ -117,6 +122,10 @@ class SystemState:
     rejected: Callable[[], Sequence[KeptMessage]] = tuple
     sessions: Callable[[], Sequence[SessionActivity]] = tuple
     locks: Callable[[], Sequence[SeenLock]] = tuple
+    jobs: tuple[Job, ...] = ()
+    work: Callable[[], Mapping[OperatorPosition, OperatorWork]] = dict
+    epochs: Callable[[], Sequence[EpochTime]] = tuple
+    memory: Callable[[], MemoryUse | None] = lambda: None
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedEpoch, ...] = ()

@@ -93,9 +93,9 @@ class Committer:
         self._changed_logs |= changed_changelogs(old.jobs.values(), report.work)
         self._published.add(new)
         clock.done(EpochPhase.COMMIT)
+        self.times.committed(epoch, clock)  # who waits for the epoch finds it in rw_epochs
         self.publish()
-        clock.done(EpochPhase.PUBLISH)
-        self.times.committed(epoch, clock)
+        self.times.published(clock)
 
     def publish(self) -> None:
         """Publishes the committed epoch if it is not yet published, and deletes the part of the log that it has."""

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from risingpy.meta.durations import DurationCounter, Durations
@@ -75,16 +75,23 @@ class EpochTimes:
         return EpochClock()
 
     def committed(self, epoch: NextEpoch, clock: EpochClock) -> None:
-        """The epoch can be read."""
+        """The epoch is durable."""
         descriptor = epoch.descriptor
         done = EpochTime(
-            descriptor.epoch, clock.began_at, epoch.rows, epoch.depth, descriptor.single_task, clock.phases
+            descriptor.epoch, clock.began_at, epoch.rows, epoch.depth, descriptor.single_task, dict(clock.phases)
         )
         with self._guard:
             self._recent.append(done)
             self._rows += epoch.rows
             for phase, seconds in clock.phases.items():
                 self._phases[phase].add(seconds)
+
+    def published(self, clock: EpochClock) -> None:
+        """The committed epoch can be read."""
+        clock.done(EpochPhase.PUBLISH)
+        with self._guard:
+            self._recent[-1] = replace(self._recent[-1], phases=clock.phases)
+            self._phases[EpochPhase.PUBLISH].add(clock.phases[EpochPhase.PUBLISH])
 
     def rest(self, failure: str | None = None) -> None:
         """The loop has finished what it had to do, or has failed."""
