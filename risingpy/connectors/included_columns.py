@@ -1,4 +1,4 @@
-"""INCLUDE key | partition | offset | timestamp | header | payload: what a message has besides its rows, as columns."""
+"""INCLUDE key | partition | offset | timestamp | header | payload | file: what a message has besides its rows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ TYPES: Mapping[str, SqlType] = {
     "timestamp": TIMESTAMPTZ,
     "header": HEADERS,
     "payload": JSONB,
+    "file": VARCHAR,
 }
 """What can be included, and the types of the columns."""
+OF_FILES = ("file", "offset")
+"""What sources of files have of it: the file's name, and the place in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ def included_column(column: IncludedColumn, type_: SqlType, messages: pa.Table, 
     found: Mapping[str, Callable[[], pa.Array]] = {
         "key": lambda: messages["key"].combine_chunks(),
         "partition": lambda: pa.repeat(pa.scalar(split), messages.num_rows),
+        "file": lambda: pa.repeat(pa.scalar(split), messages.num_rows),
         "offset": lambda: pc.cast(messages["offset"], pa.string()).combine_chunks(),
         "timestamp": lambda: messages["timestamp"].combine_chunks(),
         "header": lambda: messages["headers"].combine_chunks(),
@@ -67,6 +71,11 @@ def included_column(column: IncludedColumn, type_: SqlType, messages: pa.Table, 
     }
     made = found[column.part]()
     return made if made.type == type_.arrow else pc.cast(made, type_.arrow)
+
+
+def included_of_rows(column: IncludedColumn, positions: pa.Array, split: str) -> pa.Array:
+    """As `included_column`, for rows of files that are no messages: one of `OF_FILES`."""
+    return pa.repeat(pa.scalar(split), len(positions)) if column.part == "file" else pc.cast(positions, pa.string())
 
 
 def _text(payload: pa.Array) -> pa.Array:

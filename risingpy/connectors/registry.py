@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import cast
 
+from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.pushed import PushedConnector
-from risingpy.connectors.seekable import SeekableConnector
+from risingpy.connectors.seekable import EncodedFilesConnector, SeekableConnector
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 
 Options = Mapping[str, str]
@@ -20,9 +21,11 @@ Options = Mapping[str, str]
 # By name: module and class, and the extra of RisingPy that installs what the module needs.
 _CONNECTORS: Mapping[str, tuple[str, str]] = {
     "datagen": ("risingpy.connectors.generators.datagen:DatagenConnector", ""),
-    "file": ("risingpy.connectors.file_source:FileConnector", ""),
+    "file": ("risingpy.connectors.file_source:EncodedFilesConnector", ""),
     "kafka": ("risingpy.connectors.kafka.source:KafkaConnector", "kafka"),
     "nexmark": ("risingpy.connectors.generators.nexmark:NexmarkConnector", ""),
+    "posix_fs": ("risingpy.connectors.stored_files.posix_fs:PosixFsConnector", ""),
+    "s3": ("risingpy.connectors.stored_files.s3:S3Connector", "s3"),
 }
 # Those that send rows by themselves, `connectors/pushed.py`.
 _PUSHED: Mapping[str, tuple[str, str]] = {
@@ -32,13 +35,21 @@ _GROUP = "risingpy.connectors"
 _OF_EVERY_SOURCE = ("connector", "source_rate_limit")
 
 
-def connector_of(options: Options) -> SeekableConnector:
-    """The connector that the options of a source name, made of the other options.
+def connector_of(options: Options, message_format: MessageFormat | None = None) -> SeekableConnector:
+    """The connector that the options of a source name, made of the other options; one of files, for the format.
 
     Raises InvalidParameterValue for an unknown connector or wrong options, FeatureNotSupported if a library is missing.
     """
-    rate_limit(options)
-    return _class_of(_name(options))(_own(options))
+    made = _made(options)
+    return made.of_format(message_format) if isinstance(made, EncodedFilesConnector) else made
+
+
+def file_connector_of(options: Options) -> EncodedFilesConnector | None:
+    """The connector of files that the options name; None if they name another. Raises as `connector_of` does."""
+    if is_pushed(options) or "connector" not in options:
+        return None
+    made = _made(options)
+    return made if isinstance(made, EncodedFilesConnector) else None
 
 
 def is_pushed(options: Options) -> bool:
@@ -73,16 +84,21 @@ def _own(options: Options) -> Options:
     return {key: value for key, value in options.items() if key not in _OF_EVERY_SOURCE}
 
 
-def _class_of(name: str) -> Callable[[Options], SeekableConnector]:
+def _made(options: Options) -> SeekableConnector | EncodedFilesConnector:
+    rate_limit(options)
+    return _class_of(_name(options))(_own(options))
+
+
+def _class_of(name: str) -> Callable[[Options], SeekableConnector | EncodedFilesConnector]:
     known = _CONNECTORS.get(name)
     if known is None:
         for found in entry_points(group=_GROUP):
             if found.name == name:
-                return cast(Callable[[Options], SeekableConnector], found.load())
+                return cast(Callable[[Options], SeekableConnector | EncodedFilesConnector], found.load())
         others = sorted({*_CONNECTORS, *_PUSHED, *(found.name for found in entry_points(group=_GROUP))})
         hint = f"Connectors are {', '.join(others)}."
         raise InvalidParameterValue(f'unknown connector "{name}"', hint=hint)
-    return cast(Callable[[Options], SeekableConnector], _imported(name, known))
+    return cast(Callable[[Options], SeekableConnector | EncodedFilesConnector], _imported(name, known))
 
 
 def _imported(name: str, known: tuple[str, str]) -> object:

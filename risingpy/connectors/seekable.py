@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.types import SqlType
 
 MESSAGES = pa.schema(
@@ -28,18 +29,24 @@ MESSAGES = pa.schema(
     ]
 )
 """What a message reader returns: a row for each message, in the order of the split."""
+HEADER = b"header"
+"""In the metadata of such a table: the first line of the file that the messages are lines of."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitEnd:
     """How far a split can be read now: positions below `end`. `first` is the lowest position that is still there.
 
-    `start` is where a job begins that begins now (`scan.startup.mode`).
+    `start` is where a job begins that begins now (`scan.startup.mode`). `is_final`: a job that has read up to `end` is
+    done with the split, whatever becomes of it later. Such splits are read one after the other. `row_positions`: about
+    how many positions a row takes, which is more than one where a position is a byte.
     """
 
     first: int
     end: int
     start: int
+    is_final: bool = False
+    row_positions: int = 1
 
 
 class Splits(Protocol):
@@ -100,6 +107,25 @@ class SeekableConnector(Protocol):
 
     def row_reader(self) -> RowReader:
         """For a connector that gives rows."""
+        ...
+
+
+@runtime_checkable
+class EncodedFilesConnector(Protocol):
+    """A connector whose files may have any of several encodings: FORMAT … ENCODE … says how it reads them."""
+
+    name: str
+
+    def of_format(self, message_format: MessageFormat | None) -> SeekableConnector:
+        """The connector of an encoding. Raises FeatureNotSupported, InvalidParameterValue."""
+        ...
+
+    def format_at_creation(self, message_format: MessageFormat | None) -> MessageFormat:
+        """The format as CREATE SOURCE stores it. Raises as `of_format` does."""
+        ...
+
+    def columns(self) -> Sequence[tuple[str, SqlType]]:
+        """The columns of files that say what they have. Raises SourceUnavailable, InvalidParameterValue."""
         ...
 
 

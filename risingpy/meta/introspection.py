@@ -10,7 +10,7 @@ from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.epoch_times import EpochTimes
 from risingpy.meta.epochs.rejected_messages import KeptMessage
-from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.epochs.source_offsets import FINISHED, SourceOffsets
 from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.memory_use import MemoryUse, memory_use
 from risingpy.meta.reads import Reads
@@ -116,8 +116,10 @@ class Introspection:
             read = state.committed.offsets.get(job_id, {}).get(source.relation_id, {})
             rejected = self._committer.rejected.count(job_id, source.relation_id)
             ends = {split: end.end for split, end in (status.ends or {}).items()}
-            for split in [*dict.fromkeys((*ends, *read))] or [""]:
+            unfinished = [split for split, position in read.items() if position != FINISHED]
+            for split in [*dict.fromkeys((*ends, *unfinished))] or [""]:
                 position, end = read.get(split), ends.get(split)
+                position = end if position == FINISHED else position
                 yield SourceLag(source, job_id, split, position, end, rejected, status.failure)
         for source, fed in self._feeds.status():
             readers = [table for table in state.catalog.dependents(source.relation_id) if isinstance(table, Table)]

@@ -52,9 +52,8 @@ def _decoder(message_format: MessageFormat, columns: KeyedColumns, options: dict
     """The decoder; takes the options that it knows out of `options`."""
     match message_format.encoding:
         case "csv":
-            if options.pop("without_header", "true").lower() != "true":
-                raise FeatureNotSupported("messages with a header line are not supported", hint="without_header = true")
-            return CsvDecoder(columns.columns, options.pop("delimiter", ","))
+            has_header = options.pop("without_header", "true").lower() != "true"
+            return CsvDecoder(columns.columns, options.pop("delimiter", ","), has_header=has_header)
         case "bytes":
             return BytesDecoder(columns.columns)
         case "protobuf":

@@ -42,7 +42,7 @@ def converted(
             items = found.flatten()
             of_items = owners[pc.list_parent_indices(found).to_numpy()]
             made = converted(name, items, source.element, target.element, of_items, reasons)
-            return pa.ListArray.from_arrays(_offsets(found), made, mask=found.is_null())
+            return pa.ListArray.from_arrays(list_offsets(found), made, mask=found.is_null())
         case (TypeKind.MAP, TypeKind.MAP):
             return _map(name, found, source, target, owners, reasons)
         case (TypeKind.STRUCT | TypeKind.ARRAY | TypeKind.MAP, TypeKind.JSONB):
@@ -77,13 +77,13 @@ def _map(name: str, found: pa.Array, source: SqlType, target: SqlType, owners: P
         converted(name, pc.struct_field(entries, [k]), source.items[k], target.items[k], of_entries, reasons)
         for k in (0, 1)
     )
-    offsets = _offsets(lists)
+    offsets = list_offsets(lists)
     if lists.null_count:  # a NULL among the offsets is a NULL map
         offsets = pa.array(offsets.to_numpy(), mask=np.append(lists.is_null().to_numpy(zero_copy_only=False), False))
     return pa.MapArray.from_arrays(offsets, keys, items).cast(target.arrow)
 
 
-def _offsets(lists: pa.Array) -> pa.Array:
+def list_offsets(lists: pa.Array) -> pa.Array:
     """Offsets of the flattened items."""
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
     return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))

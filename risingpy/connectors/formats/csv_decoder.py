@@ -1,8 +1,10 @@
-"""ENCODE CSV: each message is a line, and its fields are the columns in their order. An empty field is NULL."""
+"""ENCODE CSV: each message is a line. An empty field is NULL, but for varchar.
+
+Its fields are the columns in their order, or those that the file's first line names.
+"""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,47 +12,61 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.columns import Reasons, decoded, parsed, texts_of
+from risingpy.connectors.formats.csv_fields import fields_of, header_fields
 from risingpy.connectors.formats.decoder import Decoded
+from risingpy.connectors.seekable import HEADER
 from risingpy.errors import InvalidParameterValue
 from risingpy.types import SqlType, TypeKind
 
 
 class CsvDecoder:
-    """A message with another number of fields than columns is bad."""
+    """A message with another number of fields than columns, or than the header, is bad."""
 
-    def __init__(self, columns: Sequence[tuple[str, SqlType]], delimiter: str) -> None:
-        """`delimiter` is one character, or the word tab."""
+    def __init__(self, columns: Sequence[tuple[str, SqlType]], delimiter: str, *, has_header: bool) -> None:
+        """`delimiter` is one character, or the word tab. `has_header`: the messages' metadata has the file's header."""
         delimiter = "\t" if delimiter.lower() in ("tab", "\\t") else delimiter
-        if len(delimiter) != 1:
+        if len(delimiter) != 1 or delimiter in '"\r\n':
             raise InvalidParameterValue(f'the delimiter must be one character, not "{delimiter}"')
         self._columns = columns
         self._delimiter = delimiter
+        self._has_header = has_header
 
     def decode(self, messages: pa.Table) -> Decoded:
         reasons = Reasons()
         payloads = messages["payload"].combine_chunks()
-        lines = pc.utf8_rtrim(texts_of(payloads, np.arange(len(payloads)), reasons), "\r\n")
-        lists = self._fields(lines)
-        wrong = pc.fill_null(pc.not_equal(pc.list_value_length(lists), len(self._columns)), False)
-        for row in np.flatnonzero(wrong.to_numpy(zero_copy_only=False)):
-            reasons.add(int(row), f"{len(lists[row])} fields instead of {len(self._columns)}")
-        usable = pc.fill_null(pc.invert(wrong), False) if len(lists) else wrong
-        rows = np.flatnonzero(pc.and_(usable, lists.is_valid()).to_numpy(zero_copy_only=False))
-        lists = lists.take(pa.array(rows))
+        texts = texts_of(payloads, np.arange(len(payloads)), reasons)
+        there = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
+        names = self._names(messages)
+        places = {name: _place(names, name) for name, _ in self._columns}
+        if not any(place is not None for place in places.values()):
+            for row in there.tolist():
+                reasons.add(row, f"the file's header has none of the columns: {self._delimiter.join(names)[:200]}")
+            there = there[:0]
+        lines = pc.utf8_rtrim(texts.take(pa.array(there)), "\r\n")
+        chosen = sorted({place for place in places.values() if place is not None})
+        found = fields_of(lines, self._delimiter, len(names), chosen)
+        for row, count in found.wrong.items():
+            reasons.add(int(there[row]), f"{count} fields instead of {len(names)}")
+        rows = there[found.rows]
+        fields = dict(zip(chosen, found.columns, strict=True))
         columns = []
-        for k, (name, type_) in enumerate(self._columns):
-            texts = pc.list_element(lists, k)
+        for name, type_ in self._columns:
+            place = places[name]
+            values = pa.nulls(len(rows), pa.string()) if place is None else fields[place]
             if type_.kind is not TypeKind.VARCHAR:
-                texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-            columns.append(parsed(name, type_, texts, rows, reasons))
+                values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
+            columns.append(parsed(name, type_, values, rows, reasons))
         return decoded(columns, pa.array(rows, pa.int64()), reasons)
 
-    def _fields(self, lines: pa.Array) -> pa.Array:
-        quoted = pc.fill_null(pc.match_substring(lines, '"'), False)
-        lists = pc.split_pattern(lines, self._delimiter)
-        if not pc.any(quoted, min_count=0).as_py():
-            return lists
-        found = lists.to_pylist()  # with quotes only a reader of CSV knows where a field ends
-        for row in np.flatnonzero(quoted.to_numpy(zero_copy_only=False)):
-            found[row] = next(csv.reader([lines[row].as_py()], delimiter=self._delimiter), [])
-        return pa.array(found, pa.list_(pa.string()))
+    def _names(self, messages: pa.Table) -> list[str]:
+        """What the fields of a line are called."""
+        if not self._has_header:
+            return [name for name, _ in self._columns]
+        return header_fields((messages.schema.metadata or {}).get(HEADER, b""), self._delimiter)
+
+
+def _place(names: Sequence[str], name: str) -> int | None:
+    """The field of a name, as it is written first, then without case and the spaces around it."""
+    if name in names:
+        return names.index(name)
+    return next((k for k, other in enumerate(names) if other.strip().lower() == name.lower()), None)

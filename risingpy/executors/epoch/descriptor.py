@@ -16,7 +16,8 @@ from pathlib import Path
 class SplitRange:
     """A job's part of an external source in this epoch: the rows `start` ≤ position < `end` of `split`.
 
-    `ordinal` numbers the source's splits in the order in which the job first saw them.
+    `ordinal` numbers the source's splits in the order in which the job first saw them. `row_positions`: about how many
+    positions a row takes.
     """
 
     job_id: int
@@ -25,6 +26,12 @@ class SplitRange:
     start: int
     end: int
     ordinal: int
+    row_positions: int = 1
+
+    @property
+    def rows(self) -> int:
+        """About how many rows the range has."""
+        return -(-(self.end - self.start) // self.row_positions)
 
 
 @dataclass(frozen=True, slots=True)

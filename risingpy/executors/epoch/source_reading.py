@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.choice import decoder_of
-from risingpy.connectors.included_columns import included_column
+from risingpy.connectors.included_columns import included_column, included_of_rows
 from risingpy.connectors.registry import connector_of
 from risingpy.connectors.seekable import SeekableConnector
 from risingpy.errors import IoError
@@ -146,7 +146,7 @@ class SourceReading:
             known.close()
             known = None
         if known is None:
-            connector = connector_of(dict(source.options))
+            connector = connector_of(dict(source.options), source.message_format)
             made = _OpenMessages if connector.gives_messages else _OpenRows
             known = self._open[source.relation_id] = made(source, connector)
         return known
@@ -164,11 +164,16 @@ class _OpenRows:
 
     def read(self, part: SplitRange, columns: Sequence[int]) -> _ReadRange:
         own = self.source.columns[:-1]
-        wanted = [k for k in columns if k < len(own)]
+        included = {column.column_id: column for column in self.source.included}
+        wanted = [k for k in columns if k < len(own) and own[k].column_id not in included]
         arrays = self._reader.read(part.split, part.start, part.end, [(own[k].name, own[k].type) for k in wanted])
+        found = dict(zip(wanted, arrays, strict=True))
         positions = pa.array(np.arange(part.start, part.end, dtype=np.int64))
+        for k in columns:
+            if k < len(own) and own[k].column_id in included:
+                found[k] = included_of_rows(included[own[k].column_id], positions, part.split)
         ops = pa.repeat(pa.scalar(1, pa.int8()), len(positions))
-        return _ReadRange(ops, dict(zip(wanted, arrays, strict=True)), positions, ROW_POSITION_BITS)
+        return _ReadRange(ops, found, positions, ROW_POSITION_BITS)
 
     def close(self) -> None:
         self._reader.close()

@@ -135,7 +135,7 @@ class EpochWorker:
         """Runs every stage on every shard in this process, in parallel if the epoch has enough rows."""
         shards = range(descriptor.shards)
         logged = self.logged(descriptor)  # before several threads ask for it
-        rows = sum(table.num_rows for table in logged.values()) + sum(s.end - s.start for s in descriptor.splits)
+        rows = sum(table.num_rows for table in logged.values()) + sum(part.rows for part in descriptor.splits)
         in_turn = rows < ROWS_FOR_THREADS and not descriptor.backfilling
         on_shards: OnShards = one_by_one if in_turn else self._threads
         return run_epoch_in_process(
@@ -188,7 +188,7 @@ class EpochWorker:
 def _part_of_shard(split: SplitRange, shard: int, shards: int) -> SplitRange:
     """What one shard reads of a range: as much as the others, or all or nothing of a short one."""
     length = split.end - split.start
-    if length < ROWS_TO_DIVIDE:
+    if split.rows < ROWS_TO_DIVIDE:
         return split if split.ordinal % shards == shard else replace(split, end=split.start)
     start, end = split.start + length * shard // shards, split.start + length * (shard + 1) // shards
     return replace(split, start=start, end=end)

@@ -23,6 +23,7 @@ from risingpy.plan.traversal import nodes_of_fragment
 MOST_MESSAGES = 1 << 18  # of an epoch: their bytes are not known
 ANSWER_SECONDS = 5.0  # how long a statement waits for another system
 PACE_SECONDS = 0.1  # how often a limited source is read
+FINISHED = 1 << 62  # the position of a job in a split that was read up to a final end
 
 Offsets = Mapping[int, Mapping[int, Mapping[str, int]]]  # by job, source, split
 
@@ -35,11 +36,27 @@ class _NewRange:
     source_id: int
     split: str
     start: int
-    end: int
+    end: SplitEnd
 
     @property
     def length(self) -> int:
-        return self.end - self.start
+        return max(self.end.end - self.start, 0)
+
+    def first(self, length: int, ordinal: int) -> SplitRange:
+        """The range of its first positions."""
+        return SplitRange(
+            self.job_id,
+            self.source_id,
+            self.split,
+            self.start,
+            self.start + length,
+            ordinal,
+            self.end.row_positions,
+        )
+
+    def after(self, length: int) -> int:
+        """The job's position when it has read so much more."""
+        return FINISHED if self.end.is_final and length == self.length else self.start + length
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +115,14 @@ class SourceOffsets:
             watcher = self._watcher(state, source_id)
             yield job_id, watcher.source, watcher.status
 
-    def answers(self, source_id: int) -> bool:
-        """Whether nothing is known to be wrong with the other side of a source. Any thread may call it."""
+    def answers(self, source_id: int, split: str) -> bool:
+        """Whether a split is still there, and nothing is known to be wrong with its source. Any thread may call it."""
         with self._guard:
             watcher = self._watchers.get(source_id)
-        return watcher is None or watcher.status.failure is None
+        if watcher is None:
+            return True
+        status = watcher.status
+        return status.failure is None and (status.ends is None or split in status.ends)
 
     def failed(self, failure: SourceFailed) -> None:
         """A task could not read the source: epochs run without it for a while."""
@@ -112,7 +132,7 @@ class SourceOffsets:
             watcher.failed(failure.reason)
 
     def next_ranges(self, state: MetaState, most_rows: int) -> NextRanges:
-        """As much as fits. Splits of messages share an epoch evenly."""
+        """As much as fits. Splits of messages share an epoch evenly, but for those with final ends."""
         offsets = {
             job_id: {source: dict(splits) for source, splits in sources.items()}
             for job_id, sources in state.committed.offsets.items()
@@ -126,15 +146,17 @@ class SourceOffsets:
         for (job_id, source_id), found in by_reader.items():
             budget = min(most_rows - rows, self._budget(state, found[0]))
             known = offsets.setdefault(job_id, {}).setdefault(source_id, {})
-            messages = self._watcher(state, source_id).gives_messages
+            shared = self._watcher(state, source_id).gives_messages and not found[0].end.is_final
+            ordinals = {split: place for place, split in enumerate(known)}
+            positions = budget * found[0].end.row_positions
             taken = 0
-            for new, length in _shared(found, budget) if messages else _in_turn(found, budget):
-                known[new.split] = new.start + length
+            for new, length in _shared(found, positions) if shared else _in_turn(found, positions):
+                known[new.split] = new.after(length)
                 moves = True
+                ordinal = ordinals.setdefault(new.split, len(ordinals))
                 if length:
-                    place = list(known).index(new.split)
-                    ranges.append(SplitRange(job_id, source_id, new.split, new.start, new.start + length, place))
-                    taken += length
+                    ranges.append(new.first(length, ordinal))
+                    taken += ranges[-1].rows
             self._pace(job_id, source_id).take(taken)
             rows += taken
         return NextRanges(tuple(ranges), offsets, rows, moves)
@@ -194,7 +216,7 @@ class SourceOffsets:
                 continue
             known = state.committed.offsets.get(job_id, {}).get(source_id, {})
             ends = watcher.status.ends or {}
-            ahead = next((split for split, end in ends.items() if known.get(split, 0) > end.end), None)
+            ahead = next((s for s, end in ends.items() if known.get(s, 0) > end.end and not end.is_final), None)
             if ahead is not None:  # to go on would leave out what is new in it
                 position, last = known[ahead], ends[ahead].end
                 watcher.failed(f'split "{ahead}" ends at {last}, but was read up to {position}: it was made anew')
@@ -202,7 +224,7 @@ class SourceOffsets:
             for split, end in ends.items():
                 start = max(known[split], end.first) if split in known else _first_position(end, bool(known))
                 if start < end.end or split not in known:
-                    yield _NewRange(job_id, source_id, split, start, max(start, end.end))
+                    yield _NewRange(job_id, source_id, split, start, end)
 
 
 class _Pace:

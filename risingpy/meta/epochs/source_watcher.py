@@ -99,7 +99,7 @@ class SourceWatcher:
         while self._wait(pause):
             asked, began = self._asked, time.thread_time()
             try:
-                connector = connector or connector_of(dict(self.source.options))
+                connector = connector or connector_of(dict(self.source.options), self.source.message_format)
                 self.gives_messages = connector.gives_messages
                 splits = splits or connector.splits()
                 self._answer(SourceStatus(dict(splits.ends())), asked)

@@ -51,16 +51,20 @@ class Waiters:
         lsn: int,
         ends: Offsets,
         cancelled: threading.Event | None = None,
-        answers: Callable[[int], bool] = lambda source_id: True,
+        answers: Callable[[int, str], bool] = lambda source_id, split: True,
     ) -> MetaState:
         """Waits until every view has the log up to `lsn`, and the sources up to `ends`.
 
-        It waits for no view that has stopped, and for no source that does not answer any more.
+        It waits for no view that has stopped, for no source that does not answer any more, and for no split that is
+        gone.
         """
 
         def has_read(state: MetaState) -> bool:
             left = {
-                job_id: {source_id: splits for source_id, splits in sources.items() if answers(source_id)}
+                job_id: {
+                    source_id: {split: end for split, end in splits.items() if answers(source_id, split)}
+                    for source_id, splits in sources.items()
+                }
                 for job_id, sources in ends.items()
                 if job_id in state.jobs
             }

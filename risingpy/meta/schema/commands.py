@@ -54,7 +54,7 @@ class SchemaCommands:
         The other side of a source that feeds the table must answer.
         """
         if table.source is not None and not (if_not_exists and self._exists(table)):
-            connector_of(dict(table.source.options)).check()
+            connector_of(dict(table.source.options), table.source.message_format).check()
         made: list[int] = []
 
         def add(state: MetaState) -> MetaState:
@@ -98,7 +98,10 @@ class SchemaCommands:
         """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
         options = dict(source.options)
         if not (if_not_exists and self._published.state.catalog.find(source.name, source.schema_name, ())):
-            (pushed_connector_of(options) if is_pushed(options) else connector_of(options)).check()
+            if is_pushed(options):
+                pushed_connector_of(options).check()
+            else:
+                connector_of(options, source.message_format).check()
         return self._create(
             source.schema_name, source.name, if_not_exists, lambda state: sources.add_source(state, source), cancelled
         )

@@ -56,7 +56,7 @@ def test_nobody_waits_for_a_source_that_no_longer_answers(published: PublishedSt
     waiters, answering = Waiters(published), [True]
     job = Job(1, "v", (), TableSchema(1, "v", (), (), (), (), ValueFormat.PLAIN), ())
     published.replace(replace(AFTER, jobs={1: job}))
-    read = pool.submit(waiters.until_read, 9, {1: {2: {"a": 5}}}, None, lambda source_id: answering[0])
+    read = pool.submit(waiters.until_read, 9, {1: {2: {"a": 5}}}, None, lambda source_id, split: answering[0])
     time.sleep(0.1)
     assert not read.done()
     answering[0] = False

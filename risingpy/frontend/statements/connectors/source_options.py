@@ -9,8 +9,8 @@ from typing import TypeVar
 from risingpy.connectors.formats.choice import decoder_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
-from risingpy.connectors.included_columns import IncludedColumn
-from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
+from risingpy.connectors.included_columns import OF_FILES, IncludedColumn
+from risingpy.connectors.registry import connector_of, file_connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.seekable import GeneratorConnector
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.frontend.binder import TableDefinition
@@ -33,14 +33,18 @@ def with_schema_columns(statement: SourceStatement) -> SourceStatement:
     message_format = statement.message_format
     if message_format is None:
         return statement
+    files = file_connector_of(dict(statement.options))
+    if files is not None:
+        message_format = files.format_at_creation(message_format)
     message_format = with_schema(message_format, dict(statement.options))
     columns: tuple[ColumnDefinition, ...] = statement.columns
     names_none = all(column.generated is not None for column in columns)
-    if statement.all_columns or (names_none and has_schema(message_format)):
+    in_files = files is not None and message_format.encoding == "parquet"
+    if statement.all_columns or (names_none and (has_schema(message_format) or in_files)):
         position = statement.name.position
+        described = files.columns() if files is not None and in_files else schema_columns(message_format)
         found: list[ColumnDefinition] = [
-            ColumnDefinition(name, TypeName(str(type_), position, type_), position)
-            for name, type_ in schema_columns(message_format)
+            ColumnDefinition(name, TypeName(str(type_), position, type_), position) for name, type_ in described
         ]
         columns = (*found, *columns)
     return replace(statement, columns=columns, message_format=message_format)
@@ -57,13 +61,17 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
     if is_pushed(dict(statement.options)):
         _check_pushed(statement)
         return statement.options
-    connector = connector_of(dict(statement.options))
+    connector = connector_of(dict(statement.options), statement.message_format)
+    is_of_files = file_connector_of(dict(statement.options)) is not None
+    _check_includes(statement, connector.name, is_of_files=is_of_files)
     decoded = _decoded(defined.columns, defined.included)
     if isinstance(connector, GeneratorConnector) and statement.message_format in _OF_GENERATORS:
         connector.check_columns(decoded)
         if not statement.includes:
             return tuple({**dict(statement.options), **connector.options_at_creation()}.items())
     if not connector.gives_messages:
+        if is_of_files:
+            return statement.options
         if statement.message_format is not None or statement.includes:
             raise InvalidParameterValue(
                 f"the {connector.name} connector gives rows: FORMAT … ENCODE … and INCLUDE are for messages"
@@ -72,16 +80,19 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
     if statement.message_format is None:
         hint = "For example, FORMAT PLAIN ENCODE JSON."
         raise InvalidParameterValue(f"the {connector.name} connector needs FORMAT … ENCODE …", hint=hint)
+    if not is_of_files and dict(statement.message_format.options).get("without_header", "true").lower() != "true":
+        raise FeatureNotSupported("messages with a header line are not supported", hint="without_header = true")
     decoder_of(statement.message_format, decoded, [defined.columns[k].name for k in defined.primary_key])
     return statement.options
 
 
 def check_source_columns(source: ExternalSource) -> None:
     """Checks that a source that is altered can read its columns. Raises as `checked_options`."""
-    connector, decoded = connector_of(dict(source.options)), _decoded(source.columns[:-1], source.included)
+    connector = connector_of(dict(source.options), source.message_format)
+    decoded = _decoded(source.columns[:-1], source.included)
     if isinstance(connector, GeneratorConnector) and source.message_format in _OF_GENERATORS:
         connector.check_columns(decoded)
-    elif source.message_format is None:
+    elif not connector.gives_messages or source.message_format is None:
         raise FeatureNotSupported(f"the {connector.name} connector gives the same columns always")
     else:
         decoder_of(source.message_format, decoded, [source.columns[k].name for k in source.table_key or ()])
@@ -95,6 +106,15 @@ def _decoded(columns: Sequence[ColumnDesc], included: Sequence[IncludedColumn]) 
         for column in columns
         if column.column_id not in left_out and column.generated is None and not column.hidden
     ]
+
+
+def _check_includes(statement: CreateSource | CreateTable, connector: str, *, is_of_files: bool) -> None:
+    """Raises InvalidParameterValue for a part that the connector's messages do not have."""
+    for include in statement.includes:
+        if (include.part not in OF_FILES) if is_of_files else include.part == "file":
+            hint = f"It is {' or '.join(OF_FILES)}." if is_of_files else "Files are what posix_fs and s3 read."
+            message = f'the {connector} connector has no "{include.part}" to include'
+            raise InvalidParameterValue(message, hint=hint, position=include.position)
 
 
 def _check_pushed(statement: CreateSource | CreateTable) -> None:

@@ -1,0 +1,1 @@
+"""Sources of files and of objects of S3."""
