@@ -11,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from risingpy.connectors.targets.options import Options
-from risingpy.errors import IoError, SqlError, UndefinedTable
+from risingpy.errors import InvalidParameterValue, IoError, SqlError, UndefinedTable
 
 S3_OPTIONS = (
     "s3.region_name",
@@ -61,4 +61,4 @@ def s3_errors(options: Options, unavailable: type[IoError]) -> Iterator[None]:
     except BotoCoreError as error:
         raise unavailable(f"S3: {options.masked(str(error))}") from None
     except ValueError as error:  # boto3's own for an endpoint that is no URL
-        raise SqlError(f"S3: {options.masked(str(error))}", sqlstate="22023") from None
+        raise InvalidParameterValue(f"S3: {options.masked(str(error))}") from None
