@@ -90,3 +90,32 @@ def test_killed_while_postgresql_gets_a_view(tmp_path: Path, postgres_oracle: Po
             finally:
                 server.kill()
             writer.join()
+
+
+def test_killed_while_a_table_gets_a_query(tmp_path: Path) -> None:
+    """The epoch has the rows in the table or not at all, on every shard; row ids are given once."""
+    chance = random.Random(SEED)
+    for number in range(ROUNDS + 1):
+        server = ServerProcess(tmp_path / "data", engine="inprocess")
+        try:
+            with server.connect() as connection:
+                if number == 0:
+                    connection.execute(
+                        "CREATE TABLE t (k INT PRIMARY KEY, g INT, v INT);"
+                        "CREATE TABLE grouped (g INT PRIMARY KEY, n BIGINT, s BIGINT); CREATE TABLE log (k INT);"
+                        f"CREATE SINK s INTO grouped AS {QUERY};"
+                        "CREATE SINK r INTO log AS SELECT k FROM t"
+                        " WITH (type = 'append-only', force_append_only = 'true')"
+                    )
+                else:
+                    connection.execute("FLUSH")
+                    found = connection.execute("SELECT * FROM grouped").fetchall()
+                    assert Counter(found) == Counter(connection.execute(QUERY).fetchall())
+                    ids = connection.execute("SELECT count(*), count(DISTINCT _row_id), max(k) FROM log").fetchone()
+                    assert ids is not None and ids[0] == ids[1]
+            writer = threading.Thread(target=write_until_it_dies, args=(server, chance))
+            writer.start()
+            time.sleep(chance.uniform(0.2, 1.0))
+        finally:
+            server.kill()
+        writer.join()
