@@ -23,6 +23,7 @@ _CONNECTORS: Mapping[str, tuple[str, str]] = {
     "datagen": ("risingpy.connectors.generators.datagen:DatagenConnector", ""),
     "file": ("risingpy.connectors.file_source:EncodedFilesConnector", ""),
     "kafka": ("risingpy.connectors.kafka.source:KafkaConnector", "kafka"),
+    "nats": ("risingpy.connectors.jetstream.source:JetStreamConnector", "nats"),
     "nexmark": ("risingpy.connectors.generators.nexmark:NexmarkConnector", ""),
     "posix_fs": ("risingpy.connectors.stored_files.posix_fs:PosixFsConnector", ""),
     "s3": ("risingpy.connectors.stored_files.s3:S3Connector", "s3"),

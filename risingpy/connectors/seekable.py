@@ -73,7 +73,7 @@ class MessageReader(Protocol):
 
 
 class RowReader(Protocol):
-    """A task's side of a source whose data has columns already: Parquet files, generators."""
+    """A task's side of a source whose data has columns already: Parquet files, generators. Threads share it."""
 
     def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> list[pa.Array]:
         """The rows at `start` ≤ position < `end`: an array for each column, in order, of the types' Arrow types.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -34,28 +35,24 @@ def file_columns(store: FileStore, name: str) -> list[tuple[str, SqlType]]:
 class ParquetReader:
     """A `RowReader`. Columns are found by name: as it is written first, then without case. One that is missing is NULL.
 
-    Ranges that follow each other are read in one go through the file; another range begins at its row group.
+    Ranges that follow each other are read in one go through the file; another range begins at its row group. Several
+    threads may use it.
     """
 
     def __init__(self, store: FileStore) -> None:
         self._store = store
-        self._streams: list[_RowStream] = []  # the last one used is the last
+        self._guard = threading.Lock()
+        self._streams: list[_RowStream] = []  # those that nobody reads; the last one used is the last
 
     def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> list[pa.Array]:
         if not columns:  # rows are counted
             return []
         names = tuple(name for name, _ in columns)
-        ready = [s for s in self._streams if (s.file, s.columns) == (split, names) and s.can_go_to(start)]
-        if ready:
-            stream = max(ready, key=lambda found: found.position)
-        else:
-            stream = _readable(split, lambda: _RowStream(self._store, split, names, start))
-        self._streams = [*(other for other in self._streams if other is not stream), stream][-_OPEN_STREAMS:]
-        try:
-            table = _readable(split, lambda: stream.read(start, end))
-        except SourceUnavailable:
-            self._streams.remove(stream)  # where it stands is not known
-            raise
+        taken = self._take(split, names, start)
+        stream = taken or _readable(split, lambda: _RowStream(self._store, split, names, start))
+        table = _readable(split, lambda: stream.read(start, end))
+        with self._guard:
+            self._streams = [*self._streams, stream][-_OPEN_STREAMS:]
         if table.num_rows < end - start:
             raise SourceUnavailable(f'source file "{split}" has lost rows since it was found')
         return [
@@ -68,6 +65,16 @@ class ParquetReader:
     def close(self) -> None:
         self._streams.clear()
         self._store.close()
+
+    def _take(self, file: str, columns: tuple[str, ...], start: int) -> _RowStream | None:
+        """The open stream that is nearest, which nobody else has then: shards read at the same time."""
+        with self._guard:
+            ready = [s for s in self._streams if (s.file, s.columns) == (file, columns) and s.can_go_to(start)]
+            if not ready:
+                return None
+            stream = max(ready, key=lambda found: found.position)
+            self._streams.remove(stream)
+            return stream
 
 
 class _RowStream:

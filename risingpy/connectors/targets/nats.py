@@ -6,21 +6,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import nats
 import pyarrow as pa
-from nats.errors import Error, NoServersError
-from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
+from nats.js.errors import NotFoundError
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.nats_client import CONNECT_SECONDS, CONNECTION_OPTIONS, connected, nats_errors
 from risingpy.connectors.targets.encoders.changes import whole
 from risingpy.connectors.targets.encoders.choice import append_only_encoder
 from risingpy.connectors.targets.options import Options
 from risingpy.connectors.targets.target import SinkSchema
-from risingpy.errors import SqlError, TargetUnavailable, UndefinedTable
+from risingpy.errors import TargetUnavailable, UndefinedTable
 
-_OPTIONS = ("server_url", "subject", "username", "password", "token")
 _IN_FLIGHT = 500  # messages whose acknowledgements are awaited together
-_CONNECT_SECONDS = 3
 _ACK_SECONDS = 30.0
 
 
@@ -39,8 +36,8 @@ class NatsTarget:
     ) -> None:
         """Raises InvalidParameterValue or FeatureNotSupported; connects to nothing."""
         self._options = Options("the nats sink", options)
-        self._options.refuse_unknown(_OPTIONS)
-        self._servers = self._options.required("server_url").split(",")
+        self._options.refuse_unknown((*CONNECTION_OPTIONS, "subject"))
+        self._options.required("server_url")
         self._subject = self._options.required("subject")
         self._encoder = append_only_encoder(message_format, schema, self._options.owner)
         self._name = schema.name
@@ -61,16 +58,16 @@ class NatsTarget:
         pass
 
     async def _find_stream(self) -> None:
-        connection = await self._connect()
+        connection = await connected(self._options)
         try:
-            await connection.jetstream(timeout=_CONNECT_SECONDS / 2).find_stream_name_by_subject(self._subject)
+            await connection.jetstream(timeout=CONNECT_SECONDS / 2).find_stream_name_by_subject(self._subject)
         except NotFoundError:
             raise UndefinedTable(f'NATS has no stream with the subject "{self._subject}"') from None
         finally:
             await connection.close()
 
     async def _publish(self, epoch: int, values: pa.Array) -> None:
-        connection = await self._connect()
+        connection = await connected(self._options)
         try:
             stream = connection.jetstream(timeout=_ACK_SECONDS)
             for start in range(0, len(values), _IN_FLIGHT):
@@ -86,37 +83,7 @@ class NatsTarget:
         finally:
             await connection.close()
 
-    async def _connect(self) -> Any:
-        async def silent(error: Exception) -> None:
-            """The library's own would print the errors that this class raises."""
-
-        connecting = nats.connect(
-            self._servers,
-            user=self._options.text("username") or None,
-            password=self._options.text("password") or None,
-            token=self._options.text("token") or None,
-            connect_timeout=_CONNECT_SECONDS,
-            allow_reconnect=False,
-            max_reconnect_attempts=1,
-            error_cb=silent,
-        )
-        # The library tries again for two minutes; the engine does that itself.
-        return await asyncio.wait_for(connecting, _CONNECT_SECONDS)
-
     def _run(self, work: Any) -> None:
         """Runs a coroutine in this thread, with NATS's errors as ours."""
-        try:
+        with nats_errors(self._options, TargetUnavailable):
             asyncio.run(work)
-        except SqlError:
-            raise
-        except NoStreamResponseError:
-            raise UndefinedTable(f'NATS has no stream with the subject "{self._subject}"') from None
-        except APIError as error:
-            if error.code is not None and error.code < 500 and error.code != 408:
-                raise SqlError(f"NATS: {self._options.masked(str(error))}", sqlstate="22000") from None
-            raise TargetUnavailable(f"NATS: {self._options.masked(str(error))}") from None
-        except (Error, NoServersError, OSError, TimeoutError) as error:
-            text = self._options.masked(str(error) or type(error).__name__)
-            if "authorization violation" in text.lower():
-                raise SqlError(f"NATS: {text}", sqlstate="28000") from None
-            raise TargetUnavailable(f"NATS: {text}") from None

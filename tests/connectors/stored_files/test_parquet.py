@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -43,6 +44,18 @@ def test_any_cut_of_ranges_gives_the_same_rows(tmp_path: Path) -> None:
         assert [v for a in sorted(found) for v in found[a][0].to_pylist()] == list(range(0, 10_000, 2))
         assert all(len(arrays[1]) == arrays[1].null_count == len(arrays[0]) for arrays in found.values())
     assert [len(array) for array in reader.read("f", 10, 40, [])] == []
+
+
+def test_threads_read_at_the_same_time(tmp_path: Path) -> None:
+    put_parquet(tmp_path / "f", pa.table({"id": range(200_000)}), rows_of_group=50_000)
+    reader = reader_of(tmp_path)
+
+    def read(start: int) -> list[int]:
+        [found] = reader.read("f", start, start + 1_000, [("id", BIGINT)])
+        return list(found.to_pylist())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [v for part in pool.map(read, range(0, 200_000, 1_000)) for v in part] == list(range(200_000))
 
 
 TYPES: list[tuple[pa.DataType, Any, str, str]] = [

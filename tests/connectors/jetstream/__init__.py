@@ -1,0 +1,1 @@
+"""The NATS source, against a real server with JetStream."""
