@@ -1,1 +1,4 @@
-"""NATS JetStream: `options` reads a source's options, `source` is its connector. It needs nats-py (risingpy[nats])."""
+"""NATS JetStream as a source; it needs nats-py (risingpy[nats]).
+
+`options` reads the source's options, `consumer` fetches messages, `source` is the connector.
+"""

@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from nats.errors import TimeoutError as NatsTimeoutError
+import pyarrow.compute as pc
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 
+from risingpy.connectors.jetstream.consumer import Consumer
 from risingpy.connectors.jetstream.options import Beginning, JetStreamOptions, jetstream_options
 from risingpy.connectors.nats_client import connected, nats_errors
 from risingpy.connectors.seekable import MESSAGES, MessageReader, RowReader, SplitEnd, Splits
@@ -26,6 +26,7 @@ from risingpy.errors import InternalError, InvalidParameterValue, SourceUnavaila
 ANSWER_SECONDS = 10.0  # after which the server counts as gone
 BATCH = 5_000
 _IDLE_SECONDS = 60.0  # after which the server forgets a consumer whose reader was killed
+_SHORT_REPLY = 9  # tokens
 Answer = TypeVar("Answer")
 
 
@@ -59,7 +60,7 @@ class JetStreamConnector:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _StreamState:
     """The numbers of a stream's first message, and of the next one that comes."""
 
     first: int
@@ -92,27 +93,28 @@ class _Client:
     def jetstream(self) -> Any:
         return self._connection.jetstream(timeout=ANSWER_SECONDS)
 
-    async def stream(self) -> _State:
+    async def stream(self) -> _StreamState:
         try:
             found = (await self.jetstream.stream_info(self.options.stream)).state
         except NotFoundError:
             raise InvalidParameterValue(f'NATS has no stream "{self.options.stream}"') from None
-        return _State(max(found.first_seq, 1), found.last_seq + 1)
+        return _StreamState(max(found.first_seq, 1), found.last_seq + 1)
 
-    async def consumer(self, config: ConsumerConfig) -> Any:
-        """A subscription of a new consumer of the source's subjects."""
+    async def consumer(self, config: ConsumerConfig) -> Consumer:
+        """A new consumer of the source's subjects."""
         config.ack_policy = AckPolicy.NONE
         config.inactive_threshold = _IDLE_SECONDS
         config.mem_storage = True
         config.filter_subjects = list(self.options.subjects)
         made = await self.jetstream.add_consumer(self.options.stream, config)
-        return await self.jetstream.pull_subscribe_bind(consumer=made.name, stream=self.options.stream)
+        consumer = Consumer(self._connection, self.options.stream, made.name, made.num_pending or 0)
+        await consumer.open()
+        return consumer
 
-    async def delete(self, subscription: Any) -> None:
+    async def delete(self, consumer: Consumer) -> None:
         """Ends a consumer. The server would forget it anyway, later."""
-        name = (await subscription.consumer_info()).name
-        await subscription.unsubscribe()
-        await self.jetstream.delete_consumer(self.options.stream, name)
+        await consumer.close()
+        await self.jetstream.delete_consumer(self.options.stream, consumer.name)
 
     def close(self) -> None:
         self._disconnect()
@@ -144,7 +146,7 @@ class _Stream:
     def close(self) -> None:
         self._client.close()
 
-    def _start(self, state: _State) -> int:
+    def _start(self, state: _StreamState) -> int:
         match self._options.beginning:
             case Beginning.EARLIEST:
                 return state.first
@@ -159,14 +161,12 @@ class _Stream:
         """The number of the first message of the time; None if there is none yet."""
         assert self._options.since is not None
         config = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_TIME, opt_start_time=self._options.since)
-        subscription = await self._client.consumer(config)
+        consumer = await self._client.consumer(config)
         try:
-            if not (await subscription.consumer_info()).num_pending:
-                return None
-            [message] = await subscription.fetch(1, timeout=ANSWER_SECONDS)
-            return int(message.metadata.sequence.stream)
+            found = await consumer.fetch(1, ANSWER_SECONDS) if consumer.pending else ()
+            return int(found[0].metadata.sequence.stream) if found else None
         finally:
-            await self._client.delete(subscription)
+            await self._client.delete(consumer)
 
 
 class _JetStreamReader:
@@ -186,29 +186,21 @@ class _JetStreamReader:
 
     async def _received(self, start: int, end: int) -> list[Any]:
         config = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=start)
-        subscription = await self._client.consumer(config)
+        consumer = await self._client.consumer(config)
         found: list[Any] = []
         try:
-            left = (await subscription.consumer_info()).num_pending
-            position = start
+            left, position = consumer.pending, start
             while left and position < end:
-                found += await _fetched(subscription, min(BATCH, end - position, left))
-                position, left = _sequence(found[-1]) + 1, found[-1].metadata.num_pending
+                batch = await consumer.fetch(min(BATCH, end - position, left), ANSWER_SECONDS)
+                if not batch:
+                    raise SourceUnavailable("NATS gives no messages that it has said to have")
+                found += batch
+                position, left = _sequence(batch[-1]) + 1, batch[-1].metadata.num_pending
         finally:
-            await self._client.delete(subscription)
+            await self._client.delete(consumer)
         while found and _sequence(found[-1]) >= end:  # there was a gap before the end
             found.pop()
         return found
-
-
-async def _fetched(subscription: Any, count: int) -> list[Any]:
-    try:
-        found: list[Any] = await subscription.fetch(count, timeout=ANSWER_SECONDS)
-    except NatsTimeoutError:
-        found = []
-    if not found:
-        raise SourceUnavailable("NATS gives no messages that it has said to have")
-    return found
 
 
 async def _consumer_exists(client: _Client) -> None:
@@ -221,21 +213,33 @@ def _sequence(message: Any) -> int:
 
 
 def _table(messages: list[Any]) -> pa.Table:
-    """The messages by column. The library makes an object of each; these loops only call its methods."""
-    facts = [message.metadata for message in messages]
+    """The messages by column. The library makes an object of each; these loops only read its fields."""
     headers = [message.headers for message in messages]
-    times = np.array([fact.timestamp.timestamp() for fact in facts], np.float64)
+    numbers, nanoseconds = _facts(pa.array([message.reply for message in messages], pa.string()))
+    header_type = MESSAGES.field("headers").type
     arrays = [
         pa.nulls(len(messages), pa.binary()),
         pa.array([message.data for message in messages], pa.binary()),
-        pa.array([fact.sequence.stream for fact in facts], pa.int64()),
-        pa.array(np.round(times * 1e6).astype(np.int64)).cast(MESSAGES.field("timestamp").type),
-        pa.array(
-            [_pairs(found) for found in headers] if any(headers) else [None] * len(messages),
-            MESSAGES.field("headers").type,
-        ),
+        numbers,
+        pc.divide(nanoseconds, 1000).cast(MESSAGES.field("timestamp").type),
+        pa.array([_pairs(found) for found in headers], header_type)
+        if any(headers)
+        else pa.nulls(len(headers), header_type),
     ]
     return pa.Table.from_arrays(arrays, schema=MESSAGES)
+
+
+def _facts(replies: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Numbers and nanoseconds since 1970 of messages, by the subjects that would acknowledge them (ADR-15 of NATS).
+
+    $JS.ACK.<stream>.<consumer>.<delivered>.<number>.<of consumer>.<time>.<pending>, or with domain and account after
+    ACK and something random at the end.
+    """
+    if not len(replies):
+        return pa.array([], pa.int64()), pa.array([], pa.int64())
+    tokens = pc.split_pattern(replies, ".")
+    first = 5 if len(tokens[0]) == _SHORT_REPLY else 7
+    return pc.list_element(tokens, first).cast(pa.int64()), pc.list_element(tokens, first + 2).cast(pa.int64())
 
 
 def _pairs(headers: Mapping[str, str] | None) -> list[dict[str, object]] | None:

@@ -39,6 +39,16 @@ def test_any_cut_of_ranges_gives_the_same_messages(nats_url: str) -> None:
     assert stream.consumers() == 0
 
 
+def test_large_messages_come_in_several_answers(nats_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("risingpy.connectors.jetstream.consumer._MOST_BYTES", 3_000_000)
+    stream = Stream(nats_url)
+    stream.write([bytes([k]) * 900_000 for k in range(10)])
+    reader = connector_of(stream.options()).message_reader()
+    found = reader.read(stream.name, 1, 11)["payload"].to_pylist()
+    reader.close()
+    assert [(value[0], len(value)) for value in found] == [(k, 900_000) for k in range(10)]
+
+
 def test_other_subjects_and_deleted_messages_leave_gaps(nats_url: str) -> None:
     stream = Stream(nats_url)
     stream.write([b"a1", b"a2", b"a3"], subject="a")
@@ -63,12 +73,12 @@ def test_other_subjects_and_deleted_messages_leave_gaps(nats_url: str) -> None:
 
 def test_parts_of_a_message(nats_url: str) -> None:
     stream, before = Stream(nats_url), datetime.now(UTC)
-    stream.write([b"v"], headers={"h": "é", "i": "2"})
+    stream.write([b"v"], headers={"h": "é", "Status": "408"})
     stream.write([b""])
     reader = connector_of(stream.options()).message_reader()
     rows = reader.read(stream.name, 1, 3).to_pylist()
     reader.close()
-    headers = [{"key": "h", "value": "é".encode()}, {"key": "i", "value": b"2"}]
+    headers = [{"key": "h", "value": "é".encode()}, {"key": "Status", "value": b"408"}]
     assert [(row["key"], row["payload"], row["headers"]) for row in rows] == [(None, b"v", headers), (None, b"", None)]
     assert all(before.replace(microsecond=0) <= row["timestamp"] <= datetime.now(UTC) for row in rows)
 
