@@ -17,7 +17,8 @@ _PROC = Path("/proc")
 class MemoryUse:
     """Bytes. `server` is the process's own memory, `mapped` the pages of files that it has in memory (LMDB's, mostly).
 
-    `duckdb` is a part of `server`: what running statements have. `spilled`: what they have on disk.
+    `workers` counts what forked ones still share in each. `duckdb` is a part of `server`: what running statements have.
+    `spilled`: what they have on disk.
     """
 
     server: int
@@ -35,7 +36,8 @@ def memory_use(duckdb: int, spilled: int) -> MemoryUse:
     for process_id in _descendants(os.getpid()):
         status = _status(process_id)
         kind = "java" if status.get("Name") == "java" else "workers"
-        # Workers are forked: what they share with each other counts in each, so only their own is added up.
+        # Forked workers share pages until one writes to them, and each counts them: to find out would take the
+        # kernel milliseconds for each process (smaps_rollup). The files' pages, shared by all, are left out.
         children[kind] += _bytes(status, "RssAnon")
     return MemoryUse(
         server=_bytes(own, "RssAnon"),

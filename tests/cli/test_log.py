@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +18,7 @@ import psycopg
 import pytest
 
 from risingpy import logs
-from risingpy.server_process import ServerProcess
+from risingpy.server_process import HOST, ServerProcess
 
 
 @contextmanager
@@ -147,3 +150,27 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr == f"risingpy: cannot write the log to {tmp_path}: Is a directory\n"
+
+
+@pytest.mark.parametrize("port", ["client", "monitoring"])
+def test_strange_clients_leave_no_traceback(tmp_path: Path, port: str) -> None:
+    file = tmp_path / "server.log"
+    server = served(tmp_path, "--http-port", "0", "--log-format", "json", "--log-file", str(file), log_level="info")
+    number = server.port if port == "client" else server.http_port
+    for said in (
+        b"",
+        b"\0",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\0\x01\0",
+        os.urandom(4000),
+        b"\xff" * 8,
+    ):
+        for resets in (False, True):
+            with socket.create_connection((HOST, number)) as client:
+                client.sendall(said)
+                if resets:  # close() sends a RST, as a scanner of ports does
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    with server.connect() as client_after:
+        assert client_after.execute("SELECT 1").fetchone() == (1,)
+    assert server.stop() == 0
+    assert [line for line in json_lines(file.read_text()) if "exception" in line or line["level"] == "error"] == []

@@ -37,9 +37,12 @@ def _at(seconds: float | None) -> datetime | None:
 
 
 def _tables(state: SystemState) -> Iterable[Row]:
+    statistics = state.statistics()
     for found in state.relations:
         if isinstance(found, Table):
-            yield relation_oid(found), found.schema_name, found.name, None, None, None
+            table = statistics.get(found.relation_id)
+            rows = 0 if table is None else table.rows
+            yield relation_oid(found), found.schema_name, found.name, None, None, rows
 
 
 PG_STAT_ACTIVITY = relation(

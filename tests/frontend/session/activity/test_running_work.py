@@ -44,6 +44,14 @@ def test_fragments_name_their_state_tables(made: Any) -> None:
     assert made.run("SELECT operators FROM rw_fragments") == [(["Materialize", "Dml"],)]
 
 
+def test_tables_with_their_rows(made: Any) -> None:
+    made.run("CREATE TABLE empty (x int)")
+    sql = "SELECT relname, n_live_tup FROM pg_stat_user_tables ORDER BY relname"
+    assert made.run(sql) == [("empty", 0), ("t", 100)]
+    made.run("DELETE FROM t WHERE id > 10; FLUSH")
+    assert made.run(sql) == [("empty", 0), ("t", 10)]
+
+
 def test_the_last_epochs(made: Any) -> None:
     columns = "epoch, rows, stages, is_one_task, total_ms, plan_ms + run_ms + commit_ms + publish_ms, began_at <= now()"
     newest = made.run(f"SELECT {columns} FROM rw_epochs")[0]
