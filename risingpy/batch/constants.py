@@ -25,6 +25,8 @@ def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -
 
 def direct_rows(direct: Direct, found: pa.RecordBatch, parameters: Parameters) -> pa.RecordBatch | None:
     """The outputs of a lookup that has found one row or none; None if only the evaluator can compute them."""
+    if direct.is_all_of_row:
+        return found
     arrays = []
     for output in direct.outputs:
         if isinstance(output, InputRef):

@@ -9,8 +9,11 @@ from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.optimizer.rules.long_lists import long_lists
 from risingpy.plan.expression_trees import transform, walk
-from risingpy.plan.expressions import Expr, Literal, Parameter
+from risingpy.plan.expressions import Cast, Expr, Literal, Parameter
 from risingpy.plan.logical import Filter, LogicalPlan
+from risingpy.types import TypeKind
+
+_WIDER_INTEGERS = {TypeKind.SMALLINT: (TypeKind.INTEGER, TypeKind.BIGINT), TypeKind.INTEGER: (TypeKind.BIGINT,)}
 
 Parameters = Sequence[object | None]
 """A value per parameter: None for NULL, else as `Literal` has it."""
@@ -43,6 +46,16 @@ def constant(expr: Expr, values: Parameters) -> Literal | None:
             return Literal(values[expr.index - 1], expr.type)
     folded = fold(bound(expr, values))
     return folded if isinstance(folded, Literal) else None
+
+
+def parameter_alone(expr: Expr) -> int | None:
+    """The number of the parameter that is all of the expression, but for a cast to a larger integer; else None."""
+    match expr:
+        case Parameter(index):
+            return index
+        case Cast(Parameter(index) as parameter, type_):
+            return index if type_.kind in _WIDER_INTEGERS.get(parameter.type.kind, ()) else None
+    return None
 
 
 def has_parameters(expr: Expr) -> bool:

@@ -98,6 +98,12 @@ class Direct:
     get: PointGet
     outputs: tuple[InputRef | Expr, ...]
 
+    @property
+    def is_all_of_row(self) -> bool:
+        """Whether the outputs are just the columns that are read, in their order."""
+        places = [output.index for output in self.outputs if isinstance(output, InputRef)]
+        return len(places) == len(self.outputs) and places == [*range(len(self.get.columns))]
+
 
 @dataclass(frozen=True, slots=True)
 class ComputedRows:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from risingpy.batch.constants import constant_table
-from risingpy.batch.parameters import Parameters, with_parameters
-from risingpy.batch.plan import BatchPlan, ConstantRows
+from risingpy.batch.parameters import Parameters, has_parameters, parameter_alone, with_parameters
+from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, Direct
 from risingpy.batch.planner import plan_query, scans_of
 from risingpy.batch.sql import to_duckdb_sql
 from risingpy.plan.catalog import Catalog
@@ -33,6 +33,22 @@ class PreparedQuery:
     def schema(self) -> Schema:
         """The columns of the answer."""
         return self._query.schema
+
+    def takes_constants(self, parameters: int) -> bool:
+        """Whether each of so many parameters is the whole value of a key, or a value among constant rows, and no more.
+
+        Then constants in their places would give the same rows, and no error that the parameters do not give.
+        """
+        match self.plan.answer:
+            case Direct(get, outputs):
+                values, others = list(get.key), list(outputs)
+            case ConstantRows(columns):
+                values, others = [expr for column in columns for expr in column], []
+            case ComputedRows():
+                return False
+        places = sorted(place for place in map(parameter_alone, values) if place is not None)
+        elsewhere = [expr for expr in values if parameter_alone(expr) is None] + others
+        return places == [*range(1, parameters + 1)] and not any(map(has_parameters, elsewhere))
 
     def constants(self, parameters: Parameters) -> pa.Table | None:
         """The answer (c0…) if it consists of constants, which need no snapshot; else None."""

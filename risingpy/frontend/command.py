@@ -15,10 +15,12 @@ class Command:
     """A statement that a module of `statements/` has bound.
 
     `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
-    A command that `lasts` may be run again while the catalog and the settings are the same.
+    A command that `lasts` may be run again while the catalog and the settings are the same. One that `takes_constants`
+    does with a value for a parameter just what it would do with a constant of that type in the parameter's place.
     """
 
     run: Callable[[Parameters], Result]
     fields: tuple[ResultField, ...] | None = None
     parameter_types: tuple[SqlType, ...] = ()
     lasts: bool = True
+    takes_constants: bool = False

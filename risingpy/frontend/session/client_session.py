@@ -41,6 +41,9 @@ class ClientSession:
         self.context.clock.text_came(sql)
         return self.context.split(sql)
 
+    def recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
+        return self.context.recurring(sql)
+
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
         self.context.clock.is_known(statement)
         return self.context.prepare(statement, parameter_oids)
@@ -55,7 +58,9 @@ class ClientSession:
         self.context.end_statement()
         if isinstance(result.copy, CopyIn):
             return replace(result, copy=replace(result.copy, limit=deadline))
-        return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
+        if result.batches is None or not deadline.is_limited:
+            return result
+        return replace(result, batches=deadline.over(result.batches))
 
     # The client's series, and its transactions
 

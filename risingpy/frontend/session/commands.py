@@ -29,9 +29,13 @@ class Commands:
         self._context = context
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, Command]] = {}
 
+    def version(self) -> tuple[int, int]:
+        """That of the catalog and the settings: while it is equal, a command may be run again."""
+        return self._context.database.reads.catalog.version, self._context.settings.version
+
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
         """The command of a statement on the current catalog, perhaps from the cache."""
-        version = (self._context.database.reads.catalog.version, self._context.settings.version)
+        version = self.version()
         key = (statement.text, tuple(parameter_oids))
         cached = self._cache.get(key)
         if cached is not None and cached[0] == version:

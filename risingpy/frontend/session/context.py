@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.settings import Settings
@@ -87,6 +88,7 @@ class SessionContext:
         self.record = self._new_record()
         database.sessions.add(self.record)
         self.clock = StatementClock(database.sessions.statement_times, self.settings, self.record)
+        self._recurring = RecurringTexts(self.split, self.bind, self._commands.version)
 
     # Names and limits
 
@@ -135,6 +137,10 @@ class SessionContext:
     def split(self, sql: str) -> Sequence[Statement]:
         with self.phase():
             return parse(sql, self.check)
+
+    def recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
+        with self.phase():
+            return self._recurring.find(sql)
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
         return self._commands.bind(statement, parameter_oids)

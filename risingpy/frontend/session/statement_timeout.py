@@ -21,7 +21,7 @@ class Deadline:
     def __init__(self, milliseconds: int, cancel: Callable[[], None]) -> None:
         """`milliseconds` 0 means no limit. `cancel` is called from another thread when the time is over."""
         self._left = milliseconds / 1000
-        self._limited = milliseconds > 0
+        self.is_limited = milliseconds > 0  # if not, `over` only costs time
         self._cancel = cancel
         self._timer: threading.Timer | None = None
         self._started = 0.0
@@ -31,7 +31,7 @@ class Deadline:
 
     def __enter__(self) -> Deadline:
         self._depth += 1
-        if self._limited and self._depth == 1:
+        if self.is_limited and self._depth == 1:
             self._started = time.monotonic()
             self._timer = threading.Timer(max(self._left, 0), self._expire)
             self._timer.daemon = True
@@ -55,9 +55,6 @@ class Deadline:
 
     def over(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches; the clock runs while one is computed."""
-        return self._guarded(batches) if self._limited else batches
-
-    def _guarded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             while True:
                 with self:

@@ -39,4 +39,5 @@ def bind(
         write_inserted(session, bound.relation, rows)
         return Result(CommandTag("INSERT 0", rows.num_rows), returning_fields(bound.returning), answer)
 
-    return Command(run, returning_fields(bound.returning), bound.parameter_types)
+    takes_constants = query.takes_constants(len(bound.parameter_types))
+    return Command(run, returning_fields(bound.returning), bound.parameter_types, takes_constants=takes_constants)

@@ -37,7 +37,9 @@ def bind(
         set_settings(session, bound.settings, parameters)
         return Result(CommandTag("SELECT", counts_rows=True), fields, session.run_query(query, parameters))
 
-    return Command(run, fields, bound.parameter_types)
+    return Command(
+        run, fields, bound.parameter_types, takes_constants=query.takes_constants(len(bound.parameter_types))
+    )
 
 
 def set_settings(session: StatementContext, settings: Sequence[tuple[Expr, Expr]], parameters: Parameters) -> None:

@@ -6,7 +6,8 @@ client is a `SqlError`; anything else that a session raises is answered as XX000
 
 How a statement travels:
 
-    simple:    split(text) → begin_implicit() if there are several → per statement prepare(s, ()), execute(p, ())
+    simple:    recurring(text) → execute(p, values), or, if it is None,
+               split(text) → begin_implicit() if there are several → per statement prepare(s, ()), execute(p, ())
                → end_implicit() if there were several → sync()
     extended:  Parse: split + prepare · Describe: reads `Prepared` · Bind: decodes parameters
                · Execute: begin_implicit() unless it is alone before the Sync, execute · Sync: sync()
@@ -42,6 +43,12 @@ class Session(Protocol):
 
         Raises SyntaxError_ with a position. Positions of all errors, here and in `prepare` and `execute`,
         count characters of this whole text from 1.
+        """
+
+    def recurring(self, sql: str) -> tuple[Prepared, Sequence[object | None]] | None:
+        """For a text that has come before, perhaps with other constants: its statement and their values, to execute.
+
+        It does what `split` and `prepare` would lead to, in less time. None: they must do it.
         """
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:

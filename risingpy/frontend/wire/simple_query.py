@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
 from risingpy.frontend.portals import row_stream
-from risingpy.frontend.results import BINARY, TEXT, Statement
+from risingpy.frontend.results import BINARY, TEXT, Prepared, Statement
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import QueryMessage
 from risingpy.frontend.wire.responder import Responder
@@ -23,6 +25,10 @@ def _run(responder: Responder, text: str) -> None:
     # As in PostgreSQL, a simple query ends the unnamed statement and portal.
     session.statements.pop("", None)
     session.portals.close("")
+    recurring = session.recurring(text)
+    if recurring is not None:
+        _execute(responder, *recurring)
+        return
     statements = session.split(text)
     if not statements:
         responder.write(server_messages.message(ServerResponse.EMPTY_QUERY_RESPONSE))
@@ -40,8 +46,12 @@ def _run_statement(responder: Responder, statement: Statement) -> None:
     prepared = responder.session.prepare(statement, ())
     if prepared.parameter_types:
         raise SqlError("there is no parameter $1", sqlstate="42P02")
+    _execute(responder, prepared, ())
+
+
+def _execute(responder: Responder, prepared: Prepared, values: Sequence[object | None]) -> None:
     responder.check_cancelled()
-    result = responder.session.execute(prepared, ())
+    result = responder.session.execute(prepared, values)
     if result.batches is None or result.fields is None:
         send_without_rows(responder, result)
         return

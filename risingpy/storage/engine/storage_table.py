@@ -50,7 +50,7 @@ class StorageTable:
         vnodes = self._codec.vnodes(keys)
         encoded = self._codec.encode_keys(keys, vnodes)
         owners = shards_of_vnodes(vnodes, self._view.shards)
-        shards = np.unique(owners).tolist()
+        shards = owners.tolist() if len(owners) == 1 else np.unique(owners).tolist()
         if len(shards) == 1:
             values = self._points(shards[0], encoded)
         else:

@@ -148,6 +148,9 @@ class FakeSession:
             raise SyntaxError_(f'syntax error at or near "{bad[0]}"', position=bad.start() + 1)
         return [FakeStatement(part.strip()) for part in parts if part.strip()]
 
+    def recurring(self, sql: str) -> None:
+        return None
+
     def prepare(self, statement: FakeStatement, parameter_oids: Sequence[int]) -> Prepared:
         text = statement.text
         word = text.split()[0].lower()
