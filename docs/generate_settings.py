@@ -20,8 +20,9 @@ connection's options. A setting lasts as long as its session. A name with a poin
 """
 
 VISIBILITY = """\
-`visibility_mode`: with `read_your_writes`, a SELECT waits for the epoch that holds the session's own last write; with
-`checkpoint` it reads the newest epoch at once. `default` and `all`, RisingWave's words, mean `read_your_writes`.
+`visibility_mode`: with `strict`, a SELECT waits for the epoch that holds the last write which any session had made to the
+tables below its relations; with `read_your_writes`, for that of the session's own last write; with `checkpoint` it
+reads the newest epoch at once. `default` and `all`, RisingWave's words, mean `strict`.
 `rw_implicit_flush` is about statements outside transactions.
 """
 

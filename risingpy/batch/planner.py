@@ -53,6 +53,11 @@ def scans_of(query: LogicalPlan) -> list[Scan]:
     return [scan for each in plan_inputs(query) for scan in scans_of(each)]
 
 
+def has_system_scan(query: LogicalPlan) -> bool:
+    """Whether the query reads a system relation."""
+    return isinstance(query, SystemScan) or any(map(has_system_scan, plan_inputs(query)))
+
+
 def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:
     """Raises StalePlan if a relation has another version than the query was bound on."""
     for scan in scans_of(query):

@@ -36,6 +36,9 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Schema
 from risingpy.statement_limits import StatementLimits, working_for
 
+TakeSnapshot = Callable[[frozenset[int] | None], CommittedSnapshot]
+"""Gives the snapshot for a query that reads the relations with these ids (None: any)."""
+
 ROWS_PER_BATCH = 65_536
 ROWS_PER_TEXT_BATCH = 8_192
 
@@ -83,7 +86,7 @@ class BatchRunner:
             again.start()
 
     def run(
-        self, query: PreparedQuery, parameters: Parameters, take_snapshot: Callable[[], CommittedSnapshot]
+        self, query: PreparedQuery, parameters: Parameters, take_snapshot: TakeSnapshot
     ) -> Iterator[pa.RecordBatch]:
         """The query's rows, columns in the schema's Arrow types.
 
@@ -93,7 +96,7 @@ class BatchRunner:
         if constant is not None:
             yield from constant.to_batches()
             return
-        snapshot = take_snapshot()
+        snapshot = take_snapshot(query.relations)
         try:
             changed = self._own.changed_tables
             plan = query.plan_for(snapshot.catalog, changed, parameters)
@@ -111,9 +114,7 @@ class BatchRunner:
         finally:
             snapshot.view.release()
 
-    def to_table(
-        self, query: PreparedQuery, parameters: Parameters, take_snapshot: Callable[[], CommittedSnapshot]
-    ) -> pa.Table:
+    def to_table(self, query: PreparedQuery, parameters: Parameters, take_snapshot: TakeSnapshot) -> pa.Table:
         """All rows of a query. Raises OutOfMemory if they are too large."""
         constant = query.constants(parameters)
         if constant is not None:

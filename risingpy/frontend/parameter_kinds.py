@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from zoneinfo import ZoneInfo, available_timezones
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
@@ -63,6 +64,20 @@ def integer(least: int, most: int) -> Check:
         return str(number)
 
     return check
+
+
+class Visibility(StrEnum):
+    """The values of `visibility_mode`: which writes a query waits for."""
+
+    STRICT = "strict"
+    READ_YOUR_WRITES = "read_your_writes"
+    CHECKPOINT = "checkpoint"
+
+
+def visibility(name: str, values: Sequence[str]) -> str:
+    """A `Visibility`; RisingWave's words for what is stricter than checkpoint mean strict."""
+    word = one_of(*Visibility, "default", "all")(name, values)
+    return word if word in list(Visibility) else Visibility.STRICT.value
 
 
 def one_of(*choices: str) -> Check:

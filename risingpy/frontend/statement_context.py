@@ -99,8 +99,11 @@ class StatementContext(Protocol):
 
     # Rows
 
-    def snapshot(self) -> CommittedSnapshot:
-        """The newest committed state. It has this session's own last write, if the session's settings ask for that."""
+    def snapshot(self, relation_ids: frozenset[int] | None = None) -> CommittedSnapshot:
+        """The newest committed state, which has the writes that `visibility_mode` asks for.
+
+        If it asks for those of all sessions, those below the relations with these ids; None: this session's own ones.
+        """
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
         """The optimized query, ready to run; `catalog` is the one on which it was bound."""

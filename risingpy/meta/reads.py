@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from risingpy.meta.cancellation import Cancelled
@@ -84,6 +85,17 @@ class Reads:
     def wait_for_lsn(self, lsn: int, cancelled: Cancelled = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
         self._waiters.until_lsn(lsn, cancelled)
+
+    def wait_for_writes_below(self, relation_ids: Iterable[int], cancelled: Cancelled = None) -> None:
+        """Waits until these relations have all that statements of any session had written, when it is called.
+
+        It does not wait for writes that do not reach them.
+        """
+        if self._log.last_lsn <= self.state.committed.lsn:  # as most reads find it: no need to know the tables
+            return
+        lsn = self._log.last_lsn_of(self.catalog.tables_below(relation_ids))
+        if lsn > self.state.committed.lsn:
+            self._waiters.until_lsn(lsn, cancelled)
 
     def flush(self, cancelled: Cancelled = None) -> int:
         """Waits until every view has all that was logged, and all that the sources had; returns the epoch."""

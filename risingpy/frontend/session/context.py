@@ -13,6 +13,7 @@ from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComp
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parameter_definitions import VERSION_TEXT
+from risingpy.frontend.parameter_kinds import Visibility
 from risingpy.frontend.parser import ast, parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
@@ -166,10 +167,13 @@ class SessionContext:
 
     # Rows
 
-    def snapshot(self) -> CommittedSnapshot:
-        if self.transaction.last_lsn and self.settings.get("visibility_mode") != "checkpoint":
-            self.database.reads.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
-        return self.database.reads.snapshot()
+    def snapshot(self, relation_ids: frozenset[int] | None = None) -> CommittedSnapshot:
+        reads, mode = self.database.reads, self.settings.get("visibility_mode")
+        if mode == Visibility.STRICT and relation_ids is not None:
+            reads.wait_for_writes_below(relation_ids, self.cancelled)
+        elif mode != Visibility.CHECKPOINT and self.transaction.last_lsn:
+            reads.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
+        return reads.snapshot()
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
         return PreparedQuery(query, self.database.reads.catalog if catalog is None else catalog)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,12 +87,14 @@ class DmlLog:
         self._committed = committed_lsn
         # (last lsn of a group, rows), oldest first. Rows left by an earlier run are one group: its groups are unknown.
         self._pending: deque[tuple[int, int]] = deque()
+        self._last_of_table: dict[int, int] = {}  # the lsn of the last group of statements' rows, by table
         self._offsets: dict[int, str] = {}  # the last one of each source that the log has had since it was opened
         self._has_offsets = False  # also of a group that is being written
         self._reader = LogReader(directory)  # of offsets, for the barrier loop's thread
         if self._log.last_lsn > committed_lsn:
-            left = self._log.read(committed_lsn, self._log.last_lsn)
+            left = list(self._log.read(committed_lsn, self._log.last_lsn))
             self._pending.append((self._log.last_lsn, sum(record.table().num_rows for record in left)))
+            self._last_of_table = {record.table_id: record.lsn for record in left}
             self._offsets = self._reader.offsets(committed_lsn, self._log.last_lsn)
             self._has_offsets = bool(self._offsets)
 
@@ -113,6 +115,14 @@ class DmlLog:
         """How many rows wait for an epoch."""
         with self._guard:
             return sum(rows for _, rows in self._pending)
+
+    def last_lsn_of(self, table_ids: Iterable[int]) -> int:
+        """The end of the last group that statements wrote to one of these tables since the log was opened, or 0.
+
+        A group that is acknowledged is known here. One that the log had when it was opened may be a source's, too.
+        """
+        with self._guard:
+            return max((self._last_of_table.get(table_id, 0) for table_id in table_ids), default=0)
 
     def last_offset(self, source_id: int) -> str | None:
         """The offset of a source's last group in the log; None if the log has had none since it was opened."""
@@ -136,6 +146,9 @@ class DmlLog:
         with self._guard:
             if offset is not None:
                 self._offsets[offset.source_id] = offset.text
+            else:
+                for change in changes:
+                    self._last_of_table[change.table_id] = max(lsn, self._last_of_table.get(change.table_id, 0))
             # A later group of another thread may be noted first. An epoch that took that group has taken this one, too,
             # and may even be committed by now.
             if lsn > self._committed:

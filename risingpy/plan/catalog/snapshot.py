@@ -5,7 +5,7 @@ The meta service (`meta/durable_state.py`) keeps the newest one, and replaces it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from risingpy.plan.catalog.relations import (
     IndexedRelation,
     InternalTable,
     Relation,
+    Sink,
     Table,
 )
 
@@ -64,6 +65,34 @@ class Catalog:
     def dependents(self, relation_id: int) -> Sequence[CreatedRelation]:
         """The relations that read `relation_id` directly, each once, in the catalog's order."""
         return self._readers.get(relation_id, ())
+
+    def tables_below(self, relation_ids: Iterable[int]) -> frozenset[int]:
+        """The tables whose rows decide what these relations have: themselves, and all from which a job reads."""
+        found: set[int] = set()
+        left = list(relation_ids)
+        while left:
+            relation = self.get(left.pop())
+            if relation is None or relation.relation_id in found:
+                continue
+            found.add(relation.relation_id)
+            if isinstance(relation, InternalTable):
+                left.append(relation.job_id)
+            else:
+                left += [*relation.depends_on, *self._sinks_into.get(relation.relation_id, ())]
+        return frozenset(found & self._table_ids)
+
+    @cached_property
+    def _table_ids(self) -> frozenset[int]:
+        return frozenset(r.relation_id for r in self.relations.values() if isinstance(r, Table))
+
+    @cached_property
+    def _sinks_into(self) -> Mapping[int, Sequence[int]]:
+        """By the id of a table, the ids of the sinks that write to it."""
+        found: dict[int, list[int]] = {}
+        for relation in self.relations.values():
+            if isinstance(relation, Sink) and relation.into is not None:
+                found.setdefault(relation.into, []).append(relation.relation_id)
+        return found
 
     @cached_property
     def sources(self) -> Mapping[int, ExternalSource]:

@@ -28,6 +28,7 @@ def made(**startup: str) -> Settings:
         ("client_encoding", "utf-8", "UTF8"),
         ("datestyle", "ISO", "ISO, MDY"),
         ("visibility_mode", "CHECKPOINT", "checkpoint"),
+        ("visibility_mode", "all", "strict"),
         ("implicit_flush", "1", "true"),
         ("my.own", "anything", "anything"),
         ("search_path", 'a, "B c"', 'a, "B c"'),

@@ -1,0 +1,203 @@
+"""visibility_mode: whom a SELECT waits for, while epochs stand still."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from risingpy.errors import QueryCanceled
+from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.session import open_session
+from risingpy.meta.database import Database
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.runner import EpochReport
+from tests.frontend.session.conftest import Client
+
+Rows = list[tuple[object, ...]]
+STILL_SECONDS = 0.3  # a read that has not answered by then waits
+
+
+class HeldRunner(InProcessRunner):
+    """Runs an epoch only while nobody holds it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(data_dir)
+        self.may_run = threading.Event()
+        self.may_run.set()
+
+    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        self.may_run.wait()
+        return super().run(descriptor, depth)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> HeldRunner:
+    return HeldRunner(tmp_path / "data")
+
+
+@pytest.fixture
+def database(tmp_path: Path, runner: HeldRunner) -> Iterator[Database]:
+    opened = Database(tmp_path / "data", parallelism=2)
+    opened.start(runner)
+    yield opened
+    runner.may_run.set()
+    opened.close()
+
+
+@pytest.fixture
+def writer(connect: Callable[[], Client]) -> Client:
+    """A session that has made two tables, views over one of them, and a sink from it into a third."""
+    client = connect()
+    for sql in (
+        "CREATE TABLE t (id int PRIMARY KEY, n int)",
+        "CREATE TABLE other (id int PRIMARY KEY, n int)",
+        "CREATE TABLE copies (id int PRIMARY KEY, n int)",
+        "CREATE MATERIALIZED VIEW total AS SELECT sum(n) AS n FROM t",
+        "CREATE MATERIALIZED VIEW twice AS SELECT 2 * n AS n FROM total",
+        "CREATE VIEW plain AS SELECT n FROM twice",
+        "CREATE INDEX by_n ON t (n)",
+        "CREATE SINK s INTO copies AS SELECT id, n FROM t",
+        "INSERT INTO t VALUES (1, 1)",
+        "INSERT INTO other VALUES (1, 1)",
+        "FLUSH",
+    ):
+        client.run(sql)
+    return client
+
+
+@pytest.fixture
+def in_background() -> Iterator[Callable[[Client, str], Future[Rows]]]:
+    with ThreadPoolExecutor(8) as pool:
+        yield lambda client, sql: pool.submit(client.run, sql)
+
+
+def still_waits(read: Future[Rows]) -> bool:
+    try:
+        read.result(STILL_SECONDS)
+    except TimeoutError:
+        return True
+    return False
+
+
+READS: list[tuple[str, Rows]] = [
+    ("SELECT n FROM t WHERE id = 1", [(5,)]),
+    ("SELECT id FROM t WHERE n = 5", [(1,)]),
+    ("SELECT n FROM total", [(5,)]),
+    ("SELECT n FROM plain", [(10,)]),
+    ("SELECT n FROM copies", [(5,)]),
+    ("SELECT other.n FROM other, total", [(1,)]),
+    ("SELECT (SELECT max(n) FROM t) FROM other", [(5,)]),
+]
+
+
+@pytest.mark.parametrize(("sql", "rows"), READS)
+def test_a_read_waits_for_what_another_session_wrote_below_it(
+    writer: Client,
+    connect: Callable[[], Client],
+    runner: HeldRunner,
+    in_background: Callable[[Client, str], Future[Rows]],
+    sql: str,
+    rows: Rows,
+) -> None:
+    reader = connect()
+    runner.may_run.clear()
+    writer.run("INSERT INTO t VALUES (1, 5)")
+    read = in_background(reader, sql)
+    waits = still_waits(read)
+    runner.may_run.set()
+    assert read.result(20) == rows
+    assert waits
+
+
+def test_no_read_waits_for_writes_that_do_not_reach_it(
+    writer: Client, connect: Callable[[], Client], runner: HeldRunner
+) -> None:
+    reader = connect()
+    runner.may_run.clear()
+    try:
+        writer.run("INSERT INTO other VALUES (1, 7)")
+        assert [reader.run(sql) for sql in ("SELECT n FROM t", "SELECT n FROM plain", "SELECT n FROM copies")] == [
+            [(1,)],
+            [(2,)],
+            [(1,)],
+        ]
+        assert writer.run("SELECT n FROM t") == [(1,)]  # not even those of its own session
+    finally:
+        runner.may_run.set()
+    assert reader.run("SELECT n FROM other") == [(7,)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "others_wait", "own_wait"), [("read_your_writes", False, True), ("checkpoint", False, False)]
+)
+def test_weaker_modes_wait_for_less(
+    writer: Client,
+    connect: Callable[[], Client],
+    runner: HeldRunner,
+    in_background: Callable[[Client, str], Future[Rows]],
+    mode: str,
+    others_wait: bool,
+    own_wait: bool,
+) -> None:
+    reader = connect()
+    for client in (reader, writer):
+        client.run(f"SET visibility_mode = '{mode}'")
+    runner.may_run.clear()
+    writer.run("INSERT INTO t VALUES (1, 5)")
+    others, own = (in_background(client, "SELECT n FROM total") for client in (reader, writer))
+    waited = [still_waits(others), still_waits(own)]
+    runner.may_run.set()
+    assert waited == [others_wait, own_wait]
+    assert others.result(20) == [(1,)]
+    assert own.result(20) == ([(5,)] if own_wait else [(1,)])
+
+
+def test_a_strict_read_that_waits_can_be_cancelled(
+    writer: Client,
+    connect: Callable[[], Client],
+    runner: HeldRunner,
+    in_background: Callable[[Client, str], Future[Rows]],
+) -> None:
+    reader = connect()
+    runner.may_run.clear()
+    writer.run("INSERT INTO t VALUES (1, 5)")
+    read = in_background(reader, "SELECT n FROM total")
+    assert still_waits(read)
+    reader.session.cancel()
+    with pytest.raises(QueryCanceled):
+        read.result(20)
+    runner.may_run.set()
+
+
+def test_after_a_restart_a_read_waits_for_the_rows_that_the_log_has(
+    tmp_path: Path, in_background: Callable[[Client, str], Future[Rows]]
+) -> None:
+    directory = tmp_path / "restarted"
+    held = HeldRunner(directory)
+    first = Database(directory, parallelism=2)
+    first.start(held)
+    client = Client(open_session(first, StartupParameters("root", "dev", {}, process_id=7)))
+    client.run("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    client.run("CREATE TABLE other (id int PRIMARY KEY, n int)")
+    first.close()
+    second = Database(directory, parallelism=2)  # without a runner: what is written stays in the log
+    client = Client(open_session(second, StartupParameters("root", "dev", {}, process_id=7)))
+    client.run("INSERT INTO t VALUES (1, 5)")
+    second.close()
+    third = Database(directory, parallelism=2)
+    reader = Client(open_session(third, StartupParameters("root", "dev", {}, process_id=7)))
+    try:
+        read = in_background(reader, "SELECT n FROM t")
+        waits = still_waits(read)
+        another = Client(open_session(third, StartupParameters("root", "dev", {}, process_id=8)))
+        assert another.run("SELECT n FROM other") == []
+        third.start(InProcessRunner(directory))
+        assert read.result(20) == [(5,)]
+        assert waits
+    finally:
+        third.close()
