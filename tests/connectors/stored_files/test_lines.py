@@ -93,6 +93,7 @@ def test_ranges_in_order_read_a_compressed_file_once() -> None:
         (b"no gzip", "is no gzip file"),
         (b"", "ends in the middle of its gzip data"),
     ],
+    ids=["cut", "no gzip", "empty"],  # not the bytes: the time stands in them
 )
 def test_damaged_compressed_files(stored: bytes, reason: str) -> None:
     with pytest.raises(SourceUnavailable, match=reason):

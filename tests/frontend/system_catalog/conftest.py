@@ -152,7 +152,7 @@ class Asked:
         """The rows; set_config has set what it is to."""
         set_settings(cast(StatementContext, self), query.settings, parameters)
         snapshot = cast(CommittedSnapshot, SimpleNamespace(catalog=CATALOG, view=HeldView()))
-        return self._runner.to_table(PreparedQuery(query.plan, CATALOG), parameters, lambda: snapshot)
+        return self._runner.to_table(PreparedQuery(query.plan, CATALOG), parameters, lambda _: snapshot)
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[object, ...]]:
         return [tuple(row.values()) for row in self.execute(self.prepare(sql), parameters).to_pylist()]
