@@ -45,8 +45,8 @@ class CsvDecoder:
         lines = pc.utf8_rtrim(texts.take(pa.array(there)), "\r\n")
         chosen = sorted({place for place in places.values() if place is not None})
         found = fields_of(lines, self._delimiter, len(names), chosen)
-        for row, count in found.wrong.items():
-            reasons.add(int(there[row]), f"{count} fields instead of {len(names)}")
+        for row, reason in found.wrong.items():
+            reasons.add(int(there[row]), reason)
         rows = there[found.rows]
         fields = dict(zip(chosen, found.columns, strict=True))
         columns = []

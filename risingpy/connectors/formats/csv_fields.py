@@ -24,18 +24,20 @@ _LONGEST_BLOCK = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class CsvFields:
-    """The chosen fields of the lines `rows`, which ascend; `wrong` are the other lines: how many fields each has."""
+    """The chosen fields of the lines `rows`, which ascend; `wrong` says what is wrong with each other one."""
 
     rows: Positions
     columns: Sequence[pa.Array]
-    wrong: dict[int, int]
+    wrong: dict[int, str]
 
 
 def fields_of(lines: pa.Array, delimiter: str, count: int, chosen: Sequence[int]) -> CsvFields:
     """The fields `chosen` of `lines` (strings, none NULL), each of which should have `count`."""
     with_quotes = _true(pc.match_substring(lines, '"'))
     odd = _true(pc.equal(pc.bit_wise_and(pc.count_substring(lines, '"'), 1), 1)) if with_quotes.any() else with_quotes
-    alone = odd | _true(pc.match_substring_regex(lines, "[\r\n]"))
+    alone = odd | _true(
+        pc.match_substring_regex(lines, "^$|[\r\n]")
+    )  # Arrow gives an empty line as many fields as needed
     if not delimiter.isascii() or lines.nbytes > _LONGEST_BLOCK:
         alone = np.ones(len(lines), bool)
     for one_by_one in (alone, alone | with_quotes):
@@ -52,15 +54,18 @@ def fields_of(lines: pa.Array, delimiter: str, count: int, chosen: Sequence[int]
 
 def header_fields(line: bytes, delimiter: str) -> list[str]:
     """The names that a file's first line has."""
-    return next(csv.reader([line.decode("utf-8", "replace")], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([line.decode("utf-8", "replace")], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def _read_together(lines: pa.Array, delimiter: str, count: int, chosen: Sequence[int]) -> CsvFields | None:
     """The fields of all lines; None if they cannot be told from each other."""
-    wrong: dict[int, int] = {}
+    wrong: dict[int, str] = {}
 
     def left_out(row: arrow_csv.InvalidRow) -> str:
-        wrong[row.number - 1] = row.actual_columns
+        wrong[row.number - 1] = _another_number(row.actual_columns, count)
         return "skip"
 
     if not len(lines):
@@ -88,16 +93,29 @@ def _read_together(lines: pa.Array, delimiter: str, count: int, chosen: Sequence
 
 
 def _read_alone(lines: pa.Array, delimiter: str, count: int, chosen: Sequence[int]) -> CsvFields:
-    found = [next(csv.reader([line], delimiter=delimiter), [""]) for line in lines.to_pylist()]
-    rows = [row for row, fields in enumerate(found) if len(fields) == count]
-    columns = [pa.array([found[row][k] for row in rows], pa.string()) for k in chosen]
-    wrong = {row: len(fields) for row, fields in enumerate(found) if len(fields) != count}
-    return CsvFields(np.array(rows, np.int64), columns, wrong)
+    found: dict[int, list[str]] = {}
+    wrong: dict[int, str] = {}
+    for row, line in enumerate(lines.to_pylist()):
+        try:
+            fields = next(csv.reader([line], delimiter=delimiter), []) or [""]
+        except csv.Error as error:
+            wrong[row] = f"invalid CSV: {error}"
+            continue
+        if len(fields) == count:
+            found[row] = fields
+        else:
+            wrong[row] = _another_number(len(fields), count)
+    columns = [pa.array([fields[k] for fields in found.values()], pa.string()) for k in chosen]
+    return CsvFields(np.array(list(found), np.int64), columns, wrong)
+
+
+def _another_number(count: int, expected: int) -> str:
+    return f"{count} fields instead of {expected}"
 
 
 def _placed(found: CsvFields, lines: Positions) -> CsvFields:
     """Fields of some lines, `lines`, by the places of these among all."""
-    return CsvFields(lines[found.rows], found.columns, {int(lines[row]): n for row, n in found.wrong.items()})
+    return CsvFields(lines[found.rows], found.columns, {int(lines[row]): why for row, why in found.wrong.items()})
 
 
 def _merged(first: CsvFields, second: CsvFields) -> CsvFields:

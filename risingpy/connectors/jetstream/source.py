@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy
 from nats.js.errors import NotFoundError
 
 from risingpy.connectors.jetstream.consumer import Consumer
@@ -45,7 +45,7 @@ class JetStreamConnector:
         client = _Client(self._options)
         try:
             client.run(client.stream)
-            client.run(lambda: _consumer_exists(client))
+            client.run(lambda: _check_stream(client))
         finally:
             client.close()
 
@@ -203,8 +203,13 @@ class _JetStreamReader:
         return found
 
 
-async def _consumer_exists(client: _Client) -> None:
-    """Raises SqlError if the stream has none of the subjects, or nobody may make consumers."""
+async def _check_stream(client: _Client) -> None:
+    """Raises SqlError if the stream keeps messages for consumers only, or if nobody may make ours."""
+    retention = (await client.jetstream.stream_info(client.options.stream)).config.retention
+    if retention != RetentionPolicy.LIMITS:
+        message = f'stream "{client.options.stream}" deletes messages that its consumers have acknowledged'
+        hint = f"Its retention is {retention}. A source needs one of limits, whose messages can be read again."
+        raise InvalidParameterValue(message, hint=hint)
     await client.delete(await client.consumer(ConsumerConfig(deliver_policy=DeliverPolicy.NEW)))
 
 

@@ -11,13 +11,15 @@ from typing import Any
 class Stream:
     """A new stream `name` with the subjects `name.>`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, retention: str = "limits") -> None:
         self.url = url
         self.name = f"s{uuid.uuid4().hex[:12]}"
+        self._retention = retention
         self.make()
 
     def make(self) -> None:
-        self._run(lambda jetstream: jetstream.add_stream(name=self.name, subjects=[f"{self.name}.>"]))
+        subjects = [f"{self.name}.>"]
+        self._run(lambda jetstream: jetstream.add_stream(name=self.name, subjects=subjects, retention=self._retention))
 
     def delete(self) -> None:
         self._run(lambda jetstream: jetstream.delete_stream(self.name))

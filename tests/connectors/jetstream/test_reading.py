@@ -116,6 +116,13 @@ def test_check_says_what_is_wrong(nats_url: str) -> None:
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+def test_a_stream_that_deletes_what_was_acknowledged(nats_url: str, retention: str) -> None:
+    with pytest.raises(InvalidParameterValue, match="deletes messages that its consumers have acknowledged") as error:
+        connector_of(Stream(nats_url, retention).options()).check()
+    assert f"Its retention is {retention}." in str(error.value.hint)
+
+
 def test_a_stream_that_is_gone_is_waited_for(nats_url: str) -> None:
     stream = Stream(nats_url)
     stream.write([b"a"])
