@@ -46,8 +46,10 @@ lint: $(STAMP) ## run ruff (rules and format), mypy --strict (tests and benchmar
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-demo: $(STAMP) ## load 336,776 flights with five live views, and compare with DuckDB
+demo: $(STAMP) ## load 336,776 flights with five live views; send events through Kafka and back; compare with DuckDB
 	$(BIN)/risingpy demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[pipeline]'
+	$(BIN)/risingpy demo pipeline
 
 bench: $(STAMP) ## measure throughput, freshness and recovery; compare with DuckDB and plain Spark
 	$(BIN)/python -m benchmarks

@@ -185,21 +185,46 @@ def restore(data_dir: Path | None, directory: Path) -> None:
     sys.exit(1 if problems else 0)
 
 
-@main.command()
+@main.group(invoke_without_command=True)
 @click.option("--host", default="localhost", show_default=True)
 @click.option("--port", type=int, help="A running server's port; without it the demo starts a server of its own.")
-def demo(host: str, port: int | None) -> None:
+@click.pass_context
+def demo(context: click.Context, host: str, port: int | None) -> None:
     """Load 336,776 flights while five views follow, change a third, and compare every view with DuckDB's answer.
 
     Needs the extra `demo`: pip install 'risingpy[demo]'. Exit code 1 if a view is wrong.
     """
     import psycopg
 
+    if context.invoked_subcommand is not None:
+        if port is not None:
+            raise click.UsageError(f"demo {context.invoked_subcommand} starts a server of its own, and takes no --port")
+        return
     from risingpy.demo import run_demo, run_demo_on_own_server
 
     try:
         good = run_demo_on_own_server(click.echo) if port is None else run_demo(host, port, click.echo)
     except psycopg.OperationalError as error:  # no server is there, or it went away
+        raise click.ClickException(str(error)) from error
+    sys.exit(0 if good else 1)
+
+
+@demo.command()
+@click.option("--events", type=click.IntRange(50, 2_000_000), default=400_000, show_default=True)
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=20.0, show_default=True, help="How long they come.")
+def pipeline(events: int, seconds: float) -> None:
+    """Send Nexmark's events through Kafka into views, and the views' changes to Kafka, with lag and rates as they flow.
+
+    Starts a broker and a server. At the end what came out of Kafka is compared with the views, and the views with
+    DuckDB's answer. Needs the extra `pipeline`: pip install 'risingpy[pipeline]'. Exit code 1 if anything differs.
+    """
+    from risingpy.demo import missing_packages, run_pipeline
+
+    if missing := missing_packages():
+        raise click.ClickException(f"{' and '.join(missing)} not installed: pip install 'risingpy[pipeline]'")
+    try:
+        good = run_pipeline(events, seconds, click.echo)
+    except RuntimeError as error:  # the broker or the server did not start
         raise click.ClickException(str(error)) from error
     sys.exit(0 if good else 1)
 
