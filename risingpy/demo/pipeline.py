@@ -120,10 +120,9 @@ def _follow(connection: Connection[Any], expected: int, patience: float, say: Sa
 
 
 def _state(connection: Connection[Any]) -> PipelineState:
-    (read, newest), (waiting, generated), (delivered, sink_lag, failure) = (
-        connection.execute(query).fetchone() or (None, None, None)
-        for query in ("SELECT bids, newest FROM progress", _LAGS, _DELIVERED)
-    )
+    read, newest = connection.execute("SELECT bids, newest FROM progress").fetchone() or (None, None)
+    waiting, generated = connection.execute(_LAGS).fetchone() or (None, None)
+    delivered, sink_lag, failure = connection.execute(_DELIVERED).fetchone() or (None, None, None)
     age = None if newest is None else (datetime.now(UTC) - newest).total_seconds() * 1000
     return PipelineState(
         time.perf_counter(), int(generated or 0), int(read or 0), int(waiting or 0), age, int(delivered or 0),
