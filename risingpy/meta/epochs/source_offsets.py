@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from risingpy.connectors.seekable import SplitEnd
 from risingpy.executors.epoch.descriptor import SplitRange
@@ -21,6 +22,9 @@ from risingpy.plan.operators import Source
 from risingpy.plan.traversal import nodes_of_fragment
 
 MOST_MESSAGES = 1 << 18  # of an epoch: their bytes are not known
+MOST_SPLITS_IN_TURN = (
+    100  # of an epoch and source: to open a file takes milliseconds, and other jobs wait for the epoch
+)
 ANSWER_SECONDS = 5.0  # how long a statement waits for another system
 PACE_SECONDS = 0.1  # how often a limited source is read
 FINISHED = 1 << 62  # the position of a job in a split that was read up to a final end
@@ -150,7 +154,8 @@ class SourceOffsets:
             ordinals = {split: place for place, split in enumerate(known)}
             positions = budget * found[0].end.row_positions
             taken = 0
-            for new, length in _shared(found, positions) if shared else _in_turn(found, positions):
+            in_turn = islice(_in_turn(found, positions), MOST_SPLITS_IN_TURN)
+            for new, length in _shared(found, positions) if shared else in_turn:
                 known[new.split] = new.after(length)
                 moves = True
                 ordinal = ordinals.setdefault(new.split, len(ordinals))

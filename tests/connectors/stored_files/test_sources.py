@@ -174,6 +174,18 @@ def test_a_value_that_does_not_fit_stops_the_views_and_nothing_else(server: Serv
     until(lambda: client.run("SELECT sum(v) FROM m") == [(3,)])
 
 
+def test_an_epoch_reads_some_files_only(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for its end, however many small files there are."""
+    monkeypatch.setattr("risingpy.meta.epochs.source_offsets.MOST_SPLITS_IN_TURN", 3)
+    root, client = tmp_path / "files", server.client()
+    for number in range(10):
+        put(root / f"{number}", b'{"v": 1}\n')
+    client.run(source(root, "JSON", columns="(v INT)") + "; CREATE MATERIALIZED VIEW m AS SELECT count(*) FROM s")
+    assert client.run("FLUSH; SELECT * FROM m") == [(10,)]
+    read = [[part.split for part in descriptor.splits] for descriptor in server.runner.ran if descriptor.splits]
+    assert read == [["0", "1", "2"], ["3", "4", "5"], ["6", "7", "8"], ["9"]]
+
+
 def test_a_rate_limit_pauses_and_goes_on(server: Server, tmp_path: Path) -> None:
     root, client = tmp_path / "files", server.client()
     put(root / "a", b'{"v": 1}\n')
