@@ -62,6 +62,8 @@ def test_slow_statements_are_in_the_file_and_fast_ones_are_not(tmp_path: Path) -
             client.execute("SELECT pg_sleep(0.2), 1 / (random() * 0)::int")
     assert server.stop() == 0
     found = json_lines(file.read_text())
+    assert all(line["duration_ms"] >= 150 for line in found)  # on a busy machine, others are slow too
+    found = [line for line in found if "pg_sleep" in line["statement"]]
     assert [line["statement"] for line in found] == [
         "SELECT pg_sleep(0.2), 'ü\n\"'",
         "SELECT pg_sleep($1), 'prepared'",

@@ -74,7 +74,7 @@ def test_a_server_that_recovers_is_alive_and_not_ready(monitoring: MonitoringSer
 
 
 def test_a_failing_epoch_and_one_that_gets_on_again(monitoring: MonitoringServer, tmp_path: Path) -> None:
-    with database(tmp_path, EpochFailed("no luck"), pause=1.0) as opened:
+    with database(tmp_path, EpochFailed("no luck"), pause=2.0) as opened:
         monitoring.serves(opened)
         client = Client(opened)
         writing = threading.Thread(target=client.run, args=("CREATE TABLE t (x int); INSERT INTO t VALUES (1); FLUSH",))
@@ -125,7 +125,7 @@ def test_other_requests(monitoring: MonitoringServer, method: str, path: str, st
 
 
 def test_slow_and_many_clients_hold_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 2.0)
     listening = MonitoringServer(HOST, 0)
     try:
         slow = [socket.create_connection((HOST, listening.port)) for _ in range(server.MOST_CONNECTIONS)]

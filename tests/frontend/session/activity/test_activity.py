@@ -111,7 +111,7 @@ def test_cancel_ends_a_statement_and_not_its_session(system: Connect, threads: T
         assert watched.execute("SELECT 2").fetchone() == (2,)
 
 
-@pytest.mark.parametrize("call", ["pg_terminate_backend(pid)", "pg_terminate_backend(pid, 5000)"])
+@pytest.mark.parametrize("call", ["pg_terminate_backend(pid)", "pg_terminate_backend(pid, 9000)"])
 def test_terminate_ends_sessions(system: Connect, threads: ThreadPoolExecutor, call: str) -> None:
     with system() as watcher:
         busy, idle = system(application_name="doomed"), system(application_name="doomed")
