@@ -104,30 +104,36 @@ def _run(connection: Connection[Any], address: str, events: int, seconds: float,
 def _follow(connection: Connection[Any], expected: int, patience: float, say: Say) -> bool:
     """Shows the pipeline until the views have `expected` bids; False if they have not after `patience` seconds."""
     began = before = _state(connection)
-    while before.read < expected:
+    while True:
         time.sleep(SHOWN_EVERY_SECONDS)
         now = _state(connection)
         say(_line(began, before, now))
-        before = now
         if now.failure is not None:
             say(f"  a sink waits: {now.failure}")
+        if now.read >= expected:
+            say(f"All {now.read:,} bids are in the views, {now.read / (now.at - began.at):,.0f} a second.")
+            return True
         if now.at - began.at > patience:
             say(f"Only {now.read:,} of {expected:,} bids have come within {patience:g} s.")
             return False
-    rate = before.read / (before.at - began.at)
-    say(f"All {expected:,} bids are in the views, {rate:,.0f} a second.")
-    return True
+        before = now
 
 
 def _state(connection: Connection[Any]) -> PipelineState:
-    read, newest = connection.execute("SELECT bids, newest FROM progress").fetchone() or (None, None)
-    waiting, generated = connection.execute(_LAGS).fetchone() or (None, None)
-    delivered, sink_lag, failure = connection.execute(_DELIVERED).fetchone() or (None, None, None)
+    read, newest = _row(connection, "SELECT bids, newest FROM progress")
+    waiting, generated = _row(connection, _LAGS)
+    delivered, sink_lag, failure = _row(connection, _DELIVERED)
     age = None if newest is None else (datetime.now(UTC) - newest).total_seconds() * 1000
     return PipelineState(
         time.perf_counter(), int(generated or 0), int(read or 0), int(waiting or 0), age, int(delivered or 0),
         int(sink_lag or 0), failure,
     )  # fmt: skip
+
+
+def _row(connection: Connection[Any], query: str) -> tuple[Any, ...]:
+    """The one row of a query without GROUP BY."""
+    (row,) = connection.execute(query).fetchall()
+    return row
 
 
 def _line(began: PipelineState, before: PipelineState, now: PipelineState) -> str:
