@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks import alter, expressions, join, kafka, latency, postgres_cdc, recovery, retract, start_up, throughput
+from benchmarks import (
+    alter,
+    deliveries,
+    expressions,
+    join,
+    kafka,
+    latency,
+    postgres_cdc,
+    recovery,
+    retract,
+    start_up,
+    subscriptions,
+    throughput,
+)  # fmt: skip
 from benchmarks.measurement import Measurement
 
 
@@ -75,4 +88,6 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "recovery": lambda scale: recovery.measure(scale.recovered_rows, spark=scale.spark),
     "kafka": lambda scale: kafka.measure(scale.messages, scale.samples, scale.idle_seconds),
     "postgres-cdc": lambda scale: postgres_cdc.measure(scale.messages, scale.samples),
+    "sinks": lambda scale: deliveries.measure(scale.messages),
+    "subscriptions": lambda scale: subscriptions.measure(scale.samples),
 }

@@ -78,6 +78,14 @@ _STARTS = (
     Column("loaded in s", "load_seconds", 1),
 )
 _ALTERATIONS = (Column("ADD COLUMN ms", "add_ms", 1), Column("DROP COLUMN ms", "drop_ms", 1))
+_MESSAGES = (
+    Column("messages/s", "messages_per_second"),
+    Column("messages/CPU-s", "messages_per_cpu_second"),
+    *_LATENCIES,
+    Column("% of a core", "cpu_cores", 2, 100.0),
+    *_RESOURCES,
+)
+_ROWS = (Column("rows/s", "rows_per_second"), Column("rows/CPU-s", "rows_per_cpu_second"), *_LATENCIES, *_RESOURCES)
 SECTIONS = (
     Section("Throughput: group and aggregate (q_agg)", ("q_agg",), _EPOCHS),
     Section("Throughput: distinct bidders per second of bids (q_count_distinct)", ("q_count_distinct",), _EPOCHS),
@@ -90,6 +98,10 @@ SECTIONS = (
     Section("Statements", ("INSERT acknowledged", "point SELECT"), _LATENCIES),
     Section("COPY FROM STDIN, acknowledged", ("COPY",), (Column("rows/s", "rows_per_second"), *_RESOURCES)),
     Section("Doing nothing", ("idle",), (Column("% of a core", "idle_cores", 2, 100.0), *_RESOURCES)),
+    Section("Kafka: a topic counted by a view", ("kafka",), _MESSAGES),
+    Section("PostgreSQL CDC: a table copied and counted", ("postgres-cdc",), _ROWS),
+    Section("Sinks, from CREATE SINK to WAIT SINK", ("sinks",), _ROWS),
+    Section("Subscriptions", ("subscriptions",), _LATENCIES),
     Section("ALTER TABLE, answered", ("alter",), _ALTERATIONS),
     Section("Starting", ("start",), _STARTS),
     Section("Back after kill -9", ("recovery",), _STARTS),

@@ -11,7 +11,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,10 @@ COLUMNS = (
     ("ok", BOOLEAN),
     ("note", VARCHAR),
 )
-_TABLE = "id bigint PRIMARY KEY, name text, n int, price float8, at timestamptz, ok boolean, note text"
+TABLE_COLUMNS = "id bigint PRIMARY KEY, name text, n int, price float8, at timestamptz, ok boolean, note text"
+
+Writer = Callable[[pa.Table], Callable[[], None]]  # makes the rows ready, and gives what writes them
+Connection = psycopg.Connection[tuple[object, ...]]
 
 
 def rows_of(epoch: int, rows: int) -> pa.Table:
@@ -61,7 +65,7 @@ def schema_of(type_: SinkType) -> SinkSchema:
     return SinkSchema("bench", COLUMNS, (0,) if type_ is SinkType.UPSERT else (), type_)
 
 
-def compare(name: str, options: dict[str, str], type_: SinkType, raw: Callable[[pa.Table], object], rows: int) -> None:
+def compare(name: str, options: dict[str, str], type_: SinkType, raw: Writer, rows: int) -> None:
     """Prints the rates of the target and of the raw client, which gets what it writes ready."""
     target = target_of({"connector": name, **options}, schema_of(type_))
     target.open()
@@ -72,7 +76,6 @@ def compare(name: str, options: dict[str, str], type_: SinkType, raw: Callable[[
         target.deliver(run + 1, [changes])
         ours.append(rows / (time.perf_counter() - started))
         write = raw(rows_of(run + 1 + RUNS, rows))
-        assert callable(write)
         started = time.perf_counter()
         write()
         theirs.append(rows / (time.perf_counter() - started))
@@ -83,46 +86,52 @@ def compare(name: str, options: dict[str, str], type_: SinkType, raw: Callable[[
     )
 
 
-def with_kafka(rows: int) -> None:
-    """The raw client produces encoded messages in a transaction."""
+@contextmanager
+def producing(address: str, topic: str) -> Iterator[Writer]:
+    """The raw client of Kafka: it produces encoded messages in a transaction."""
     import confluent_kafka
+
+    config = {"bootstrap.servers": address, "log_level": 0, "queue.buffering.max.messages": 1_000_000}
+    producer = confluent_kafka.Producer({**config, "transactional.id": f"raw-{topic}"})
+    producer.init_transactions()
+    encoder = encoder_of(None, schema_of(SinkType.UPSERT))
+
+    def raw(changes: pa.Table) -> Callable[[], None]:
+        messages = encoder.encode(changes)
+        keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
+
+        def write() -> None:
+            producer.begin_transaction()
+            for key, value in zip(keys, values, strict=True):
+                producer.produce(topic, value, key)
+            producer.commit_transaction()
+
+        return write
+
+    yield raw
+
+
+def with_kafka(rows: int) -> None:
+    """The broker is started for it; the topic has four partitions."""
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
     with broker() as started:
         admin = AdminClient({"bootstrap.servers": started.address, "log_level": 0})
         admin.create_topics([NewTopic("bench", 4, 1)])["bench"].result()
-        config = {"bootstrap.servers": started.address, "log_level": 0, "queue.buffering.max.messages": 1_000_000}
-        producer = confluent_kafka.Producer({**config, "transactional.id": "raw"})
-        producer.init_transactions()
-        encoder = encoder_of(None, schema_of(SinkType.UPSERT))
-
-        def raw(changes: pa.Table) -> Callable[[], None]:
-            messages = encoder.encode(changes)
-            keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
-
-            def write() -> None:
-                producer.begin_transaction()
-                for key, value in zip(keys, values, strict=True):
-                    producer.produce("bench", value, key)
-                producer.commit_transaction()
-
-            return write
-
         options = {"properties.bootstrap.server": started.address, "topic": "bench"}
-        compare("kafka", options, SinkType.UPSERT, raw, rows)
+        with producing(started.address, "bench") as raw:
+            compare("kafka", options, SinkType.UPSERT, raw, rows)
 
 
 def with_postgres(rows: int) -> None:
     """The raw client copies text into a table of its own. fsync is on."""
     with postgres_server() as server, server.connect() as connection:
-        for setting in ("fsync", "synchronous_commit"):
-            connection.execute(f"ALTER SYSTEM SET {setting} = on")
-        connection.execute("SELECT pg_reload_conf()")
-        connection.execute(f"CREATE TABLE t ({_TABLE}); CREATE TABLE raw ({_TABLE})")
+        durable(connection)
+        connection.execute(f"CREATE TABLE t ({TABLE_COLUMNS}); CREATE TABLE raw ({TABLE_COLUMNS})")
         for type_ in (SinkType.APPEND_ONLY, SinkType.UPSERT):
             connection.execute("TRUNCATE t, raw; DROP TABLE IF EXISTS risingpy_sink_epochs")
-            compare("postgres", _postgres_options(server), type_, lambda rows: _copy(connection, rows), rows)
+            compare("postgres", _postgres_options(server), type_, copying(connection), rows)
 
 
 def _postgres_options(server: PostgresOracle) -> dict[str, str]:
@@ -130,15 +139,27 @@ def _postgres_options(server: PostgresOracle) -> dict[str, str]:
     return {**where, "user": "postgres", "database": "postgres", "table": "t"}
 
 
-def _copy(connection: psycopg.Connection[tuple[object, ...]], changes: pa.Table) -> Callable[[], None]:
-    columns: Sequence[list[object]] = [changes[f"c{n}"].cast(pa.string()).to_pylist() for n in range(len(COLUMNS))]
-    text = "\n".join("\t".join(map(str, row)) for row in zip(*columns, strict=True)).encode()
+def durable(connection: Connection) -> None:
+    """Lets the tests' server wait for the disk, as one that holds data does."""
+    for setting in ("fsync", "synchronous_commit"):
+        connection.execute(f"ALTER SYSTEM SET {setting} = on")
+    connection.execute("SELECT pg_reload_conf()")
 
-    def write() -> None:
-        with connection.cursor() as cursor, cursor.copy("COPY raw FROM STDIN") as copy:
-            copy.write(text)
 
-    return write
+def copying(connection: Connection) -> Writer:
+    """The raw client of PostgreSQL: it copies text into the table `raw`."""
+
+    def raw(changes: pa.Table) -> Callable[[], None]:
+        columns: Sequence[list[object]] = [changes[f"c{n}"].cast(pa.string()).to_pylist() for n in range(len(COLUMNS))]
+        text = "\n".join("\t".join(map(str, row)) for row in zip(*columns, strict=True)).encode()
+
+        def write() -> None:
+            with connection.cursor() as cursor, cursor.copy("COPY raw FROM STDIN") as copy:
+                copy.write(text)
+
+        return write
+
+    return raw
 
 
 def with_files(directory: Path, rows: int) -> None:

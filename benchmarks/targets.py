@@ -17,6 +17,8 @@ from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
 from benchmarks.start_up import IDLE, START
+from benchmarks.subscriptions import AFTER_COMMIT
+from benchmarks.subscriptions import CASE as SUBSCRIPTIONS
 
 Results = Sequence[Measurement]
 
@@ -109,6 +111,7 @@ TARGETS = (
     ),
     _kafka(240, 150_000),
     _kafka(1_000, 80_000),
+    Target("a waiting FETCH after the commit, p50", 3.0, _figure(SUBSCRIPTIONS, AFTER_COMMIT, "p50_ms"), False, "ms"),
     Target("Kafka, message to visible view", 30.0, _figure(KAFKA, "message to visible", "p50_ms"), False, "ms"),
     Target("Kafka, CPU of an idle source", 0.02, _figure(KAFKA, IDLE_SOURCE, "cpu_cores"), False, "cores"),
     _rate(1_000_000, 1_500_000),
