@@ -53,6 +53,14 @@ class SqlError(Exception):
         """The text for a terminal: the message, and on its own line the hint, if there is one."""
         return self.message if self.hint is None else f"{self.message}\n  {self.hint}"
 
+    def rewrite(self, change: Callable[[str], str]) -> None:
+        """Puts `change` of each text that a client sees in the text's place."""
+        self.message = change(self.message)
+        self.args = (self.message,)
+        self.detail, self.hint, self.where = (
+            None if text is None else change(text) for text in (self.detail, self.hint, self.where)
+        )
+
     def __reduce__(self) -> tuple[object, ...]:
         # Errors are pickled between processes (Spark tasks): keep every field.
         state = (self.message, self.sqlstate, self.position, self.detail, self.hint, self.where)

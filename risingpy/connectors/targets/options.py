@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from risingpy.connectors.secret_options import masked_text
 from risingpy.errors import InvalidParameterValue
 
 ENGINE_OPTIONS = frozenset(
@@ -24,8 +25,6 @@ ENGINE_OPTIONS = frozenset(
     }
 )
 """Options that mean the same for every sink: see `engine_options.py`."""
-
-_SECRET = re.compile(r"password|secret|token|key|credential", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,4 @@ class Options:
 
     def masked(self, text: str) -> str:
         """`text` without the values of options that are secrets: a library may repeat them in its errors."""
-        for name, value in self.values.items():
-            if _SECRET.search(name) and len(value) > 2:
-                text = text.replace(value, "***")
-        text = re.sub(r"(password=)[^&\s]+", r"\1***", text)
-        return re.sub(r"(://[^/@:\s]*:)[^@/\s]+@", r"\1***@", text)
+        return masked_text(text, self.values)

@@ -98,11 +98,11 @@ def _parse_sink_options(cursor: Cursor, name: ObjectName, if_exists: bool) -> Al
     position, reader = cursor.position, OptionsReader(cursor)
     if cursor.accept("CONNECTOR"):
         cursor.expect("WITH")
-        return AlterSink(name, reader.read(), position, if_exists)
+        return AlterSink(name, reader.read(), position, if_exists, tuple(reader.places))
     if not cursor.accept("SET"):
         cursor.unsupported(f"ALTER SINK … {cursor.word}")
     position = cursor.position
-    return AlterSink(name, (reader.option(),), position, if_exists)
+    return AlterSink(name, (reader.option(),), position, if_exists, tuple(reader.places))
 
 
 def _parse_system(cursor: Cursor) -> AlterSystem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
 from risingpy.plan.catalog import RelationClass
 
@@ -105,12 +106,16 @@ class AlterSourceColumns:
 
 @dataclass(frozen=True, slots=True)
 class AlterSink:
-    """ALTER SINK name SET option = value, or CONNECTOR WITH (…). `position` is that of the first option."""
+    """ALTER SINK name SET option = value, or CONNECTOR WITH (…). `position` is that of the first option.
+
+    `option_places` are as in CreateSource.
+    """
 
     name: ObjectName
     options: tuple[tuple[str, str], ...]
     position: int
     if_exists: bool = False
+    option_places: tuple[OptionPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

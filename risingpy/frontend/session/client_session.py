@@ -12,6 +12,7 @@ from risingpy.frontend.command import Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import CopyIn, Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.context import SessionContext
+from risingpy.frontend.shown_text import shown_text, shown_unparsed
 from risingpy.meta.database import Database
 
 
@@ -37,8 +38,8 @@ class ClientSession:
     # Statements
 
     def split(self, sql: str) -> Sequence[Statement]:
-        self.context.record.work(sql)
-        self.context.clock.text_came(sql)
+        self.context.record.work(shown_unparsed(sql))
+        self.context.clock.text_came(shown_unparsed(sql))
         return self.context.split(sql)
 
     def recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
@@ -51,7 +52,7 @@ class ClientSession:
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
         assert prepared.statement is not None
         if not self.context.record.is_working:
-            self.context.record.work(prepared.statement.text)
+            self.context.record.work(shown_text(prepared.statement))
         self.context.clock.runs(prepared.statement)
         with self.context.phase() as deadline:
             result = self.context.run_prepared(prepared, parameters)

@@ -23,6 +23,7 @@ from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.settings import Settings
+from risingpy.frontend.shown_text import masked_errors_of
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.system_catalog.registry import StateRows
 from risingpy.frontend.system_catalog.session_state import state_of
@@ -144,7 +145,8 @@ class SessionContext:
             return self._recurring.find(sql)
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
-        return self._commands.bind(statement, parameter_oids)
+        with masked_errors_of(statement):
+            return self._commands.bind(statement, parameter_oids)
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
         self._check_not_failed(statement)
@@ -163,7 +165,8 @@ class SessionContext:
         self._check_not_failed(statement)
         if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
             self.scope.commit_so_far()
-        return self._commands.run_newest(statement, prepared, parameters)
+        with masked_errors_of(statement):
+            return self._commands.run_newest(statement, prepared, parameters)
 
     # Rows
 

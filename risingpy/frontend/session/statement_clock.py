@@ -12,6 +12,7 @@ import time
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.results import Statement
 from risingpy.frontend.settings import Settings
+from risingpy.frontend.shown_text import shown_text
 from risingpy.meta.sessions import SessionRecord
 from risingpy.meta.statement_times import StatementTimes
 
@@ -45,7 +46,7 @@ class StatementClock:
         if self._came is None:
             self._came = time.perf_counter()
         parsed = statement.statement if isinstance(statement, ParsedStatement) else statement
-        self._kind, self._text = type(parsed).__name__, statement.text
+        self._kind, self._text = type(parsed).__name__, shown_text(statement)
 
     def runs(self, statement: Statement) -> None:
         """The statement begins to run."""

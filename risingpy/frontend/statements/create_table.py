@@ -11,8 +11,8 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
 from risingpy.frontend.parser.ast import CreateTable, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.connectors.options import without_credentials
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.written_rows import ROW_ID
@@ -40,7 +40,7 @@ def bind(
         if statement.if_not_exists and session.database.reads.catalog.find(name, schema, ()) is not None:
             skipped(session, statement.name)  # also if the system of a table to be copied does not answer
         else:
-            definition = without_credentials(parsed, statement.option_places)
+            definition = shown_text(parsed)
             table = new_table(session, definition, statement, defined)
             if not session.database.ddl.create_table(
                 table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled

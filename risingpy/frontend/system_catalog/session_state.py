@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from risingpy.frontend.portals import CursorOptions, Portals, PreparedEntry
 from risingpy.frontend.results import Prepared
+from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import (
@@ -60,13 +61,20 @@ def _statements(entries: Mapping[str, PreparedEntry]) -> tuple[SessionStatement,
         results = None if prepared.fields is None else tuple(str(field.type) for field in prepared.fields)
         types = tuple(str(type_) for type_ in prepared.parameter_types)
         if name:
-            shown.append(SessionStatement(name, entry.text, entry.prepared_at, types, results, entry.from_sql))
+            shown.append(SessionStatement(name, _text(entry), entry.prepared_at, types, results, entry.from_sql))
     return tuple(shown)
+
+
+def _text(entry: PreparedEntry) -> str:
+    """What the client has sent. Options that are secrets are in statements that stand alone: theirs is the own text."""
+    statement = None if entry.prepared is None else entry.prepared.statement
+    shown = entry.text if statement is None else shown_text(statement)
+    return entry.text if statement is None or shown == statement.text else shown
 
 
 def _cursors(portals: Portals) -> tuple[SessionCursor, ...]:
     shown = []
     for name, portal in portals.named().items():
-        options = portal.options or CursorOptions(portal.entry.text)
+        options = portal.options or CursorOptions(_text(portal.entry))
         shown.append(SessionCursor(name, options.text, portal.made_at, options.hold, options.binary, options.scroll))
     return tuple(shown)

@@ -11,8 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from traceback import format_exc
 
 from risingpy.connectors.registry import connector_of, rate_limit
+from risingpy.connectors.secret_options import masked_text
 from risingpy.connectors.seekable import SeekableConnector, SplitEnd, Splits
 from risingpy.errors import SqlError
 from risingpy.plan.catalog import ExternalSource
@@ -107,7 +109,7 @@ class SourceWatcher:
                 self._answer_failure(str(error), asked)
                 splits = None
             except Exception as error:  # a connector's own mistake must not stop the others
-                LOG.exception('the connector of source "%s" failed', self.source.name)
+                LOG.error('the connector of source "%s" failed\n%s', self.source.name, self._masked(format_exc()))
                 self._answer_failure(f"{type(error).__name__}: {error}", asked)
                 splits = None
             took = time.thread_time() - began
@@ -144,7 +146,11 @@ class SourceWatcher:
             self._answered = asked
             self._changed.notify_all()
 
+    def _masked(self, text: str) -> str:
+        return masked_text(text, dict(self.source.options))
+
     def _fail(self, reason: str) -> None:
+        reason = self._masked(reason)
         if not self._failures:
             LOG.warning('source "%s" does not answer: %s', self.source.name, reason)
         self._failures += 1

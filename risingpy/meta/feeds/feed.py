@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from traceback import format_exc
 
 from risingpy.connectors.registry import pushed_connector_of
+from risingpy.connectors.secret_options import masked_text
 from risingpy.errors import SqlError
 from risingpy.meta.feeds.feed_rows import FeedRows
 from risingpy.plan.catalog import ExternalSource
@@ -50,7 +52,7 @@ class Feed:
                 self._failed(str(error))
             except Exception as error:  # a connector's own mistake must not stop the others
                 if not self._stopping.is_set():
-                    LOG.exception('the connector of source "%s" failed', self.source.name)
+                    LOG.error('the connector of source "%s" failed\n%s', self.source.name, self._masked(format_exc()))
                 self._failed(f"{type(error).__name__}: {error}")
         if self._forgets:
             self._forget()
@@ -59,16 +61,21 @@ class Feed:
         try:
             pushed_connector_of(dict(self.source.options)).forget()
         except Exception as error:
-            LOG.warning('source "%s" is dropped, but the other side still keeps rows: %s', self.source.name, error)
+            reason = self._masked(str(error))
+            LOG.warning('source "%s" is dropped, but the other side still keeps rows: %s', self.source.name, reason)
 
     def _failed(self, reason: str) -> None:
         if self._stopping.is_set():
             return
+        reason = self._masked(reason)
         if not self._failures:
             LOG.warning('source "%s" stands still: %s', self.source.name, reason)
         self._failures += 1
         self.rows.failed(reason)
         self._stopping.wait(min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 16), LONGEST_BACK_OFF))
+
+    def _masked(self, text: str) -> str:
+        return masked_text(text, dict(self.source.options))
 
     def _answers(self) -> None:
         if self._failures:

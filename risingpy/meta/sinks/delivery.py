@@ -12,7 +12,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from traceback import format_exc
 
+from risingpy.connectors.secret_options import masked_text
 from risingpy.connectors.targets.choice import target_of
 from risingpy.connectors.targets.engine_options import engine_options
 from risingpy.connectors.targets.target import SinkTarget
@@ -112,7 +114,7 @@ class SinkDelivery:
             except SqlError as error:
                 self._fail(str(error), lasting=not isinstance(error, TargetUnavailable))
             except Exception as error:  # a target's own mistake must not end the thread without a word
-                LOG.exception('the target of sink "%s" failed', self.sink.name)
+                LOG.error('the target of sink "%s" failed\n%s', self.sink.name, self._masked(format_exc()))
                 self._fail(f"{type(error).__name__}: {error}", lasting=True)
 
     def _deliver(self) -> None:
@@ -191,6 +193,7 @@ class SinkDelivery:
 
     def _fail(self, reason: str, *, lasting: bool) -> None:
         """Tells why it does not get on, and waits before the next try. A lasting reason is one that users can mend."""
+        reason = self._masked(reason)
         if self._status.failure != reason:
             LOG.warning('sink "%s" cannot deliver: %s', self.sink.name, reason)
         self._failures += 1
@@ -202,6 +205,9 @@ class SinkDelivery:
         while not self.is_stopping and time.monotonic() < end:
             self._check_backlog()
             self._stopping.wait(min(BACKLOG_SECONDS, max(end - time.monotonic(), 0.0)))
+
+    def _masked(self, text: str) -> str:
+        return masked_text(text, dict(self.sink.options))
 
     def _check_backlog(self) -> None:
         """Gives the sink up if more waits for the other side than may."""

@@ -9,8 +9,8 @@ from risingpy.frontend.binder import bind_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSource, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.connectors.options import without_credentials
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_table import with_row_id
 from risingpy.frontend.statements.create_view import new_schema, skipped
@@ -39,7 +39,7 @@ def bind(
             name=statement.name.name,
             columns=with_row_id(defined.columns),
             options=options,
-            definition=without_credentials(parsed, statement.option_places),
+            definition=shown_text(parsed),
             watermark=defined.watermark,
             message_format=statement.message_format,
             included=defined.included,

@@ -13,9 +13,10 @@ from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateSink, ObjectName, ParsedStatement, WaitSink
 from risingpy.frontend.parser.ast_alter import AlterSink
 from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
-from risingpy.frontend.statements.connectors.options import check_names, with_option, without_credentials
+from risingpy.frontend.statements.connectors.options import check_names, with_option
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.table_definition import quoted
@@ -76,7 +77,7 @@ def new_sink(session: StatementContext, parsed: ParsedStatement, statement: Crea
         name=statement.name.name,
         plan=optimize_view(plan, catalog, emit_on_window_close=False, check=session.check),
         column_names=names,
-        definition=without_credentials(parsed, statement.option_places),
+        definition=shown_text(parsed),
         depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         functions=bound.query.functions,
         options=statement.options,
