@@ -9,28 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from risingpy.errors import SqlError
 
 MASK = "***"
-SECRET_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "every connector of messages": ("schema.registry.password",),
-    "deltalake, iceberg": ("s3.access.key", "s3.secret.key", "catalog.credential", "catalog.token"),
-    "http": ("headers.authorization", "headers.proxy-authorization", "headers.cookie"),
-    "kafka": (
-        "properties.sasl.jaas.config",
-        "properties.sasl.oauthbearer.client.secret",
-        "properties.sasl.oauthbearer.config",
-        "properties.sasl.password",
-        "properties.ssl.key.password",
-        "properties.ssl.key.pem",
-        "properties.ssl.keystore.password",
-    ),
-    "mqtt": ("password",),
-    "nats": ("password", "token"),
-    "postgres, jdbc, postgres-cdc": ("password",),
-    "s3, fs": ("s3.credentials.access", "s3.credentials.secret"),
-}
+SECRET_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "every connector of messages": ("schema.registry.password",),
+        "deltalake, iceberg": ("s3.access.key", "s3.secret.key", "catalog.credential", "catalog.token"),
+        "http": ("headers.authorization", "headers.proxy-authorization", "headers.cookie"),
+        "kafka": (
+            "properties.sasl.jaas.config",
+            "properties.sasl.oauthbearer.client.secret",
+            "properties.sasl.oauthbearer.config",
+            "properties.sasl.password",
+            "properties.ssl.key.password",
+            "properties.ssl.key.pem",
+            "properties.ssl.keystore.password",
+        ),
+        "mqtt": ("password",),
+        "nats": ("password", "token"),
+        "postgres, jdbc, postgres-cdc": ("password",),
+        "s3, fs": ("s3.credentials.access", "s3.credentials.secret"),
+    }
+)
 """The secret options, by the connectors that have them."""
 
 _NAMES = frozenset(name for names in SECRET_OPTIONS.values() for name in names)
