@@ -23,7 +23,7 @@ class PreparedQuery:
         """Plans the optimized query. Raises StalePlan if it was bound on another form of a relation."""
         self._query = query
         self._reads = frozenset(scan.relation_id for scan in scans_of(query))
-        self._relations = None if has_system_scan(query) else self._reads
+        self._relations = None if has_system_scan(query) or not self._reads else self._reads
         self._catalog = catalog
         self._plans: dict[frozenset[int], BatchPlan] = {}
         self._texts: dict[frozenset[int], str] = {}
@@ -32,7 +32,10 @@ class PreparedQuery:
 
     @property
     def relations(self) -> frozenset[int] | None:
-        """The ids of the relations that it reads; None if system relations are among them, which tell of all others."""
+        """The ids of the relations that it reads; None if it may look at any.
+
+        System relations tell of all others, and so do the functions that are called without one: `rw_digest('t')`.
+        """
         return self._relations
 
     @property

@@ -132,6 +132,7 @@ def _state(connection: Connection[Any]) -> PipelineState:
 
 def _row(connection: Connection[Any], query: str) -> tuple[Any, ...]:
     """The one row of a query without GROUP BY."""
+    row: tuple[Any, ...]
     (row,) = connection.execute(query).fetchall()
     return row
 
