@@ -136,6 +136,14 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE: all rows of the tables go at once. `restart_identity` is RESTART IDENTITY."""
+
+    tables: tuple[ObjectName, ...]
+    restart_identity: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
     """SELECT, VALUES, WITH … SELECT, TABLE t."""
 
@@ -329,6 +337,7 @@ Statement = (
     | Insert
     | Update
     | Delete
+    | Truncate
     | Select
     | Explain
     | ExplainAnalyze

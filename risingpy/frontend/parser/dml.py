@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and COPY."""
+"""INSERT, UPDATE, DELETE, TRUNCATE and COPY."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from risingpy.frontend.parser.ast import (
     Delete,
     Expression,
     Insert,
+    ObjectName,
     Query,
+    Truncate,
     Update,
 )
 from risingpy.frontend.parser.cursor import Cursor
@@ -86,6 +88,26 @@ def parse_delete(cursor: Cursor) -> Delete:
         cursor.unsupported("DELETE … USING")
     where = cursor.expression() if cursor.accept("WHERE") else None
     return Delete(table, alias, where, _parse_returning(cursor))
+
+
+def parse_truncate(cursor: Cursor) -> Truncate:
+    """CASCADE and RESTRICT mean the same: no table here refers to another."""
+    cursor.expect("TRUNCATE")
+    cursor.accept("TABLE")
+    tables = cursor.comma_separated(lambda: _parse_truncated(cursor))
+    restart_identity = cursor.accept("RESTART", "IDENTITY")
+    if not restart_identity:
+        cursor.accept("CONTINUE", "IDENTITY")
+    if not cursor.accept("CASCADE"):
+        cursor.accept("RESTRICT")
+    return Truncate(tables, restart_identity)
+
+
+def _parse_truncated(cursor: Cursor) -> ObjectName:
+    cursor.accept("ONLY")
+    table = cursor.object_name()
+    cursor.accept("*")  # with the tables that inherit from it: there are none
+    return table
 
 
 def _parse_alias(cursor: Cursor, *following: str) -> str | None:

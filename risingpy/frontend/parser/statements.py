@@ -18,6 +18,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "INSERT": dml.parse_insert,
     "UPDATE": dml.parse_update,
     "DELETE": dml.parse_delete,
+    "TRUNCATE": dml.parse_truncate,
     "COPY": dml.parse_copy,
     "SHOW": utility.parse_show,
     "DESCRIBE": utility.parse_describe,
@@ -51,7 +52,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 UNSUPPORTED_STATEMENTS = frozenset(
     """
     ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK MERGE NOTIFY REASSIGN RECOVER
-    REFRESH REINDEX REVOKE SECURITY TRUNCATE USE VACUUM
+    REFRESH REINDEX REVOKE SECURITY USE VACUUM
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

@@ -34,6 +34,7 @@ from risingpy.frontend.statements import (
     set_variable,
     show,
     transaction_control,
+    truncate,
     update_delete,
 )
 from risingpy.frontend.statements.connectors import alter_source, create_source, sink, source_columns
@@ -91,6 +92,7 @@ BINDERS: dict[type, Binder] = {
     ast.Show: show.bind,
     ast.ShowVariable: set_variable.bind_show,
     ast.Subscribe: subscribe.bind,
+    ast.Truncate: truncate.bind,
     ast.Update: update_delete.bind_update,
     ast.WaitSink: sink.bind_wait,
 }

@@ -33,7 +33,7 @@ def bind_update(
     def bind(catalog: Catalog) -> BoundRewrite:
         return _bound(session, catalog, binder.bind_update, statement, parameter_types)
 
-    return _command(session, "UPDATE", bind)
+    return rewriting(session, "UPDATE", bind)
 
 
 def bind_delete(
@@ -44,7 +44,7 @@ def bind_delete(
     def bind(catalog: Catalog) -> BoundRewrite:
         return _bound(session, catalog, binder.bind_delete, statement, parameter_types)
 
-    return _command(session, "DELETE", bind)
+    return rewriting(session, "DELETE", bind)
 
 
 def _bound(
@@ -63,7 +63,11 @@ def _bound(
     )
 
 
-def _command(session: StatementContext, verb: str, bind: Callable[[Catalog], BoundRewrite]) -> Command:
+def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], BoundRewrite]) -> Command:
+    """The command that locks a table, reads the rows that `bind` plans, and logs what becomes of them.
+
+    `verb` is its tag, and what a READ ONLY transaction refuses.
+    """
     catalog = session.database.reads.catalog
     planned = bind(catalog)
     planned_query = session.planned(optimize(planned.plan, session.check), catalog)

@@ -1,0 +1,55 @@
+"""TRUNCATE: all rows of some tables go in one epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.frontend import binder
+from risingpy.frontend.binder import BoundRewrite
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser.ast import Delete, ObjectName, ParsedStatement, Truncate
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.update_delete import rewriting
+from risingpy.plan.catalog import Catalog
+from risingpy.types import SqlType
+
+_VERB = "TRUNCATE TABLE"
+
+
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Truncate, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Each table's rows go as DELETE without WHERE takes them; all tables in one transaction.
+
+    Raises FeatureNotSupported for RESTART IDENTITY on a table that has an identity column.
+    """
+    names: dict[int, ObjectName] = {}
+    for name in statement.tables:  # a table may be named twice
+        relation = _deletion(session, name, session.database.reads.catalog).relation
+        if statement.restart_identity and any(column.identity is not None for column in relation.columns):
+            message = f'TRUNCATE … RESTART IDENTITY of table "{relation.name}" is not supported'
+            hint = "Its identity column goes on counting; leave RESTART IDENTITY out."
+            raise FeatureNotSupported(message, position=name.position, hint=hint)
+        names[relation.relation_id] = name
+    # Locks are taken in the order of ids, so that two TRUNCATEs of the same tables cannot wait for each other.
+    deletions = [rewriting(session, _VERB, partial(_deletion, session, names[key])) for key in sorted(names)]
+
+    def run(parameters: Parameters) -> Result:
+        is_alone = not session.transaction.is_open
+        if is_alone:
+            session.scope.begin_implicit()
+        for deletion in deletions:
+            deletion.run(parameters)
+        if is_alone:
+            session.scope.commit()
+        return Result(CommandTag(_VERB))
+
+    return Command(run)
+
+
+def _deletion(session: StatementContext, name: ObjectName, catalog: Catalog) -> BoundRewrite:
+    everything = Delete(name, alias=None, where=None)
+    return binder.bind_delete(everything, catalog, session.search_path(), session=session.session_values())
