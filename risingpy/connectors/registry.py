@@ -21,7 +21,7 @@ Options = Mapping[str, str]
 # By name: module and class, and the extra of RisingPy that installs what the module needs.
 _CONNECTORS: Mapping[str, tuple[str, str]] = {
     "datagen": ("risingpy.connectors.generators.datagen:DatagenConnector", ""),
-    "file": ("risingpy.connectors.file_source:EncodedFilesConnector", ""),
+    "file": ("risingpy.connectors.file_source:FileConnector", ""),
     "kafka": ("risingpy.connectors.kafka.source:KafkaConnector", "kafka"),
     "nats": ("risingpy.connectors.jetstream.source:JetStreamConnector", "nats"),
     "nexmark": ("risingpy.connectors.generators.nexmark:NexmarkConnector", ""),

@@ -206,7 +206,7 @@ def test_the_rate_limit_is_altered(server: Server, kafka_broker: KafkaBroker) ->
     assert client.run("SELECT id FROM v") == []
     [(_, text)] = client.run("SHOW CREATE SOURCE s")
     assert "properties.bootstrap.server" in text
-    assert "connector = 'kafka', source_rate_limit = 0," in text
+    assert ", source_rate_limit = 0)" in text
     assert "properties.sasl.password = '***'" in text
     server.restart()
     client = server.client()
