@@ -39,7 +39,8 @@ def is_key_expression(expr: Expr) -> bool:
         case Literal() | Parameter():
             return True
         case Cast(arg, type_):
-            return arg.type.kind in _INTEGERS and type_.kind in _INTEGERS and is_key_expression(arg)
+            is_number = type_.kind in _INTEGERS or type_.is_fixed_numeric
+            return arg.type.kind in _INTEGERS and is_number and is_key_expression(arg)
         case Call(function, args):
             integers = all(part.type.kind in _INTEGERS for part in (expr, *args))
             return function in _ARITHMETIC and integers and all(map(is_key_expression, args))

@@ -164,6 +164,11 @@ class SqlType:
         return (self.precision or 0) > MAX_PRECISION
 
     @property
+    def is_fixed_numeric(self) -> bool:
+        """True for a numeric(p, s) of decimal128's digits: its values are decimals with s digits after the point."""
+        return self.kind is TypeKind.NUMERIC and self.precision is not None and not self.is_wide
+
+    @property
     def is_text(self) -> bool:
         """True for varchar, text and char(n)."""
         return self.kind in (TypeKind.VARCHAR, TypeKind.CHARACTER)

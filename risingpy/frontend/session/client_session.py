@@ -38,8 +38,9 @@ class ClientSession:
     # Statements
 
     def split(self, sql: str) -> Sequence[Statement]:
-        self.context.record.work(shown_unparsed(sql))
-        self.context.clock.text_came(shown_unparsed(sql))
+        text = shown_unparsed(sql)
+        self.context.record.work(text)
+        self.context.clock.text_came(text)
         return self.context.split(sql)
 
     def recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:

@@ -60,6 +60,10 @@ def fold(expr: Expr) -> Expr:
         case Cast(Literal(int(value)), target) if not isinstance(value, bool) and target.kind in _LIMITS:
             fits = -_LIMITS[target.kind] <= value < _LIMITS[target.kind]
             return Literal(value, target) if fits else expr
+        case Cast(Literal(int(value)), target) if not isinstance(value, bool) and target.is_fixed_numeric:
+            scale = target.scale or 0
+            fits = abs(value) < 10 ** ((target.precision or 0) - scale)
+            return Literal(Decimal(f"{value}.{'0' * scale}"), target) if fits else expr
         case Case():
             return _case(expr)
         case _:
