@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -31,7 +32,9 @@ def test_tail_shows_changes_as_they_come_and_ends_with_ctrl_c(server: ServerProc
     writer = server.connect()
     writer.execute("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR); INSERT INTO t VALUES (1, 'old'); FLUSH")
     command = [sys.executable, "-m", "risingpy", "tail", "--host", HOST, "--port", str(server.port), "t"]
-    tail = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell has its background jobs ignore Ctrl-C, and so would what these start.
+    heeds_ctrl_c = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    tail = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_ctrl_c)
     assert tail.stdout is not None
     lines = [tail.stdout.readline()]
     writer.execute("UPDATE t SET v = NULL WHERE k = 1")
