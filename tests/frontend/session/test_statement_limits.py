@@ -91,18 +91,21 @@ def test_what_streams_or_spills_needs_little_memory(client: Client, query: str, 
         "regexp_count(s, 'x')",
         "length(regexp_substr(s, '(x|y)+'))",
         "array_length(regexp_split_to_array(s, 'x'), 1)",
-        "length(s::jsonb::text)",
+        "length((s::jsonb::text)::jsonb::text)",
     ],
 )
 def test_functions_of_long_texts_can_be_ended(client: Client, expression: str) -> None:
-    """One vector of 2,048 rows has hundreds of megabytes, and DuckDB looks up only after it."""
+    """One vector of 2,048 rows has hundreds of megabytes, and DuckDB looks up only after it.
+
+    Without the limit, the patterns need 16 to 90 s of a core; with it, about one second, two on a busy machine.
+    """
     client.run("SET statement_memory = '1GB'; SET statement_timeout = '300ms'")
     rows = "SELECT '\"' || repeat('x', 200000 + i) || '\"' AS s FROM generate_series(1, 1500) AS i"
     began = time.process_time()
     with pytest.raises(SqlError) as error:
         client.run(f"SELECT max({expression}) FROM ({rows}) AS t")
     assert error.value.sqlstate in ("57014", "53200")
-    assert time.process_time() - began < 2.0
+    assert time.process_time() - began < 5.0
 
 
 def test_rows_that_one_epoch_could_not_take_are_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
