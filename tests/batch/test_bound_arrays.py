@@ -54,4 +54,4 @@ def test_a_bound_array_is_a_list(condition: str, type_: SqlType, value: object, 
 def test_many_elements_take_as_long_as_they_must() -> None:
     began = time.process_time()
     assert functions("k = ANY($1)", array_of(INTEGER), list(range(20_000))) == {"in_list"}
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < 5.0

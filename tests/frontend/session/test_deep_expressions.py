@@ -95,7 +95,7 @@ def test_what_is_too_long_is_refused(numbers: Client, chain: Chain) -> None:
             numbers.run(f"SELECT {chain(length)} FROM t")
         except SqlError as error:
             assert error.sqlstate == "54001"
-            assert time.process_time() - began < 3
+            assert time.process_time() - began < 6
             assert length > 30
     assert numbers.run("SELECT a FROM t") == [(1,)]
 
@@ -124,12 +124,12 @@ LONG_LISTS: dict[str, Chain] = {
 def test_lists_of_100_000_constants(numbers: Client, long_list: Chain) -> None:
     """One constant from the parser to DuckDB and Arrow: some 10 µs an item, and one hash table for all rows."""
     condition = long_list(MOST_ITEMS)
-    assert _seconds(numbers, f"SELECT {condition} FROM t") < 4
+    assert _seconds(numbers, f"SELECT {condition} FROM t") < 8
     assert numbers.run(f"SELECT a FROM t WHERE {condition}") == [(1,)]
     numbers.run(f"CREATE MATERIALIZED VIEW v AS SELECT a, {condition} AS x FROM t")
     began = time.process_time()
     numbers.run("INSERT INTO t VALUES (-1, -1.5, 2.5, 'y'), (NULL, NULL, NULL, NULL)")
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 5
     otherwise = "NOT" in condition
     assert sorted(numbers.run("SELECT a, x FROM v"), key=repr) == [(-1, otherwise), (1, True), (None, None)]
 
@@ -197,7 +197,7 @@ def test_what_is_far_too_long_is_refused_at_once(numbers: Client, name: str, len
     with pytest.raises(SqlError) as raised:
         numbers.run(sql)
     assert raised.value.sqlstate == "54001"
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 6
 
 
 def test_the_longest_that_is_allowed(numbers: Client) -> None:

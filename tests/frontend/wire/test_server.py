@@ -28,7 +28,7 @@ def test_stop_tells_every_client(database: Any, raw: Any) -> None:
     time.sleep(0.2)
     before = time.monotonic()
     server.stop()
-    assert time.monotonic() - before < 3
+    assert time.monotonic() - before < 10
     for client in (idle, busy):
         fields = raw.fields_of(client.rest()[-1][1])
         assert (fields["S"], fields["C"]) == ("FATAL", "57P01")

@@ -149,7 +149,7 @@ def test_a_dead_target_stops_nothing_but_its_sink(server: Server) -> None:
         client.run("WAIT SINK s")
     began = time.monotonic()
     client.run("DROP SINK s")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 8
 
 
 def test_a_table_that_comes_back_gets_the_rest(
