@@ -30,6 +30,15 @@ def update_goldens(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update"))
 
 
+# The modules whose tests take a minute or more. Two processes share the tests: whoever began one of these near the end
+# would leave the other without work.
+LONGEST_FIRST = ("tests/sqllogictest/test_against_server.py", "tests/crash/", "tests/faults/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST_FIRST))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     own = any("engine" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
     if "engine" in metafunc.fixturenames and not own:  # tests of whole servers name their engines themselves

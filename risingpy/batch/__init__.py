@@ -8,6 +8,7 @@ prepared_query                keeps the plans until the catalog changes
 parameters, constants         put parameters' values into a plan; compute answers that are constants
 system_relations              the interface by which the frontend gives the rows of system relations
 reads                         reads the rows of each kind of input
+row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
 sql/                          writes a plan as DuckDB SQL
 runner                        runs a plan
@@ -20,15 +21,19 @@ from risingpy.batch.parameters import Parameters, with_parameters
 from risingpy.batch.plan import BatchPlan
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.row_keys import group_by_key
+from risingpy.batch.row_rewrite import OneRow, RowRewrite, row_rewrite
 from risingpy.batch.runner import BatchRunner
 
 __all__ = [
     "BatchPlan",
     "BatchRunner",
+    "OneRow",
     "OwnChanges",
     "Parameters",
     "PreparedQuery",
+    "RowRewrite",
     "explain_plan",
     "group_by_key",
+    "row_rewrite",
     "with_parameters",
 ]

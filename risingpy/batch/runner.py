@@ -86,21 +86,27 @@ class BatchRunner:
             again.start()
 
     def run(
-        self, query: PreparedQuery, parameters: Parameters, take_snapshot: TakeSnapshot
+        self,
+        query: PreparedQuery,
+        parameters: Parameters,
+        take_snapshot: TakeSnapshot,
+        changes: OwnChanges | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The query's rows, columns in the schema's Arrow types.
+        """The query's rows, columns in the schema's Arrow types, over committed rows and these `changes`.
 
-        The snapshot is taken at the first row, and released after the last one or by `close`.
+        The snapshot is taken at the first row, and released after the last one or by `close`. Without `changes`, those
+        of the session's transaction count.
         """
+        own = self._own if changes is None else changes
         constant = query.constants(parameters)
         if constant is not None:
             yield from constant.to_batches()
             return
         snapshot = take_snapshot(query.relations)
         try:
-            changed = self._own.changed_tables
+            changed = own.changed_tables
             plan = query.plan_for(snapshot.catalog, changed, parameters)
-            reads = PlanRun(snapshot.view, parameters, self._own, self._system(snapshot))
+            reads = PlanRun(snapshot.view, parameters, own, self._system(snapshot))
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
             if direct is not None:
                 yield direct
@@ -114,12 +120,18 @@ class BatchRunner:
         finally:
             snapshot.view.release()
 
-    def to_table(self, query: PreparedQuery, parameters: Parameters, take_snapshot: TakeSnapshot) -> pa.Table:
-        """All rows of a query. Raises OutOfMemory if they are too large."""
+    def to_table(
+        self,
+        query: PreparedQuery,
+        parameters: Parameters,
+        take_snapshot: TakeSnapshot,
+        changes: OwnChanges | None = None,
+    ) -> pa.Table:
+        """All rows of `run`. Raises OutOfMemory if they are too large."""
         constant = query.constants(parameters)
         if constant is not None:
             return constant
-        return self._as_table(query.schema, self.run(query, parameters, take_snapshot))
+        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, changes))
 
     def _as_table(self, schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
         """All batches of this schema. Raises OutOfMemory if they are too large."""

@@ -1,4 +1,4 @@
-"""A session's transaction: the writes that it has not logged yet, and the tables whose locks it holds.
+"""A session's transaction: the writes that it has not logged yet, and the tables and rows whose locks it holds.
 
 The writes stay here until the commit logs them as one group, so they become visible and durable together. The session's
 own reads see them: `batch/own_changes.py` applies them to a table's committed rows.
@@ -7,7 +7,7 @@ own reads see them: `batch/own_changes.py` applies them to a table's committed r
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,7 +16,9 @@ import pyarrow as pa
 from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
 from risingpy.meta.database import Database
 from risingpy.meta.writing.dml_log import TableChange
-from risingpy.meta.writing.table_locks import HeldTable, LockMode
+from risingpy.meta.writing.pending_rows import KeyedChunk, NewestRows, PendingRow
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_of
+from risingpy.meta.writing.table_locks import HeldLock, LockMode
 from risingpy.plan.catalog import Table
 
 
@@ -39,6 +41,25 @@ class _Savepoint:
 
 
 @dataclass(slots=True)
+class _OwnRows:
+    """The newest rows among a transaction's changes, by key; each change is looked at once, when somebody asks."""
+
+    rows: NewestRows = field(default_factory=NewestRows)
+    seen: dict[int, int] = field(default_factory=dict)  # by table: how many of the changes the rows have
+
+    def find(self, changes: Sequence[TableChange], table: Table, key: RowKey) -> PendingRow | None:
+        table_id = table.relation_id
+        for place in range(self.seen.get(table_id, 0), len(changes)):
+            change = changes[place]
+            if change.table_id == table_id:
+                _check_version(change, table)
+                keys = keys_of(table, [change.chunk.column(1 + index) for index in table.primary_key])
+                self.rows.add(KeyedChunk(table_id, change.version, change.chunk, keys))
+        self.seen[table_id] = len(changes)
+        return self.rows.find(table_id, key)
+
+
+@dataclass(slots=True)
 class Transaction:
     """At most one is open per session. Used by the session's thread only."""
 
@@ -51,8 +72,9 @@ class Transaction:
     written_rows: int = 0  # so far, and how large they are
     written_bytes: int = 0
     _changes: list[TableChange] = field(default_factory=list)
-    _held: list[HeldTable] = field(default_factory=list)
+    _held: list[HeldLock] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
+    _own_rows: _OwnRows = field(default_factory=lambda: _OwnRows())
 
     @property
     def is_open(self) -> bool:
@@ -69,10 +91,25 @@ class Transaction:
 
     def hold(self, table_id: int, cancelled: threading.Event) -> None:
         """Locks the table until the transaction ends, and waits until epochs have all rows logged before."""
-        if all(held.table_id != table_id for held in self._held):
+        if all(held.table_id != table_id or held.mode is not LockMode.ALONE or held.key for held in self._held):
             locks = self.database.writes.locks
             self._held.append(locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=self.process_id))
         self.database.reads.wait_for_lsn(self.database.writes.last_lsn, cancelled)
+
+    def hold_row(self, table_id: int, key: RowKey, cancelled: threading.Event) -> None:
+        """Locks a row by its key until the transaction ends. The newest row is then the one to change."""
+        self._held += self.database.writes.row_lock(table_id, key, cancelled, process_id=self.process_id)
+
+    def own_row(self, table: Table, key: RowKey) -> PendingRow | None:
+        """What this transaction has written last for a key, if it has. The table `has_row_keys`.
+
+        Raises StalePlan as `changes_of` does.
+        """
+        return self._own_rows.find(self._changes, table, key)
+
+    def has_large_change(self, table_id: int) -> bool:
+        """Whether the transaction has written so many rows to a table at once that their keys are not looked at."""
+        return any(change.table_id == table_id and change.chunk.num_rows > MOST_KEYS for change in self._changes)
 
     def write(self, change: TableChange) -> None:
         """Adds rows, which the commit will log."""
@@ -141,11 +178,8 @@ class Transaction:
         Raises StalePlan if they have the table's form before an ALTER: the commit will refuse them.
         """
         changes = [change for change in self._changes if change.table_id == table.relation_id]
-        if any(change.version != table.version for change in changes):
-            raise StalePlan(
-                f'table "{table.name}" was altered after this transaction had written to it',
-                hint="Run the transaction again.",
-            )
+        for change in changes:
+            _check_version(change, table)
         return [change.chunk for change in changes]
 
     def _count(self, change: TableChange, sign: int) -> None:
@@ -158,6 +192,7 @@ class Transaction:
         self.implicit = False
         self.read_only = False
         self._savepoints = []
+        self._own_rows = _OwnRows()
         self._let_go(0)
 
     def _find_savepoint(self, name: str) -> int:
@@ -169,6 +204,7 @@ class Transaction:
     def _forget_since(self, savepoint: _Savepoint) -> None:
         forgotten = self._changes[savepoint.changes :]
         del self._changes[savepoint.changes :]
+        self._own_rows = _OwnRows()
         for change in forgotten:
             self._count(change, -1)
         _discard_spills(forgotten)
@@ -180,6 +216,15 @@ class Transaction:
         del self._held[kept:]
         for held in released:
             held.release()
+
+
+def _check_version(change: TableChange, table: Table) -> None:
+    """Raises StalePlan if the change has the table's form before an ALTER: the commit would refuse it."""
+    if change.version != table.version:
+        raise StalePlan(
+            f'table "{table.name}" was altered after this transaction had written to it',
+            hint="Run the transaction again.",
+        )
 
 
 def _discard_spills(changes: list[TableChange]) -> None:

@@ -27,7 +27,11 @@ def inserted(session: StatementContext, relation: Table, visible: pa.Table) -> p
     if relation.columns[-1].name == ROW_ID:
         first = session.database.writes.next_row_ids(visible.num_rows)
         columns.append(pa.chunked_array([np.arange(first, first + visible.num_rows, dtype=np.int64)]))
-    rows = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
+    return completed(session, relation, pa.table(columns, names=[f"c{index}" for index in range(len(columns))]))
+
+
+def completed(session: StatementContext, relation: Table, rows: pa.Table) -> pa.Table:
+    """New rows (all columns) with their generated columns. Raises NotNullViolation; moves identities' counters."""
     rows = with_generated(session, relation, rows)
     check_not_null(relation, rows)
     pass_numbers(session, relation, rows)

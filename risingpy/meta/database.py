@@ -96,6 +96,7 @@ class Database:
             locks=TableLocks(),
             row_ids=RowIds(opened.meta_store),
             identity_counters=self._identity_counters,
+            until_lsn=self.reads.wait_for_lsn,
         )
         self.ddl = self._open_ddl()
         self.introspection = Introspection(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from risingpy.errors import DeadlockDetected, QueryCanceled, SqlError
-from risingpy.meta.writing.table_locks import HeldTable, LockMode, TableLocks
+from risingpy.meta.writing.table_locks import HeldLock, LockMode, TableLocks
 from tests.meta.conftest import Client, Server
 
 SHARED, ALONE = LockMode.SHARED, LockMode.ALONE
@@ -26,7 +26,7 @@ class Worker:
         self.locks = locks
         self.process_id = process_id
         self.cancelled = threading.Event()
-        self.held: dict[int, HeldTable] = {}
+        self.held: dict[int, HeldLock] = {}
         self.error: BaseException | None = None
         self._thread: threading.Thread | None = None
         self._jobs: list[Callable[[], None]] = []
@@ -85,7 +85,7 @@ def test_the_owner_may_come_again_and_share() -> None:
         pass
     with locks.held((A,), SHARED), locks.held((A,), ALONE):  # nobody else shares it
         pass
-    assert not locks._tables  # what nobody wants is forgotten
+    assert not locks._locks  # what nobody wants is forgotten
 
 
 def test_whoever_waits_comes_in_turn(workers: list[Worker]) -> None:

@@ -68,7 +68,7 @@ class Commands:
                         raise
                     if stale.written is not None:
                         locks, process_id = context.database.writes.locks, context.startup.process_id
-                        table = locks.held((stale.written,), LockMode.SHARED, context.cancelled, process_id=process_id)
+                        table = locks.held((stale.written,), LockMode.FORM, context.cancelled, process_id=process_id)
                         kept.enter_context(table)
         raise AssertionError("the last try returns or raises")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from risingpy.batch import BatchRunner, PreparedQuery
+from risingpy.batch import BatchRunner, OneRow, PreparedQuery
 from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
@@ -186,6 +186,9 @@ class SessionContext:
 
     def run_to_table(self, query: PreparedQuery, parameters: Parameters) -> pa.Table:
         return self._runner.to_table(query, parameters, self.snapshot)
+
+    def run_over_row(self, query: PreparedQuery, parameters: Parameters, row: OneRow) -> pa.Table:
+        return self._runner.to_table(query, parameters, lambda _: self.database.reads.snapshot(), row)
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         return self._runner.evaluate(expressions, fields, rows, parameters)

@@ -1,4 +1,7 @@
-"""UPDATE and DELETE: they lock the table alone, read the current rows, and log exactly the rows that change."""
+"""UPDATE and DELETE: they lock the table alone, read the current rows, and log exactly the rows that change.
+
+Those of one row by its key lock that row alone: `update_by_key.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from risingpy.errors import StalePlan
 from risingpy.frontend import binder
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Command, Parameters
@@ -15,9 +17,10 @@ from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.planned_rewrite import planned_rewrite
+from risingpy.frontend.statements.update_by_key import run_by_key
 from risingpy.frontend.unique_keys import check_unique
-from risingpy.frontend.written_rows import check_not_null, check_writable, pass_numbers, with_generated, write_rewritten
-from risingpy.optimizer.rules import optimize
+from risingpy.frontend.written_rows import check_writable, completed, write_rewritten
 from risingpy.plan.catalog import Catalog
 from risingpy.types import SqlType
 
@@ -68,55 +71,29 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
 
     `verb` is its tag, and what a READ ONLY transaction refuses.
     """
-    catalog = session.database.reads.catalog
-    planned = bind(catalog)
-    planned_query = session.planned(optimize(planned.plan, session.check), catalog)
+    planned = planned_rewrite(session, bind)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, verb)
-        with _held(session, planned.relation.relation_id):
-            bound, query = planned, planned_query
-            if _was_altered(session, planned):  # altered while this statement waited; the lock now prevents that
-                bound = _bound_anew(session, planned, bind)
-                query = session.planned(optimize(bound.plan, session.check))
+        changed = run_by_key(session, verb, planned, parameters)
+        if changed is not None:
+            return changed
+        with _held(session, planned.bound.relation.relation_id):
+            newest = planned.newest(session)  # altered while this statement waited; the lock now prevents that
+            bound = newest.bound
             width = len(bound.relation.columns)
-            found = session.run_to_table(query, parameters)
+            found = session.run_to_table(newest.query, parameters)
             old = _columns(found, 0, width)
             new = _columns(found, width, width) if bound.has_new else None
             if new is not None:
-                new = with_generated(session, bound.relation, new)
-                check_not_null(bound.relation, new)
-                pass_numbers(session, bound.relation, new)
+                new = completed(session, bound.relation, new)
                 if bound.relation.primary_key:
                     check_unique(session, bound.relation, old, new)
             answer = returned(session, bound.returning, old if new is None else new, parameters)
             write_rewritten(session, bound.relation, old, new)
         return Result(CommandTag(verb, found.num_rows), returning_fields(bound.returning), answer)
 
-    return Command(run, returning_fields(planned.returning), planned.parameter_types)
-
-
-def _was_altered(session: StatementContext, planned: BoundRewrite) -> bool:
-    relation = session.database.reads.catalog.relations.get(planned.relation.relation_id)
-    return relation is None or relation.version != planned.relation.version
-
-
-def _bound_anew(
-    session: StatementContext, planned: BoundRewrite, bind: Callable[[Catalog], BoundRewrite]
-) -> BoundRewrite:
-    """The statement, bound again on the current table.
-
-    Raises StalePlan if its result columns or parameter types are others now, or if the transaction has unwritten rows
-    of the table's old form, which the commit would refuse.
-    """
-    bound = bind(session.database.reads.catalog)
-    is_same = bound.relation.relation_id == planned.relation.relation_id
-    same_types = bound.parameter_types == planned.parameter_types
-    same_rows = returning_fields(bound.returning) == returning_fields(planned.returning)
-    has_written = planned.relation.relation_id in session.transaction.changed_tables
-    if has_written or not (is_same and same_types and same_rows):
-        raise StalePlan(f'table "{planned.relation.name}" was altered meanwhile', hint="Run the statement again.")
-    return bound
+    return Command(run, returning_fields(planned.bound.returning), planned.bound.parameter_types)
 
 
 @contextmanager

@@ -24,10 +24,22 @@ def _activity(state: SystemState) -> Iterable[Row]:
 
 
 def _locks(state: SystemState) -> Iterable[Row]:
-    """Locks of tables are all that sessions wait for; each is of a transaction, which has no number of its own."""
+    """Locks of tables and rows are all that sessions wait for; each is of a transaction, which has no number."""
     for lock in state.locks():
         yield (
-            *("relation", DATABASE_OID, lock.table_id, None, None, None, None, None, None, None, None),
+            *(
+                "tuple" if lock.is_row else "relation",
+                DATABASE_OID,
+                lock.table_id,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+            ),
             *(lock.process_id, lock.mode.value, lock.waits_since is None, False, _at(lock.waits_since)),
         )
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
+from risingpy.meta.writing.pending_rows import KeyedChunk, PendingRow, PendingRows
+from risingpy.meta.writing.row_keys import RowKey
 from risingpy.plan.catalog import Catalog
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.segment import LogRecord
@@ -91,12 +93,14 @@ class DmlLog:
         self._offsets: dict[int, str] = {}  # the last one of each source that the log has had since it was opened
         self._has_offsets = False  # also of a group that is being written
         self._reader = LogReader(directory)  # of offsets, for the barrier loop's thread
+        self._pending_rows = PendingRows()
         if self._log.last_lsn > committed_lsn:
             left = list(self._log.read(committed_lsn, self._log.last_lsn))
             self._pending.append((self._log.last_lsn, sum(record.table().num_rows for record in left)))
             self._last_of_table = {record.table_id: record.lsn for record in left}
             self._offsets = self._reader.offsets(committed_lsn, self._log.last_lsn)
             self._has_offsets = bool(self._offsets)
+            self._pending_rows.add(self._log.last_lsn, (), self._last_of_table)
 
     @property
     def last_lsn(self) -> int:
@@ -135,8 +139,17 @@ class DmlLog:
             after, looks = self._committed, self._has_offsets
         return self._reader.offsets(after, lsn) if looks else {}
 
-    def append(self, changes: Sequence[TableChange], offset: SourceOffset | None = None) -> int:
-        """Makes the changes durable as one group, with the source's offset after them; returns the lsn to wait for."""
+    def append(
+        self,
+        changes: Sequence[TableChange],
+        offset: SourceOffset | None = None,
+        keys: Sequence[Sequence[RowKey] | None] = (),
+    ) -> int:
+        """Makes the changes durable as one group, with the source's offset after them; returns the lsn to wait for.
+
+        `keys` has those of each change's rows, which the caller has locked; None, or no keys at all: it has locked the
+        table, or no statement changes single rows of it.
+        """
         records = [change.record() for change in changes]
         if offset is not None:
             records.append(offset.record())
@@ -153,8 +166,15 @@ class DmlLog:
             # and may even be committed by now.
             if lsn > self._committed:
                 self._pending.append((lsn, sum(change.chunk.num_rows for change in changes)))
+        with_keys = list(zip(changes, keys or [None] * len(changes), strict=True))
+        keyed = [KeyedChunk(c.table_id, c.version, c.chunk, found) for c, found in with_keys if found is not None]
+        self._pending_rows.add(lsn, keyed, [change.table_id for change, found in with_keys if found is None])
         self._wake()
         return lsn
+
+    def pending_row(self, table_id: int, key: RowKey) -> PendingRow | int | None:
+        """See `PendingRows.find`. The caller has locked the key."""
+        return self._pending_rows.find(table_id, key)
 
     def next_epoch(self, most_rows: int) -> tuple[int, int]:
         """(lsn, rows) of the whole groups that the next epoch takes: at least one if any is pending."""
@@ -172,6 +192,7 @@ class DmlLog:
         with self._guard:
             self._committed = lsn
             self._pending = deque(group for group in self._pending if group[0] > lsn)
+        self._pending_rows.committed(lsn)
         self._log.truncate(lsn)
 
     def close(self) -> None:

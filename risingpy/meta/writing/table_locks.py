@@ -1,9 +1,16 @@
-"""Locks of tables: many writers of new rows, or one statement that reads before it writes.
+"""Locks of tables, and of single rows by their keys.
 
-INSERT and COPY only append to the log, so they share a table. UPDATE, DELETE, ALTER, DROP and transactions that
-write hold it alone. Waiting threads are in a queue and get the lock in their order, so that none waits for ever.
+    mode     who                                                        conflicts with
+    FORM     who only needs the table to stay as it was planned on      ALONE
+    KEYS     who writes few rows, and locks the key of each of them     SHARED, ALONE
+    SHARED   COPY and large INSERTs, which only append to the log       KEYS, ALONE
+    ALONE    who reads a table before writing to it; ALTER, DROP        all
 
-A thread waits for the holders of the table, and for those before it in the queue, if their modes conflict with its own.
+A key is locked ALONE, by a thread that has its table in mode KEYS: so each conflict with a whole table is found at the
+table. Waiting threads are in a queue and get the lock in their order, so that none waits for ever.
+
+A thread waits for the holders of a table or key, and for those before it in the queue, if their modes conflict with its
+own.
 A thread that would close a circle of such waits gets DeadlockDetected at once. Only a thread that begins to wait can
 close a circle: when a thread is given a lock, those after it in the queue were already waiting for it.
 """
@@ -13,7 +20,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -30,95 +37,110 @@ DATABASE_OID = 1  # the oid of the only database in pg_database
 class LockMode(Enum):
     """The mode of a lock; the value is PostgreSQL's name for a lock of that strength."""
 
-    SHARED = "RowExclusiveLock"
+    FORM = "AccessShareLock"
+    KEYS = "RowExclusiveLock"
+    SHARED = "ShareLock"
     ALONE = "ExclusiveLock"
+
+    def conflicts(self, other: LockMode) -> bool:
+        """Whether two owners cannot have these modes at once."""
+        both = (self, other)
+        return LockMode.ALONE in both or (LockMode.KEYS in both and LockMode.SHARED in both)
+
+
+Key = Hashable
+"""A row's key, as `row_keys.keys_of` makes it; keys of one table can be sorted. None: the table itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenLock:
-    """A lock that a session has, or waits for since a time (seconds since 1970)."""
+    """A lock that a session has, or waits for since a time (seconds since 1970). Of a row, if `is_row`."""
 
     table_id: int
     process_id: int
     mode: LockMode
     waits_since: float | None = None
+    is_row: bool = False
 
 
 @dataclass(slots=True)
 class _Hold:
-    """How often an owner has taken a table, by mode. The owner of an exclusive lock may take it again in any mode."""
+    """How often an owner has a lock, by mode. The owner of an exclusive lock may take it again in any mode."""
 
     process_id: int
-    shared: int = 0
-    alone: int = 0
+    times: dict[LockMode, int] = field(default_factory=dict)
 
     def covers(self, mode: LockMode) -> bool:
-        return self.alone > 0 or (self.shared > 0 and mode is LockMode.SHARED)
+        return mode in self.times or LockMode.ALONE in self.times
+
+    def conflicts(self, mode: LockMode) -> bool:
+        return any(held.conflicts(mode) for held in self.times)
 
     def add(self, mode: LockMode, count: int) -> None:
-        if mode is LockMode.ALONE:
-            self.alone += count
+        left = self.times.get(mode, 0) + count
+        if left:
+            self.times[mode] = left
         else:
-            self.shared += count
+            del self.times[mode]
 
 
 @dataclass(slots=True)
-class _Table:
-    """A table's holders, and the queue of those who wait for it."""
+class _Lock:
+    """The holders of a table or of a row's key, and the queue of those who wait for it."""
 
     table_id: int
+    key: Key
     holds: dict[int, _Hold] = field(default_factory=dict)
     queue: list[_Request] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """The request of a thread (`owner`) that waits for a table."""
+    """The request of a thread (`owner`) for a lock."""
 
     owner: int
     process_id: int
-    table: _Table
+    lock: _Lock
     mode: LockMode
     granted: threading.Event = field(default_factory=threading.Event)
     since: float = field(default_factory=time.time)
 
     def holders(self) -> list[int]:
-        """The holders of the table whose mode conflicts with this request."""
-        wants_alone = self.mode is LockMode.ALONE
-        return [
-            owner for owner, hold in self.table.holds.items() if owner != self.owner and (wants_alone or hold.alone)
-        ]
+        """The holders whose mode conflicts with this request."""
+        holds = self.lock.holds.items()
+        return [owner for owner, hold in holds if owner != self.owner and hold.conflicts(self.mode)]
 
     def blockers(self) -> list[int]:
         """All for whom this request waits: conflicting holders, and conflicting requests before it in the queue."""
         found = self.holders()
-        for earlier in self.table.queue:
+        for earlier in self.lock.queue:
             if earlier is self:
                 break
-            if LockMode.ALONE in (self.mode, earlier.mode):
+            if self.mode.conflicts(earlier.mode):
                 found.append(earlier.owner)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class HeldTable:
+class HeldLock:
     """A lock that a thread holds; any thread may release it, once."""
 
     locks: TableLocks
     owner: int
     table_id: int
     mode: LockMode
+    key: Key = None
 
     def release(self) -> None:
         self.locks.release(self)
 
 
 class TableLocks:
-    """The locks of all tables of a database."""
+    """The locks of all tables of a database, and of their rows."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._tables: dict[int, _Table] = {}
+        self._locks: dict[tuple[int, Key], _Lock] = {}  # those that somebody holds or waits for
         self._waiting: dict[int, _Request] = {}  # by owner: a thread waits for one thing at a time
 
     def acquire(
@@ -127,25 +149,29 @@ class TableLocks:
         mode: LockMode,
         cancelled: threading.Event | None = None,
         *,
+        key: Key = None,
         process_id: int = 0,
-    ) -> HeldTable:
+    ) -> HeldLock:
         """Waits for its turn. Raises QueryCanceled if `cancelled`, DeadlockDetected if it would close a circle.
 
-        `process_id` is the session's process id as the client knows it; messages name it.
+        With a `key`, locks that row alone, of a table that the thread has in mode KEYS. `process_id` is the session's
+        process id as the client knows it; messages name it.
         """
         me = threading.get_ident()
         with self._guard:
-            table = self._tables.setdefault(table_id, _Table(table_id))
-            request = _Request(me, process_id, table, mode)
-            held = table.holds.get(me)
-            if (held is not None and held.covers(mode)) or not (table.queue or request.holders()):
+            lock = self._locks.get((table_id, key))
+            if lock is None:
+                lock = self._locks[table_id, key] = _Lock(table_id, key)
+            request = _Request(me, process_id, lock, mode)
+            held = lock.holds.get(me)
+            if (held is not None and held.covers(mode)) or not (lock.queue or request.holders()):
                 self._give(request)
             else:
                 self._enqueue(request, held)
         if not request.granted.is_set():
             with waiting(cancelled, WaitEvent.TABLE_LOCK):
                 self._wait(request, cancelled)
-        return HeldTable(self, me, table_id, mode)
+        return HeldLock(self, me, table_id, mode, key)
 
     @contextmanager
     def held(
@@ -162,36 +188,40 @@ class TableLocks:
                 stack.callback(self.acquire(table_id, mode, cancelled, process_id=process_id).release)
             yield
 
-    def release(self, lock: HeldTable) -> None:
+    def release(self, held: HeldLock) -> None:
         with self._guard:
-            table = self._tables[lock.table_id]
-            hold = table.holds[lock.owner]
-            hold.add(lock.mode, -1)
-            if not (hold.shared or hold.alone):
-                del table.holds[lock.owner]
-            self._give_in_turn(table)
+            lock = self._locks[held.table_id, held.key]
+            hold = lock.holds[held.owner]
+            hold.add(held.mode, -1)
+            if not hold.times:
+                del lock.holds[held.owner]
+            self._give_in_turn(lock)
 
     def seen(self) -> list[SeenLock]:
-        """All locks at this moment: of each table those that sessions have, then those they wait for."""
+        """All locks at this moment: those of tables that sessions have, and those of tables and rows they wait for.
+
+        A row's lock is seen, as in PostgreSQL, only while somebody waits for it.
+        """
         found = []
         with self._guard:
-            for table in self._tables.values():
-                for hold in table.holds.values():
-                    modes = ((hold.shared, LockMode.SHARED), (hold.alone, LockMode.ALONE))
-                    found += [SeenLock(table.table_id, hold.process_id, mode) for count, mode in modes if count]
-                found += [SeenLock(table.table_id, r.process_id, r.mode, r.since) for r in table.queue]
+            for lock in self._locks.values():
+                is_row = lock.key is not None
+                if not is_row or lock.queue:
+                    for hold in lock.holds.values():
+                        found += [SeenLock(lock.table_id, hold.process_id, mode, None, is_row) for mode in hold.times]
+                found += [SeenLock(lock.table_id, r.process_id, r.mode, r.since, is_row) for r in lock.queue]
         return found
 
     # With the guard held
 
     def _enqueue(self, request: _Request, held: _Hold | None) -> None:
         """Grants the request, or puts it in the queue. Raises DeadlockDetected if it must not wait."""
-        queue = request.table.queue
-        # A holder that asks again goes before those who wait for it to release the table: else none could continue.
-        place = next((k for k, other in enumerate(queue) if held and other.mode is LockMode.ALONE), len(queue))
+        queue = request.lock.queue
+        # A holder that asks again goes before those who wait for it to release the lock: else none could continue.
+        place = next((k for k, other in enumerate(queue) if held and held.conflicts(other.mode)), len(queue))
         queue.insert(place, request)
         self._waiting[request.owner] = request
-        self._give_in_turn(request.table)
+        self._give_in_turn(request.lock)
         if request.granted.is_set():
             return
         circle = self._circle(request)
@@ -204,24 +234,26 @@ class TableLocks:
         raise self._deadlock(circle)
 
     def _give(self, request: _Request) -> None:
-        request.table.holds.setdefault(request.owner, _Hold(request.process_id)).add(request.mode, 1)
-        if request in request.table.queue:
-            request.table.queue.remove(request)
+        request.lock.holds.setdefault(request.owner, _Hold(request.process_id)).add(request.mode, 1)
+        if request in request.lock.queue:
+            request.lock.queue.remove(request)
             del self._waiting[request.owner]
         request.granted.set()
 
-    def _give_in_turn(self, table: _Table) -> None:
+    def _give_in_turn(self, lock: _Lock) -> None:
         """Grants all requests that nothing blocks any more."""
-        for request in list(table.queue):
+        for request in list(lock.queue):
             if not request.blockers():
                 self._give(request)
-        if not (table.holds or table.queue):
-            self._tables.pop(table.table_id, None)
+            elif request.mode is LockMode.ALONE:
+                break  # all later requests wait for it
+        if not (lock.holds or lock.queue):
+            self._locks.pop((lock.table_id, lock.key), None)
 
     def _forget(self, request: _Request) -> None:
-        request.table.queue.remove(request)
+        request.lock.queue.remove(request)
         del self._waiting[request.owner]
-        self._give_in_turn(request.table)
+        self._give_in_turn(request.lock)
 
     def _circle(self, first: _Request) -> list[_Request]:
         """The waits that lead from `first` back to its owner, in order; empty if they lead nowhere."""
@@ -241,8 +273,9 @@ class TableLocks:
     def _deadlock(circle: list[_Request]) -> DeadlockDetected:
         lines = []
         for request, blocker in zip(circle, [*circle[1:], circle[0]], strict=True):
+            row = "" if request.lock.key is None else "a row of "
             lines.append(
-                f"Process {request.process_id} waits for {request.mode.value} on relation {request.table.table_id} "
+                f"Process {request.process_id} waits for {request.mode.value} on {row}relation {request.lock.table_id} "
                 f"of database {DATABASE_OID}; blocked by process {blocker.process_id}."
             )
         LOG.info("deadlock detected: %s", " ".join(lines))

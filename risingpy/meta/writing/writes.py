@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.durable_state import RowIds
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.writing.identity_counters import IdentityCounters
-from risingpy.meta.writing.table_locks import LockMode, TableLocks
+from risingpy.meta.writing.pending_rows import PendingRow
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_of
+from risingpy.meta.writing.table_locks import HeldLock, LockMode, TableLocks
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.spill import Spill
+
+_LockedKeys = Sequence[RowKey] | None
+"""The keys of a change's rows, which are locked one by one; None: the table's lock has to do."""
 
 
 class Writes:
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
 
-    `identity_counters` number the rows of tables with an identity column.
+    `identity_counters` number the rows of tables with an identity column. `until_lsn` waits until a published epoch has
+    the log so far.
     """
 
     def __init__(
@@ -29,12 +36,14 @@ class Writes:
         locks: TableLocks,
         row_ids: RowIds,
         identity_counters: IdentityCounters,
+        until_lsn: Callable[[int, Cancelled], None],
     ) -> None:
         self.locks = locks
         self.identity_counters = identity_counters
         self._published = published
         self._log = log
         self._row_ids = row_ids
+        self._until_lsn = until_lsn
         self._row_id_guard = threading.Lock()
 
     @property
@@ -47,6 +56,29 @@ class Writes:
     ) -> AbstractContextManager[None]:
         """Holds a table alone, for statements that read before they write. Reentrant in a thread."""
         return self.locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
+
+    def row_lock(
+        self, table_id: int, key: RowKey, cancelled: Cancelled = None, *, process_id: int = 0
+    ) -> tuple[HeldLock, HeldLock]:
+        """Locks one row by its key, whether it exists or not. The caller releases both locks, the last one first."""
+        table = self.locks.acquire(table_id, LockMode.KEYS, cancelled, process_id=process_id)
+        try:
+            row = self.locks.acquire(table_id, LockMode.ALONE, cancelled, key=key, process_id=process_id)
+        except BaseException:
+            table.release()
+            raise
+        return table, row
+
+    def pending_row(self, table_id: int, key: RowKey, cancelled: Cancelled = None) -> PendingRow | None:
+        """What the log has last for a key; None: what the committed state has. The caller holds the row's lock.
+
+        Waits for the rows of large statements, which are found in the committed state only.
+        """
+        found = self._log.pending_row(table_id, key)
+        if not isinstance(found, int):
+            return found
+        self._until_lsn(found, cancelled)
+        return None
 
     def next_row_ids(self, count: int) -> int:
         """The first of `count` consecutive fresh values for `_row_id`."""
@@ -62,8 +94,51 @@ class Writes:
 
         Raises SerializationFailure if a table's definition changed since the statement was planned.
         """
-        tables = {change.table_id for change in changes}
-        with self.locks.held(tables, LockMode.SHARED, cancelled, process_id=process_id):
+        catalog = self._published.state.catalog
+        keys = [_locked_keys(catalog, change) for change in changes]
+        with self._locked(catalog, changes, keys, cancelled, process_id):
             for change in changes:
                 refuse_stale(self._published.state.catalog, change)
-            return self._log.append(changes)
+            return self._log.append(changes, keys=keys)
+
+    @contextmanager
+    def _locked(
+        self,
+        catalog: Catalog,
+        changes: Sequence[TableChange],
+        keys: Sequence[_LockedKeys],
+        cancelled: Cancelled,
+        process_id: int,
+    ) -> Iterator[None]:
+        """Locks the tables, then the rows, both in the order of their ids and keys."""
+        modes: dict[int, set[LockMode]] = {}
+        rows: dict[int, set[RowKey]] = {}
+        for change, found in zip(changes, keys, strict=True):
+            is_large = found is None and _has_row_keys(catalog, change)
+            modes.setdefault(change.table_id, set()).add(LockMode.SHARED if is_large else LockMode.KEYS)
+            rows.setdefault(change.table_id, set()).update(found or ())
+        with ExitStack() as stack:
+            for table_id in sorted(modes):
+                for mode in modes[table_id]:
+                    lock = self.locks.acquire(table_id, mode, cancelled, process_id=process_id)
+                    stack.callback(lock.release)
+            for table_id in sorted(rows):
+                for key in sorted(rows[table_id]):
+                    lock = self.locks.acquire(table_id, LockMode.ALONE, cancelled, key=key, process_id=process_id)
+                    stack.callback(lock.release)
+            yield
+
+
+def _has_row_keys(catalog: Catalog, change: TableChange) -> bool:
+    table = catalog.relations.get(change.table_id)
+    return isinstance(table, Table) and has_row_keys(table)
+
+
+def _locked_keys(catalog: Catalog, change: TableChange) -> _LockedKeys:
+    """The keys of few rows; also None if the table was altered or dropped, so that the change will be refused."""
+    table = catalog.relations.get(change.table_id)
+    if not isinstance(table, Table) or table.version != change.version or not has_row_keys(table):
+        return None
+    if change.spill is not None or change.chunk.num_rows > MOST_KEYS:
+        return None
+    return keys_of(table, [change.chunk.column(1 + index) for index in table.primary_key])

@@ -78,16 +78,19 @@ class Catalog:
             if isinstance(relation, InternalTable):
                 left.append(relation.job_id)
             else:
-                left += [*relation.depends_on, *self._sinks_into.get(relation.relation_id, ())]
+                left += [*relation.depends_on, *self.sinks_into(relation.relation_id)]
         return frozenset(found & self._table_ids)
 
     @cached_property
     def _table_ids(self) -> frozenset[int]:
         return frozenset(r.relation_id for r in self.relations.values() if isinstance(r, Table))
 
+    def sinks_into(self, table_id: int) -> Sequence[int]:
+        """The ids of the sinks that write to a table."""
+        return self._sinks_by_table.get(table_id, ())
+
     @cached_property
-    def _sinks_into(self) -> Mapping[int, Sequence[int]]:
-        """By the id of a table, the ids of the sinks that write to it."""
+    def _sinks_by_table(self) -> Mapping[int, Sequence[int]]:
         found: dict[int, list[int]] = {}
         for relation in self.relations.values():
             if isinstance(relation, Sink) and relation.into is not None:

@@ -78,7 +78,7 @@ def connect(database: Database) -> Iterator[Callable[[], Client]]:
     clients: list[Client] = []
 
     def connect(**settings: str) -> Client:
-        client = Client(open_session(database, StartupParameters("root", "dev", settings, process_id=7)))
+        client = Client(open_session(database, StartupParameters("root", "dev", settings, process_id=7 + len(clients))))
         clients.append(client)
         return client
 

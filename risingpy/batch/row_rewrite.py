@@ -1,0 +1,142 @@
+"""UPDATE and DELETE of one row by its whole key, computed from the row itself.
+
+    UPDATE t SET v = v + 1 WHERE id = $1   =>   RowRewrite(PointGet(t, key [$1]), no condition, new [$0, $1 + 1])
+
+The caller finds the newest row of the key, which no query over committed rows has yet. Sums of integers, constants and
+comparisons are computed here, in microseconds; `BatchRunner` computes what else there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from risingpy.batch.key_lookup import key_read, key_values
+from risingpy.batch.parameters import Parameters, constant
+from risingpy.batch.plan import PointGet
+from risingpy.batch.reads import point_row
+from risingpy.executors.change_chunk import INSERT
+from risingpy.meta.reads import CommittedSnapshot
+from risingpy.meta.writing.row_keys import RowKey, keys_of
+from risingpy.plan.catalog import Table
+from risingpy.plan.expression_trees import conjuncts, transform
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan
+from risingpy.types import SqlType, TypeKind
+
+# Python has their values as `Literal` does.
+_PLAIN = (TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.VARCHAR)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRewrite:
+    """What becomes of one row. Expressions are over the table's columns; `new` is empty for DELETE.
+
+    `condition` is what WHERE asks besides the key: the whole of WHERE, if it asks more.
+    """
+
+    table: Table
+    get: PointGet
+    condition: Expr | None
+    new: tuple[Expr, ...]
+
+    def key(self, parameters: Parameters) -> RowKey | None:
+        """The key of the row; None if no row can have it. KeyError if only the evaluator can compute it."""
+        values = key_values(self.get, parameters)
+        if values is None:
+            return None
+        if len(values) < len(self.get.key):
+            raise KeyError
+        by_column = {
+            part.index: pa.array([value.value], value.type.arrow)
+            for part, value in zip(self.get.relation.table.key, values, strict=True)
+        }
+        (key,) = keys_of(self.table, [by_column[index] for index in self.table.primary_key])
+        return key
+
+    def committed_row(self, snapshot: CommittedSnapshot, parameters: Parameters) -> pa.Table:
+        """The committed row of the key, if it is there: all columns, c0…"""
+        return pa.Table.from_batches([point_row(snapshot.view, self.get, key_values(self.get, parameters))])
+
+    def rewritten(self, row: pa.Table, parameters: Parameters) -> tuple[pa.Table, pa.Table] | None:
+        """The old row and the new one, or none of both if WHERE does not select it; None if it takes the evaluator.
+
+        For DELETE, the new one is the old one.
+        """
+        if self.condition is not None:
+            holds = _value(self.condition, self.table, row, parameters)
+            if holds is None:
+                return None
+            if holds.value is not True:
+                return row.slice(0, 0), row.slice(0, 0)
+        new = row
+        for place, expr in enumerate(self.new):
+            if isinstance(expr, InputRef) and expr.index == place:
+                continue
+            value = _value(expr, self.table, row, parameters)
+            if value is None:
+                return None
+            new = new.set_column(place, f"c{place}", pa.array([value.value], expr.type.arrow))
+        return row, new
+
+
+@dataclass(frozen=True, slots=True)
+class OneRow:
+    """A transaction's changes as the evaluator of a RowRewrite sees them: the newest row, in place of any other."""
+
+    table: Table
+    row: pa.Table
+
+    @property
+    def changed_tables(self) -> frozenset[int]:
+        """The table."""
+        return frozenset((self.table.relation_id,))
+
+    def changes_of(self, table: Table) -> list[pa.Table]:
+        """The row, as it would have been written now."""
+        return [self.row.add_column(0, "op", pa.array([INSERT] * self.row.num_rows, pa.int8()))]
+
+
+def row_rewrite(query: LogicalPlan, table: Table, *, has_new: bool) -> RowRewrite | None:
+    """The rewrite of one row that an UPDATE's or DELETE's optimized query asks for; None if it asks for another."""
+    width = len(table.columns)
+    outputs: Sequence[Expr] = ()
+    match query:
+        case Project(Filter(Scan() as scan, predicate), expressions):
+            outputs = expressions
+        case Filter(Scan() as scan, predicate):
+            pass
+        case _:
+            return None
+    if scan.columns != tuple(range(width)) or len(outputs) not in (0, width, 2 * width):
+        return None
+    get = key_read(table, scan, predicate)
+    if not isinstance(get, PointGet) or not all(_is_column(expr, place) for place, expr in enumerate(outputs[:width])):
+        return None
+    new = tuple(outputs[width:]) if has_new else ()
+    if has_new and not (new and all(_is_column(new[place], place) for place in table.primary_key)):
+        return None
+    only_key = len(conjuncts(predicate)) == len(get.key)
+    return RowRewrite(table, get, None if only_key else predicate, new)
+
+
+def _is_column(expr: Expr, place: int) -> bool:
+    return isinstance(expr, InputRef) and expr.index == place
+
+
+def _value(expr: Expr, table: Table, row: pa.Table, parameters: Parameters) -> Literal | None:
+    """The value of an expression over the one row; None if only the evaluator can compute it."""
+
+    def column(part: Expr) -> Expr | None:
+        if not isinstance(part, InputRef):
+            return None
+        type_ = table.columns[part.index].type
+        return Literal(row.column(part.index)[0].as_py(), type_) if _is_plain(type_) else None
+
+    return constant(transform(expr, column), parameters)
+
+
+def _is_plain(type_: SqlType) -> bool:
+    return type_.kind in _PLAIN or type_.is_fixed_numeric
