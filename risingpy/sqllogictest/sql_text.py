@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _QUERY_COMMANDS = frozenset({"SELECT", "WITH", "VALUES", "("})
+_WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 _RELATION_KINDS = frozenset({"TABLE", "INDEX", "VIEW", "SOURCE"})
 
 
@@ -72,7 +73,19 @@ def split_statements(sql: str) -> list[str]:
 def is_query(sql: str) -> bool:
     """True for a statement that can come after `CREATE VIEW … AS`."""
     first = first_words(sql, 1)
+    if first == ["WITH"]:
+        return _word_after_with(sql) not in _WRITES
     return bool(first) and first[0] in _QUERY_COMMANDS
+
+
+def _word_after_with(sql: str) -> str:
+    """What follows the common table expressions that a statement begins with."""
+    closed = False
+    for token in tokens(sql):
+        if closed and token.text not in (",", "AS"):
+            return token.text
+        closed = token.text == ")" and token.depth == 0
+    return ""
 
 
 def without_final_order(sql: str) -> str:

@@ -21,12 +21,24 @@ def test_first_words_skip_comments() -> None:
     assert first_words("-- hello\n/* and */ create  Table t", 2) == ["CREATE", "TABLE"]
 
 
-@pytest.mark.parametrize("sql", ["SELECT 1", "with x AS (SELECT 1) SELECT 2", "VALUES (1)", "(SELECT 1)"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *("SELECT 1", "VALUES (1)", "(SELECT 1)", "with x AS (SELECT 1) SELECT 2"),
+        "WITH x (a) AS (SELECT 1), delete AS (SELECT 2) SELECT 2",
+    ],
+)
 def test_queries(sql: str) -> None:
     assert is_query(sql)
 
 
-@pytest.mark.parametrize("sql", ["SHOW TABLES", "INSERT INTO t VALUES (1)", "EXPLAIN SELECT 1", ""])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *("SHOW TABLES", "INSERT INTO t VALUES (1)", "EXPLAIN SELECT 1", ""),
+        "WITH x (a) AS (SELECT 1), y AS (SELECT (2)) INSERT INTO t SELECT * FROM x, y",
+    ],
+)
 def test_no_queries(sql: str) -> None:
     assert not is_query(sql)
 

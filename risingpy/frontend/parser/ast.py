@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
 
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
@@ -31,6 +30,12 @@ from risingpy.frontend.parser.ast_create import CreateTable as CreateTable
 from risingpy.frontend.parser.ast_create import CreateView as CreateView
 from risingpy.frontend.parser.ast_create import FunctionArgument as FunctionArgument
 from risingpy.frontend.parser.ast_create import IndexElement as IndexElement
+from risingpy.frontend.parser.ast_dml import Assignment as Assignment
+from risingpy.frontend.parser.ast_dml import Delete as Delete
+from risingpy.frontend.parser.ast_dml import Insert as Insert
+from risingpy.frontend.parser.ast_dml import TableItems as TableItems
+from risingpy.frontend.parser.ast_dml import Truncate as Truncate
+from risingpy.frontend.parser.ast_dml import Update as Update
 from risingpy.frontend.parser.ast_parts import ColumnDefinition as ColumnDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName as ColumnName
 from risingpy.frontend.parser.ast_parts import Expression as Expression
@@ -84,63 +89,6 @@ class DropFunction:
     if_exists: bool = False
     cascade: bool = False
     aggregate: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Insert:
-    """`columns` is None without a column list; `source` is None for DEFAULT VALUES.
-
-    `overriding` SYSTEM lets rows bring numbers for columns GENERATED ALWAYS, USER has such columns number the rows
-    whatever these bring.
-    """
-
-    table: ObjectName
-    alias: str | None
-    columns: tuple[ColumnName, ...] | None
-    source: Query | None
-    returning: tuple[Expression, ...] | None = None
-    overriding: Literal["SYSTEM", "USER"] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """`column = value`; `value` is None for DEFAULT.
-
-    Of `(a, b) = (SELECT …)` each column has an assignment: `field` is its (index, number of columns).
-    """
-
-    column: ColumnName
-    value: Expression | None
-    field: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """UPDATE. `where` is None for all rows; `returning` is None without RETURNING."""
-
-    table: ObjectName
-    alias: str | None
-    assignments: tuple[Assignment, ...]
-    where: Expression | None
-    returning: tuple[Expression, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """DELETE. `where` is None for all rows; `returning` is None without RETURNING."""
-
-    table: ObjectName
-    alias: str | None
-    where: Expression | None
-    returning: tuple[Expression, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    """TRUNCATE: all rows of the tables go at once. `restart_identity` is RESTART IDENTITY."""
-
-    tables: tuple[ObjectName, ...]
-    restart_identity: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,15 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.errors import Check, FeatureNotSupported, SyntaxError_, unchecked
-from risingpy.frontend.parser.ast import ColumnName, Expression, InnerStatement, ObjectName, Query, TypeName
+from risingpy.frontend.parser.ast import (
+    ColumnName,
+    Expression,
+    InnerStatement,
+    ObjectName,
+    Query,
+    TableItems,
+    TypeName,
+)
 from risingpy.frontend.parser.dialect import QueryParser, RisingPyDialect
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
@@ -174,6 +182,30 @@ class Cursor:
     def query(self) -> Query:
         tree, text, position = self._tree(self._parser.parse_query)
         return Query(tree, text, position)
+
+    def table_items(self) -> TableItems:
+        """The items of a FROM or USING, after that word."""
+        first = self._parser._parse_table()
+        if first is None:
+            self.fail()
+        return TableItems(first, tuple(iter(self._parser._parse_join, None)))
+
+    def word_after_with(self) -> str:
+        """What follows the common table expressions that begin here, in upper case, without taking anything."""
+        depth, closed = 0, False
+        for token in self._parser._tokens[self._parser._index :]:
+            if closed and token.text.upper() not in (",", "AS"):
+                return token.text.upper()
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            closed = not depth and token.token_type is TokenType.R_PAREN
+        return ""
+
+    def common_tables(self) -> exp.With:
+        """WITH and its common table expressions."""
+        tree = self._parser._parse_with()
+        if tree is None:
+            self.fail()
+        return tree
 
     def expression(self) -> Expression:
         return Expression(*self._tree(self._parser._parse_disjunction))

@@ -120,10 +120,11 @@ class QueryParser(ExpressionParser):
 
     def _parse_statement(self) -> exp.Expr | None:
         # sqlglot asks for statements inside of WITH; only queries may stand there.
-        if self._curr.text.upper() in ("INSERT", "UPDATE", "DELETE"):
-            raise FeatureNotSupported(
-                f"{self._curr.text.upper()} with WITH is not supported", position=self._curr.start + 1
-            )
+        word = self._curr.text.upper()
+        if word in ("INSERT", "UPDATE", "DELETE", "MERGE"):
+            message = f"{word} inside of WITH is not supported"
+            hint = "Run it as a statement of its own, in the same transaction."
+            raise FeatureNotSupported(message, position=self._curr.start + 1, hint=hint)
         return self.parse_query()
 
     def _parse_cte(self) -> Any:

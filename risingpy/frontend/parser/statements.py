@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from risingpy.frontend.parser import alter, ddl, dml, prepared, sql_cursors, utility
-from risingpy.frontend.parser.ast import Select, Statement
+from risingpy.frontend.parser import alter, ddl, prepared, sql_cursors, utility
+from risingpy.frontend.parser.ast import Delete, Insert, Select, Statement, Update
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.dml import copy, rows
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
 from risingpy.frontend.parser.subscriptions import parse_subscribe
 
+# The statements that may follow WITH, besides queries.
+WRITES: dict[str, Callable[[Cursor], Insert | Update | Delete]] = {
+    "INSERT": rows.parse_insert,
+    "UPDATE": rows.parse_update,
+    "DELETE": rows.parse_delete,
+}
 STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": alter.parse_alter,
     "CREATE": ddl.parse_create,
     "DROP": ddl.parse_drop,
-    "INSERT": dml.parse_insert,
-    "UPDATE": dml.parse_update,
-    "DELETE": dml.parse_delete,
-    "TRUNCATE": dml.parse_truncate,
-    "COPY": dml.parse_copy,
+    **WRITES,
+    "TRUNCATE": rows.parse_truncate,
+    "COPY": copy.parse_copy,
     "SHOW": utility.parse_show,
     "DESCRIBE": utility.parse_describe,
     "DESC": utility.parse_describe,
@@ -60,6 +66,9 @@ UNSUPPORTED_STATEMENTS = frozenset(
 def parse_statement(cursor: Cursor) -> Statement:
     """The statement at the cursor; the caller checks that nothing follows it."""
     word = cursor.word
+    if word == "WITH" and cursor.word_after_with() in WRITES:
+        with_ = cursor.common_tables()
+        return replace(WRITES[cursor.word](cursor), with_=with_)
     if word in QUERIES:
         return Select(cursor.query())
     if word == "EXPLAIN":

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from risingpy.batch import group_by_key
 from risingpy.frontend import binder
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Command, Parameters
@@ -21,14 +22,14 @@ from risingpy.frontend.statements.planned_rewrite import planned_rewrite
 from risingpy.frontend.statements.update_by_key import run_by_key
 from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.written_rows import check_writable, completed, write_rewritten
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.types import SqlType
 
 
 def bind_update(
     session: StatementContext, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """The tag counts the rows that WHERE selects, changed or not.
+    """The tag counts the rows that WHERE selects, changed or not; a row that matches several rows of FROM counts once.
 
     Binds again if the table was altered while it waited for its lock; raises StalePlan (40001) if its form differs.
     """
@@ -83,13 +84,16 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
             bound = newest.bound
             width = len(bound.relation.columns)
             found = session.run_to_table(newest.query, parameters)
+            if bound.is_joined:
+                found = _each_once(bound.relation, found)
             old = _columns(found, 0, width)
             new = _columns(found, width, width) if bound.has_new else None
             if new is not None:
                 new = completed(session, bound.relation, new)
                 if bound.relation.primary_key:
                     check_unique(session, bound.relation, old, new)
-            answer = returned(session, bound.returning, old if new is None else new, parameters)
+            others = found.columns[width if new is None else 2 * width :]  # what RETURNING reads of the other side
+            answer = returned(session, bound.returning, _beside(old if new is None else new, others), parameters)
             write_rewritten(session, bound.relation, old, new)
         return Result(CommandTag(verb, found.num_rows), returning_fields(bound.returning), answer)
 
@@ -106,6 +110,19 @@ def _held(session: StatementContext, table_id: int) -> Iterator[None]:
     with session.database.writes.table_lock(table_id, session.cancelled, process_id=session.startup.process_id):
         session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
         yield
+
+
+def _each_once(relation: Table, found: pa.Table) -> pa.Table:
+    """Of the rows that begin with the same row of the relation, the first: as in PostgreSQL, any of them may count."""
+    keys = _columns(found, 0, len(relation.columns))
+    _, firsts = group_by_key(relation, keys)
+    return found if len(firsts) == found.num_rows else found.take(pa.array(firsts))
+
+
+def _beside(rows: pa.Table, others: list[pa.ChunkedArray]) -> pa.Table:
+    for column in others:
+        rows = rows.append_column(f"c{rows.num_columns}", column)
+    return rows
 
 
 def _columns(found: pa.Table, first: int, width: int) -> pa.Table:

@@ -53,11 +53,12 @@ def bind_insert(
     session: SessionValues | None = None,
 ) -> BoundInsert:
     """INSERT with defaults filled in and every value cast to its column's type."""
-    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
+    queries = QueryBinder(make_context(catalog, search_path, parameter_types, session)).knowing(statement.with_)
+    context = queries.context
     relation = target_relation(context, statement.table, "insert into")
     targets = target_columns(relation, statement.columns, statement.table)
     given = relation if statement.overriding is None else _with_given_numbers(relation)
-    plan = _source(context, statement, given, targets)
+    plan = _source(queries, statement, given, targets)
     visible = visible_columns(relation)
     if statement.overriding == "USER":  # what the rows bring for such columns counts for nothing
         targets = [-1 if relation.columns[i].identity is not None else i for i in targets]
@@ -68,15 +69,16 @@ def bind_insert(
     return BoundInsert(relation, tuple(visible), plan, returning, types, dependencies)
 
 
-def _source(context: BindContext, statement: Insert, relation: Table, targets: list[int]) -> LogicalPlan:
+def _source(queries: QueryBinder, statement: Insert, relation: Table, targets: list[int]) -> LogicalPlan:
     """The rows to insert: the columns at `targets` (perhaps fewer, from the left), of the columns' types."""
     if statement.source is None:
         return ONE_ROW
+    context = queries.context
     tree = statement.source.tree
     if isinstance(tree, exp.Values) and not any(tree.args.get(key) for key in ("order", "limit", "offset", "with_")):
         return _values(context, tree, relation, targets, statement.columns)
-    plan = QueryBinder(context).bind(statement.source.tree)
-    positions = [begin_of(statement.source.tree)] * len(plan.schema)
+    plan = queries.bind(tree)
+    positions = [begin_of(tree)] * len(plan.schema)
     if isinstance(tree, exp.Select) and len(tree.expressions) == len(positions):
         positions = [begin_of(e) for e in tree.expressions]
     _check_width(len(plan.schema), targets, positions, statement.columns)

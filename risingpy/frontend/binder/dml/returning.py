@@ -5,33 +5,55 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.query.joins import Item, side_by_side
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.query.select import expand
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.parser.ast import Expression
 from risingpy.plan.catalog import Table
+from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field
 
 
 @dataclass(frozen=True, slots=True)
 class Returning:
-    """RETURNING: expressions over one row of the relation, all its columns in storage order."""
+    """RETURNING: expressions over one row of the relation, all its columns in storage order.
+
+    After these stand the columns of the other side of UPDATE … FROM and DELETE … USING that the expressions read:
+    those at `source_columns`, which are positions among all columns of that side.
+    """
 
     expressions: tuple[Expr, ...]
     fields: tuple[Field, ...]
+    source_columns: tuple[int, ...] = ()
 
 
 def bind_returning(
-    context: BindContext, items: tuple[Expression, ...] | None, relation: Table, alias: str
+    context: BindContext,
+    items: tuple[Expression, ...] | None,
+    relation: Table,
+    alias: str,
+    source: Item | None = None,
 ) -> Returning | None:
-    """The items over one row of the relation, which they may call `alias`; None without RETURNING."""
+    """The items over one row of the relation, which they may call `alias`, and one of `source`.
+
+    None without RETURNING.
+    """
     if items is None:
         return None
     schema = relation.schema_name if alias == relation.name else None
-    scope = relation_scope(alias, schema, scan(relation).schema, relation=relation.name)
+    target = scan(relation)
+    scope = relation_scope(alias, schema, target.schema, relation=relation.name)
+    if source is not None:
+        scope = side_by_side((target, scope), source)
     binder = ExpressionBinder(replace(context, subqueries=None), scope, "RETURNING")
     columns = [column for item in items for column in expand(item.tree, binder)]
     exprs = tuple(context.coercer.settled(column.operand) for column in columns)
-    return Returning(exprs, tuple(Field(c.name, e.type) for c, e in zip(columns, exprs, strict=True)))
+    fields = tuple(Field(c.name, e.type) for c, e in zip(columns, exprs, strict=True))
+    width = len(target.schema)
+    others = sorted({index for expr in exprs for index in columns_read(expr) if index >= width})
+    places = {index: index for index in range(width)} | {index: width + i for i, index in enumerate(others)}
+    moved = tuple(remapped(expr, places) for expr in exprs)
+    return Returning(moved, fields, tuple(index - width for index in others))

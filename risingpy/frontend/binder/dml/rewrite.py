@@ -1,6 +1,7 @@
 """UPDATE and DELETE: plans that give, for each row that they touch, the old row and (UPDATE) the new one.
 
-The columns are those of the relation in storage order, hidden ones too: first all old values, then all new ones.
+The columns are those of the relation in storage order, hidden ones too: first all old values, then all new ones. What
+RETURNING reads of the other side of UPDATE … FROM and DELETE … USING stands at the end.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from risingpy.frontend.binder.dml.target import (
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.subqueries import scalars
 from risingpy.frontend.binder.plans import references
+from risingpy.frontend.binder.query.joins import Item as FromItem
+from risingpy.frontend.binder.query.joins import cross
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.columns import Scope, relation_scope
@@ -32,6 +35,8 @@ from risingpy.frontend.binder.scope.context import BindContext, SessionValues, d
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Assignment, Delete, Expression, ObjectName, Update
+from risingpy.optimizer.orderable import check_order
+from risingpy.optimizer.plan_size import check_size
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project
@@ -42,12 +47,14 @@ from risingpy.types import SqlType
 class BoundRewrite:
     """UPDATE or DELETE. `plan` gives the old rows, and beside them the new rows if `has_new`; see the module's text.
 
-    `returning` reads the new row of an UPDATE, the old row of a DELETE.
+    `returning` reads the new row of an UPDATE, the old row of a DELETE. If it `is_joined`, an old row may come several
+    times, and the first time counts.
     """
 
     relation: Table
     plan: LogicalPlan
     has_new: bool
+    is_joined: bool
     returning: Returning | None
     parameter_types: tuple[SqlType, ...]
     dependencies: tuple[int, ...]
@@ -63,33 +70,44 @@ def bind_update(
     session: SessionValues | None = None,
 ) -> BoundRewrite:
     """UPDATE: old and new rows of those that WHERE keeps. The primary key may change, too."""
-    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
+    queries = QueryBinder(make_context(catalog, search_path, parameter_types, session)).knowing(statement.with_)
+    context = queries.context
     relation = target_relation(context, statement.table, "update")
-    _refuse_append_only(relation, statement.table)
-    plan, scope = _matched(context, relation, statement.table, statement.alias, statement.where)
-    old = references(plan.schema)
-    new: list[Expr] = list(old)
+    refuse_append_only(relation, statement.table.position)
+    source = None if statement.from_ is None else queries.from_items(statement.from_)
+    plan, scope = _matched(context, relation, statement.table, statement.alias, source)
+    plan = _filtered(context, plan, scope, statement.where)
+    new = new_values(context, relation, statement.table, scope, statement.assignments)
+    returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name, source)
+    return _rewrite(context, relation, plan, returning, new, is_joined=source is not None)
+
+
+def new_values(
+    context: BindContext, relation: Table, table: ObjectName, scope: Scope, assignments: Sequence[Assignment]
+) -> list[Expr]:
+    """The columns of a new row, over rows that begin with the old one; `scope` has the names of such rows.
+
+    `table` is the relation as the statement names it.
+    """
+    new: list[Expr] = list(references(scan(relation).schema))
     named: set[str] = set()
-    for assignment in statement.assignments:
-        index = column_index(relation, assignment.column, statement.table)
+    for assignment in assignments:
+        index = column_index(relation, assignment.column, table)
         if assignment.column.name in named:
             message = f'multiple assignments to same column "{assignment.column.name}"'
             raise SqlError(message, sqlstate="42601", position=assignment.column.position)
         named.add(assignment.column.name)
         column = relation.columns[index]
         if assignment.value is None:
-            new[index] = bind_default(column, session=session) or Literal(None, column.type)
+            new[index] = bind_default(column, session=context.session) or Literal(None, column.type)
         elif not is_given(column):
             raise generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)
         else:
-            new[index] = assigned(context, _assignment(context, scope, assignment), relation, index)
-    names = [column.name for column in relation.columns]
-    plan = Project(plan, (*old, *new), tuple(Field(n, e.type) for n, e in zip(names * 2, (*old, *new), strict=True)))
-    returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name)
-    return _rewrite(context, relation, plan, returning, has_new=True)
+            new[index] = assigned(context, _value(context, scope, assignment), relation, index)
+    return new
 
 
-def _assignment(context: BindContext, scope: Scope, assignment: Assignment) -> Operand:
+def _value(context: BindContext, scope: Scope, assignment: Assignment) -> Operand:
     assert assignment.value is not None
     binder = ExpressionBinder(context, scope, "UPDATE")
     if assignment.field is None:
@@ -112,32 +130,64 @@ def bind_delete(
     session: SessionValues | None = None,
 ) -> BoundRewrite:
     """DELETE: the rows that WHERE keeps."""
-    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
+    queries = QueryBinder(make_context(catalog, search_path, parameter_types, session)).knowing(statement.with_)
+    context = queries.context
     relation = target_relation(context, statement.table, "delete from")
-    _refuse_append_only(relation, statement.table)
-    plan, _ = _matched(context, relation, statement.table, statement.alias, statement.where)
-    returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name)
-    return _rewrite(context, relation, plan, returning, has_new=False)
+    refuse_append_only(relation, statement.table.position)
+    source = None if statement.using is None else queries.from_items(statement.using)
+    plan, scope = _matched(context, relation, statement.table, statement.alias, source)
+    plan = _filtered(context, plan, scope, statement.where)
+    returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name, source)
+    return _rewrite(context, relation, plan, returning, None, is_joined=source is not None)
 
 
-def _refuse_append_only(relation: Table, name: ObjectName) -> None:
+def refuse_append_only(relation: Table, position: int) -> None:
+    """Raises FeatureNotSupported for a table whose rows never change."""
     if relation.append_only:
-        raise FeatureNotSupported("append-only table does not support update or delete", position=name.position)
+        raise FeatureNotSupported("append-only table does not support update or delete", position=position)
+
+
+def target_item(relation: Table, table: ObjectName, alias: str | None) -> FromItem:
+    """All rows of the relation, and their names in the statement."""
+    plan = scan(relation)
+    schema = relation.schema_name if alias is None else None
+    return plan, relation_scope(alias or table.name, schema, plan.schema, relation=relation.name)
 
 
 def _matched(
-    context: BindContext, relation: Table, table: ObjectName, alias: str | None, where: Expression | None
-) -> tuple[LogicalPlan, Scope]:
-    plan: LogicalPlan = scan(relation)
-    schema = relation.schema_name if alias is None else None
-    scope = relation_scope(alias or table.name, schema, plan.schema, relation=relation.name)
-    if where is not None:
-        plan = Filter(plan, ExpressionBinder(context, scope, "WHERE").condition(where.tree, "WHERE"))
+    context: BindContext, relation: Table, table: ObjectName, alias: str | None, source: FromItem | None
+) -> FromItem:
+    """The relation's rows, with a `source` each beside every row of it."""
+    target = target_item(relation, table, alias)
+    if source is None:
+        return target
+    plan, scope = cross(target, source)
+    check_size(plan)
+    check_order(plan)
     return plan, scope
 
 
+def _filtered(context: BindContext, plan: LogicalPlan, scope: Scope, where: Expression | None) -> LogicalPlan:
+    if where is None:
+        return plan
+    return Filter(plan, ExpressionBinder(context, scope, "WHERE").condition(where.tree, "WHERE"))
+
+
 def _rewrite(
-    context: BindContext, relation: Table, plan: LogicalPlan, returning: Returning | None, *, has_new: bool
+    context: BindContext,
+    relation: Table,
+    plan: LogicalPlan,
+    returning: Returning | None,
+    new: Sequence[Expr] | None,
+    *,
+    is_joined: bool,
 ) -> BoundRewrite:
+    """`plan` gives rows that begin with an old one; `new` are the columns of the new one over these."""
+    width = len(relation.columns)
+    rows = references(plan.schema)
+    read = () if returning is None else tuple(rows[width + index] for index in returning.source_columns)
+    if new is not None or is_joined:
+        values = (*rows[:width], *(new or ()), *read)
+        plan = Project(plan, values, tuple(Field(f"c{i}", value.type) for i, value in enumerate(values)))
     types, dependencies = context.parameters.types(), tuple(dict.fromkeys(context.dependencies))
-    return BoundRewrite(relation, plan, has_new, returning, types, dependencies)
+    return BoundRewrite(relation, plan, new is not None, is_joined, returning, types, dependencies)

@@ -11,6 +11,7 @@ from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
+from risingpy.frontend.binder.query.joins import Item as FromItem
 from risingpy.frontend.binder.query.recursion import bound_recursion, is_recursive, with_column_names
 from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
 from risingpy.frontend.binder.query.set_operations import bound_set_operation
@@ -19,7 +20,7 @@ from risingpy.frontend.binder.scope.context import BindContext, Outer, SessionVa
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Operand
-from risingpy.frontend.parser.ast import Query
+from risingpy.frontend.parser.ast import Query, TableItems
 from risingpy.frontend.parser.dialect import CHANGELOG
 from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.orderable import check_order
@@ -87,14 +88,22 @@ class QueryBinder:
 
     def bind(self, tree: exp.Expr) -> LogicalPlan:
         """The plan; columns that are unknown literals stay unknown."""
-        with_ = tree.args.get("with_")
-        if with_ is not None:
-            inner = QueryBinder(self._context, self._common)
-            inner._add_common(with_)
-            return inner._body(tree)
-        return self._body(tree)
+        return self.knowing(tree.args.get("with_")).bind_body(tree)
 
-    def _body(self, tree: exp.Expr) -> LogicalPlan:
+    def knowing(self, with_: exp.With | None) -> QueryBinder:
+        """A binder of queries that may also read the common table expressions of a WITH."""
+        if with_ is None:
+            return self
+        inner = QueryBinder(self._context, self._common)
+        inner._add_common(with_)
+        return inner
+
+    def from_items(self, items: TableItems) -> FromItem:
+        """The rows and the names of a FROM or USING that stands in no SELECT."""
+        return FromBinder(self._context, self._queries()).bind(items.first, items.joins)
+
+    def bind_body(self, tree: exp.Expr) -> LogicalPlan:
+        """The plan of a query whose WITH is known already."""
         match tree:
             case exp.Select():
                 return SelectBinder(self._context, self._queries()).bind(tree)

@@ -1,0 +1,83 @@
+"""Statements that write rows, as data: INSERT, UPDATE, DELETE, TRUNCATE.
+
+`with_` are the common table expressions in front of a statement, which all its queries may read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, Query
+
+
+@dataclass(frozen=True, slots=True)
+class TableItems:
+    """What follows FROM or USING: the tree of the first item, and the joins to it. A comma is a join, too."""
+
+    first: exp.Expr
+    joins: tuple[exp.Join, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`column = value`; `value` is None for DEFAULT.
+
+    Of `(a, b) = (SELECT …)` each column has an assignment: `field` is its (index, number of columns).
+    """
+
+    column: ColumnName
+    value: Expression | None
+    field: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """`columns` is None without a column list; `source` is None for DEFAULT VALUES.
+
+    `overriding` SYSTEM lets rows bring numbers for columns GENERATED ALWAYS, USER has such columns number the rows
+    whatever these bring.
+    """
+
+    table: ObjectName
+    alias: str | None
+    columns: tuple[ColumnName, ...] | None
+    source: Query | None
+    returning: tuple[Expression, ...] | None = None
+    overriding: Literal["SYSTEM", "USER"] | None = None
+    with_: exp.With | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """UPDATE. `where` is None for all rows; `returning` is None without RETURNING."""
+
+    table: ObjectName
+    alias: str | None
+    assignments: tuple[Assignment, ...]
+    where: Expression | None
+    returning: tuple[Expression, ...] | None = None
+    from_: TableItems | None = None
+    with_: exp.With | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE. `where` is None for all rows; `returning` is None without RETURNING."""
+
+    table: ObjectName
+    alias: str | None
+    where: Expression | None
+    returning: tuple[Expression, ...] | None = None
+    using: TableItems | None = None
+    with_: exp.With | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE: all rows of the tables go at once. `restart_identity` is RESTART IDENTITY."""
+
+    tables: tuple[ObjectName, ...]
+    restart_identity: bool
