@@ -200,6 +200,12 @@ class DivisionByZero(SqlError):
     sqlstate = "22012"
 
 
+class CardinalityViolation(SqlError):
+    """A statement meets a row a second time that it has written already."""
+
+    sqlstate = "21000"
+
+
 class StringTooLong(SqlError):
     """A string is longer than varchar(n) or char(n) allows."""
 

@@ -27,7 +27,7 @@ from risingpy.batch.plan import (
 )
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
-from risingpy.plan.catalog import ExternalSource, ScannedRelation
+from risingpy.plan.catalog import ExternalSource, ScannedRelation, Table
 from risingpy.plan.expressions import Literal
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
@@ -66,6 +66,12 @@ class PlanRun:
             return None
         return direct_rows(direct, point_row(self.view, direct.get, values), self.parameters)
 
+    def with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
+        """The rows of whole keys, all columns, with the transaction's changes (perhaps of other keys) applied."""
+        stored = self._of_keys(relation, [keys.column(f"c{part.index}") for part in relation.table.key])
+        changes = self.own.changes_of(relation)
+        return overlaid(relation, stored, changes) if changes else stored
+
     def _scan(self, scan: FullScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns
         if isinstance(relation, ExternalSource):
@@ -101,14 +107,20 @@ class PlanRun:
 
     def _found_by_index(self, found: FoundByIndex, changes: Sequence[pa.Table]) -> pa.Table:
         """Committed rows, all columns: those that the index finds, then those of the keys that `changes` write to."""
-        relation, schema = found.relation, found.relation.table
+        relation = found.relation
         indexed = _as_table(self._by_key(found.index))
         keys = []
-        for place, part in enumerate(schema.key):
+        for place, part in enumerate(relation.table.key):
             type_ = relation.columns[part.index].type.arrow
             written = [chunk.column(f"c{part.index}") for chunk in changes]
             columns = (column.cast(type_) for column in (indexed.column(place), *written))
-            keys.append(pa.concat_arrays([piece for column in columns for piece in column.chunks]))
+            keys.append(pa.chunked_array([piece for column in columns for piece in column.chunks], type_))
+        return self._of_keys(relation, keys)
+
+    def _of_keys(self, relation: Table, columns: Sequence[pa.ChunkedArray]) -> pa.Table:
+        """The committed rows of whole keys, all columns. `columns` are the keys'."""
+        schema = relation.table
+        keys = [column.combine_chunks() for column in columns]
         are_there, values = StorageTable(schema, self.view).get_rows(keys, schema.value_columns)
         by_column = {part.index: column for part, column in zip(schema.key, keys, strict=True)}
         by_column.update(zip(schema.value_columns, values, strict=True))

@@ -18,6 +18,7 @@ from risingpy.batch.parameters import Parameters, bound
 from risingpy.batch.plan import Direct
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.reads import PlanRun, Rows
+from risingpy.batch.sql import GIVEN_ROWS
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
 from risingpy.functions.evaluation.duckdb_connection import translate_error
@@ -32,6 +33,7 @@ from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql_catalog import names_in
 from risingpy.functions.evaluation.sql_text import intervals_apart
 from risingpy.meta.reads import CommittedSnapshot
+from risingpy.plan.catalog import Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Schema
 from risingpy.statement_limits import StatementLimits, working_for
@@ -91,11 +93,12 @@ class BatchRunner:
         parameters: Parameters,
         take_snapshot: TakeSnapshot,
         changes: OwnChanges | None = None,
+        given: pa.Table | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The query's rows, columns in the schema's Arrow types, over committed rows and these `changes`.
 
         The snapshot is taken at the first row, and released after the last one or by `close`. Without `changes`, those
-        of the session's transaction count.
+        of the session's transaction count. `given` are the rows (c0…) that a query with GivenRows reads there.
         """
         own = self._own if changes is None else changes
         constant = query.constants(parameters)
@@ -114,6 +117,7 @@ class BatchRunner:
                 sql = query.sql(plan, changed, parameters)
                 inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
                 inputs |= reads.system.lookups(names_in(sql))
+                inputs |= {} if given is None else {GIVEN_ROWS: given}
                 yield from self._run_in_duckdb(sql, query.schema, inputs)
         except SqlError as error:
             raise (snapshot.view.ended or error) from error.__cause__  # DuckDB wraps the errors of scans in its own
@@ -126,12 +130,26 @@ class BatchRunner:
         parameters: Parameters,
         take_snapshot: TakeSnapshot,
         changes: OwnChanges | None = None,
+        given: pa.Table | None = None,
     ) -> pa.Table:
         """All rows of `run`. Raises OutOfMemory if they are too large."""
         constant = query.constants(parameters)
         if constant is not None:
             return constant
-        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, changes))
+        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, changes=changes, given=given))
+
+    def rows_with_keys(self, relation: Table, keys: pa.Table, take_snapshot: TakeSnapshot) -> pa.Table:
+        """The rows of a table (all columns, c0…) that have the keys of `keys`, in no order.
+
+        `keys` has at least the key's columns, called by their positions in the relation, and no key twice. Rows that
+        the transaction has written may come although nothing asked for their keys.
+        """
+        snapshot = take_snapshot(frozenset((relation.relation_id,)))
+        try:
+            reads = PlanRun(snapshot.view, (), self._own, self._system(snapshot))
+            return reads.with_keys(relation, keys)
+        finally:
+            snapshot.view.release()
 
     def _as_table(self, schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
         """All batches of this schema. Raises OutOfMemory if they are too large."""
@@ -148,8 +166,8 @@ class BatchRunner:
         columns = ", ".join(
             f"{selected.sql(bound(expr, parameters))} AS c{position}" for position, expr in enumerate(expressions)
         )
-        with self._lease({"given_rows": rows}) as (lease, limits):
-            sql = f"SELECT {columns} FROM {selected.source('given_rows AS t')}"
+        with self._lease({GIVEN_ROWS: rows}) as (lease, limits):
+            sql = f"SELECT {columns} FROM {selected.source(f'{GIVEN_ROWS} AS t')}"
             batches = self._batches(lease, limits, sql, schema)
             return self._as_table(schema, batches)
 

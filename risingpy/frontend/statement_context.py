@@ -19,7 +19,7 @@ from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -111,8 +111,14 @@ class StatementContext(Protocol):
     def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
         """The rows of a query over committed rows and this transaction's own, lazily."""
 
-    def run_to_table(self, query: PreparedQuery, parameters: Parameters) -> pa.Table:
-        """All rows of a query."""
+    def run_to_table(self, query: PreparedQuery, parameters: Parameters, given: pa.Table | None = None) -> pa.Table:
+        """All rows of a query; `given` are those that it reads as GivenRows."""
+
+    def rows_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
+        """The rows of a table (all columns, c0…) that have the keys of `keys`, which has no key twice; in no order.
+
+        Rows that this transaction has written may come although nothing asked for their keys.
+        """
 
     def run_over_row(self, query: PreparedQuery, parameters: Parameters, row: OneRow) -> pa.Table:
         """All rows of a query that finds one row by its key, with the given row in place of the committed one."""

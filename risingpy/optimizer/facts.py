@@ -12,6 +12,7 @@ from risingpy.plan.logical import (
     ChangeLog,
     Expand,
     Filter,
+    GivenRows,
     Join,
     JoinKind,
     Limit,
@@ -66,7 +67,7 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
         case ProjectSet():
             below = not_null_columns(plan.input)
             return below if plan.outer else below | {len(plan.input.schema)}
-        case SystemScan() | Recursion() | RecursiveScan():
+        case SystemScan() | Recursion() | RecursiveScan() | GivenRows():
             return frozenset()
         case _:
             assert_never(plan)
@@ -165,7 +166,9 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
         case ProjectSet():
             number = len(plan.input.schema)
             return frozenset(key | {number} for key in unique_keys(plan.input))
-        case Join() | Apply() | Union() | ChangeLog() | Values() | Recursion() | RecursiveScan() | SystemScan():
+        case Join() | Apply() | Union() | ChangeLog() | Values():
+            return frozenset()
+        case Recursion() | RecursiveScan() | SystemScan() | GivenRows():
             return frozenset()
         case _:
             assert_never(plan)
@@ -194,7 +197,7 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return plan.copies <= 1 and at_most_one_row(plan.input)
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
-        case Scan() | SystemScan() | ProjectSet() | ChangeLog() | Recursion() | RecursiveScan():
+        case Scan() | SystemScan() | GivenRows() | ProjectSet() | ChangeLog() | Recursion() | RecursiveScan():
             return False
         case _:
             assert_never(plan)

@@ -17,6 +17,7 @@ from risingpy.plan.logical import (
     ChangeLog,
     Expand,
     Filter,
+    GivenRows,
     Join,
     Limit,
     LogicalPlan,
@@ -48,7 +49,7 @@ def is_volatile(expr: Expr) -> bool:
 def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case Scan() | SystemScan() | Values() | RecursiveScan():
+        case Scan() | SystemScan() | Values() | RecursiveScan() | GivenRows():
             return ()
         case Recursion():
             return (plan.start, plan.step)
@@ -67,7 +68,7 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
 def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan:
     """The operator over other inputs of the same columns."""
     match plan:
-        case Scan() | SystemScan() | Values() | RecursiveScan():
+        case Scan() | SystemScan() | Values() | RecursiveScan() | GivenRows():
             return plan
         case Recursion():
             return replace(plan, start=inputs[0], step=inputs[1])
@@ -115,7 +116,7 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, calls=tuple(map_window_call(call, change) for call in plan.calls))
         case Scan() | Aggregate() | Union() | ChangeLog() | Expand() | Sort() | TopN():
             return plan
-        case SystemScan() | Recursion() | RecursiveScan():
+        case SystemScan() | Recursion() | RecursiveScan() | GivenRows():
             return plan
         case _:
             assert_never(plan)

@@ -326,6 +326,13 @@ class RecursiveScan:
     schema: Schema
 
 
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class GivenRows:
+    """The rows that a statement hands to its query when it runs. A query has at most one; none is stored."""
+
+    schema: Schema
+
+
 LogicalPlan = (
     Scan
     | SystemScan
@@ -345,4 +352,5 @@ LogicalPlan = (
     | OverWindow
     | Recursion
     | RecursiveScan
+    | GivenRows
 )

@@ -28,6 +28,7 @@ from risingpy.plan.logical import (
     ChangeLog,
     Expand,
     Filter,
+    GivenRows,
     Join,
     JoinKind,
     Limit,
@@ -47,6 +48,9 @@ from risingpy.plan.logical import (
 )
 
 ScanName = Callable[[Scan | SystemScan], str]
+
+GIVEN_ROWS = "given_rows"
+"""What the rows of GivenRows must be called in DuckDB."""
 
 _NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT without columns; nothing reads this one
 _NO_ROW = "(SELECT 0) AS t"  # the FROM of a row of constants
@@ -116,6 +120,8 @@ class _QueryWriter:
                 return self._over_window(plan)
             case Recursion():
                 return self._recursion(plan)
+            case GivenRows():
+                return f"SELECT {_column_names(len(plan.schema))} FROM {GIVEN_ROWS}"
             case RecursiveScan():
                 return f"SELECT {_column_names(len(plan.schema))} FROM {_recursive_name(plan.name)}"
             case Apply():

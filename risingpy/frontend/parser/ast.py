@@ -31,6 +31,8 @@ from risingpy.frontend.parser.ast_create import CreateView as CreateView
 from risingpy.frontend.parser.ast_create import FunctionArgument as FunctionArgument
 from risingpy.frontend.parser.ast_create import IndexElement as IndexElement
 from risingpy.frontend.parser.ast_dml import Assignment as Assignment
+from risingpy.frontend.parser.ast_dml import ConflictAction as ConflictAction
+from risingpy.frontend.parser.ast_dml import ConflictTarget as ConflictTarget
 from risingpy.frontend.parser.ast_dml import Delete as Delete
 from risingpy.frontend.parser.ast_dml import Insert as Insert
 from risingpy.frontend.parser.ast_dml import TableItems as TableItems

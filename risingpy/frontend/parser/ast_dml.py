@@ -34,6 +34,25 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictTarget:
+    """What ON CONFLICT names: columns and expressions of a key, or a constraint. Its WHERE is `predicate`."""
+
+    columns: tuple[Expression, ...] = ()
+    predicate: Expression | None = None
+    constraint: ColumnName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictAction:
+    """ON CONFLICT. `assignments` is None for DO NOTHING; `target` is None where any key counts."""
+
+    position: int
+    target: ConflictTarget | None
+    assignments: tuple[Assignment, ...] | None
+    where: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
     """`columns` is None without a column list; `source` is None for DEFAULT VALUES.
 
@@ -47,6 +66,7 @@ class Insert:
     source: Query | None
     returning: tuple[Expression, ...] | None = None
     overriding: Literal["SYSTEM", "USER"] | None = None
+    on_conflict: ConflictAction | None = None
     with_: exp.With | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NoReturn, TypeVar
 
 from sqlglot import exp
@@ -18,7 +19,7 @@ from risingpy.frontend.parser.ast import (
     TableItems,
     TypeName,
 )
-from risingpy.frontend.parser.dialect import QueryParser, RisingPyDialect
+from risingpy.frontend.parser.dialect import END_OF_QUERY, QueryParser, RisingPyDialect
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
@@ -179,9 +180,22 @@ class Cursor:
         parser._advance(parser._tokens_size - parser._index)
         return InnerStatement(self._sql[position - 1 : end], position)
 
-    def query(self) -> Query:
+    def query(self, *, before: tuple[str, str] | None = None) -> Query:
+        """A query. It ends at the words `before` outside of parentheses, if they come there."""
+        if before is not None:
+            self._end_query_at(before)
         tree, text, position = self._tree(self._parser.parse_query)
         return Query(tree, text, position)
+
+    def _end_query_at(self, words: tuple[str, str]) -> None:
+        """Marks the first of the words: sqlglot would read the ON of `NATURAL JOIN t ON CONFLICT` as the join's."""
+        if words[1].lower() not in self._sql.lower():
+            return
+        depth = 0
+        for token, following in pairwise(self._parser._tokens[self._parser._index :]):
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            if not depth and (token.text.upper(), following.text.upper()) == words:
+                token.token_type = END_OF_QUERY
 
     def table_items(self) -> TableItems:
         """The items of a FROM or USING, after that word."""

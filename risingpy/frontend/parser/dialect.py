@@ -26,6 +26,7 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 _CONDITIONS = (TokenType.AND, TokenType.OR, TokenType.WHEN)
 COMMA_JOIN = "comma"  # meta key of a Join written as a comma
 TOKENS_PER_CHECK = 256  # a power of two: how many are read between two looks whether the statement was cancelled
+END_OF_QUERY = TokenType.SPACE  # of a word that ends a query wherever it stands; no SQL that we read has such a token
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
 

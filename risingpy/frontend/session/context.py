@@ -34,7 +34,7 @@ from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -184,11 +184,14 @@ class SessionContext:
     def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
         return self._runner.run(query, parameters, self.snapshot)
 
-    def run_to_table(self, query: PreparedQuery, parameters: Parameters) -> pa.Table:
-        return self._runner.to_table(query, parameters, self.snapshot)
+    def run_to_table(self, query: PreparedQuery, parameters: Parameters, given: pa.Table | None = None) -> pa.Table:
+        return self._runner.to_table(query, parameters, self.snapshot, given=given)
+
+    def rows_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
+        return self._runner.rows_with_keys(relation, keys, self.snapshot)
 
     def run_over_row(self, query: PreparedQuery, parameters: Parameters, row: OneRow) -> pa.Table:
-        return self._runner.to_table(query, parameters, lambda _: self.database.reads.snapshot(), row)
+        return self._runner.to_table(query, parameters, lambda _: self.database.reads.snapshot(), changes=row)
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         return self._runner.evaluate(expressions, fields, rows, parameters)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.frontend.binder import bind_insert
+from risingpy.frontend.binder.dml.insert import BoundInsert
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.on_conflict import inserting_or_updating
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import Catalog
 from risingpy.types import SqlType
 
 
@@ -23,13 +26,14 @@ def bind(
     With RETURNING the rows are those that were written, defaults and numbers included. The tag is `INSERT 0 rows`.
     """
     catalog = session.database.reads.catalog
-    bound = bind_insert(
-        statement,
-        catalog,
-        session.search_path(),
-        parameter_types,
-        session=session.session_values(),
-    )
+
+    def bind_on(catalog: Catalog) -> BoundInsert:
+        path, values = session.search_path(), session.session_values()
+        return bind_insert(statement, catalog, path, parameter_types, session=values)
+
+    bound = bind_on(catalog)
+    if bound.on_conflict is not None:
+        return inserting_or_updating(session, bound, bind_on)
     query = session.planned(optimize(bound.plan, session.check), catalog)
 
     def run(parameters: Parameters) -> Result:

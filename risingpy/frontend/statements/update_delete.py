@@ -5,8 +5,7 @@ Those of one row by its key lock that row alone: `update_by_key.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
@@ -18,8 +17,9 @@ from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.planned_rewrite import planned_rewrite
-from risingpy.frontend.statements.update_by_key import run_by_key
+from risingpy.frontend.statements.writes.locked_write import locked
+from risingpy.frontend.statements.writes.planned_rewrite import planned_rewrite
+from risingpy.frontend.statements.writes.update_by_key import run_by_key
 from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.written_rows import check_writable, completed, write_rewritten
 from risingpy.plan.catalog import Catalog, Table
@@ -72,18 +72,17 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
 
     `verb` is its tag, and what a READ ONLY transaction refuses.
     """
-    planned = planned_rewrite(session, bind)
+    planned = planned_rewrite(session, bind(session.database.reads.catalog))
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, verb)
-        changed = run_by_key(session, verb, planned, parameters)
+        changed = run_by_key(session, verb, planned, bind, parameters)
         if changed is not None:
             return changed
-        with _held(session, planned.bound.relation.relation_id):
-            newest = planned.newest(session)  # altered while this statement waited; the lock now prevents that
-            bound = newest.bound
+        with locked(session, planned.bound, bind) as bound:
+            query = planned.for_form(session, bound).query
             width = len(bound.relation.columns)
-            found = session.run_to_table(newest.query, parameters)
+            found = session.run_to_table(query, parameters)
             if bound.is_joined:
                 found = _each_once(bound.relation, found)
             old = _columns(found, 0, width)
@@ -98,18 +97,6 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
         return Result(CommandTag(verb, found.num_rows), returning_fields(bound.returning), answer)
 
     return Command(run, returning_fields(planned.bound.returning), planned.bound.parameter_types)
-
-
-@contextmanager
-def _held(session: StatementContext, table_id: int) -> Iterator[None]:
-    """Locks the table: until the transaction ends, or without one for this statement."""
-    if session.transaction.is_open:
-        session.transaction.hold(table_id, session.cancelled)
-        yield
-        return
-    with session.database.writes.table_lock(table_id, session.cancelled, process_id=session.startup.process_id):
-        session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
-        yield
 
 
 def _each_once(relation: Table, found: pa.Table) -> pa.Table:

@@ -28,6 +28,7 @@ from risingpy.plan.logical import (
     ChangeLog,
     Expand,
     Filter,
+    GivenRows,
     Join,
     JoinKind,
     Limit,
@@ -68,7 +69,7 @@ def explain_batch(
 def _names(plan: LogicalPlan) -> list[str]:
     """A name for every output column, which shows its origin: a relation's column, or an expression."""
     match plan:
-        case Scan() | SystemScan() | Values() | Recursion() | RecursiveScan():
+        case Scan() | SystemScan() | Values() | Recursion() | RecursiveScan() | GivenRows():
             return column_names(plan.schema)
         case Filter() | Sort() | Limit() | TopN():
             return _names(plan.input)
@@ -132,6 +133,8 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Recursion", {"name": plan.name, "all": "false" if plan.distinct else "true"}
         case RecursiveScan():
             return "RecursiveScan", {"name": plan.name}
+        case GivenRows():
+            return "GivenRows", {}
         case Apply():
             return "Apply", {**_join_fields(plan), "args": _texts(plan.args, _names(plan.left))}
         case Union():

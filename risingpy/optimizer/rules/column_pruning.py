@@ -21,6 +21,7 @@ from risingpy.plan.logical import (
     ChangeLog,
     Expand,
     Filter,
+    GivenRows,
     Join,
     JoinKind,
     Limit,
@@ -89,7 +90,7 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             everything = tuple(range(len(plan.schema)))
             start, step = _prune(plan.start, everything), _prune(plan.step, everything)
             return _exactly(replace(plan, start=start, step=step), everything, needed)
-        case RecursiveScan():
+        case RecursiveScan() | GivenRows():
             return _exactly(plan, tuple(range(len(plan.schema))), needed)
         case Apply():
             raise InternalError("columns are pruned when subqueries are unnested")

@@ -27,6 +27,7 @@ from risingpy.plan.logical import (
     ChangeLog,
     Expand,
     Filter,
+    GivenRows,
     Join,
     JoinKind,
     Limit,
@@ -142,7 +143,7 @@ class Domain:
                 return self._recursion(plan)
             case RecursiveScan():
                 return replace(plan, schema=self.plan.schema + plan.schema)
-            case Apply() | Scan() | SystemScan() | ChangeLog():
+            case Apply() | Scan() | SystemScan() | ChangeLog() | GivenRows():
                 raise InternalError("inner subqueries are unnested first")
             case _:
                 assert_never(plan)

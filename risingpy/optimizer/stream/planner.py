@@ -112,6 +112,8 @@ class StreamPlanner:
             case logical.Recursion() | logical.RecursiveScan():
                 hint = "Query it with SELECT, or write as many joins as there are levels at most."
                 raise unsupported("WITH RECURSIVE in a materialized view", hint)
+            case logical.GivenRows():
+                raise InternalError("a view has no rows of a statement")
             case logical.Apply():
                 raise InternalError("a subquery was not unnested")
             case logical.Limit():

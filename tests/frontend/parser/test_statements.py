@@ -204,7 +204,10 @@ def test_syntax_errors(sql: str, message: str, position: int) -> None:
         ("create table t (a int unique)", "UNIQUE constraint is not supported"),
         ("create table t (a int, check (a > 1))", "CHECK constraint is not supported"),
         ("create table t as select 1", "CREATE TABLE AS is not supported"),
-        ("insert into t values (1) on conflict do nothing", "ON CONFLICT is not supported"),
+        (
+            "insert into t values (1) on conflict (a int4_ops) do nothing",
+            "an operator class in ON CONFLICT is not supported",
+        ),
         ("delete from t where current of c", "WHERE CURRENT OF is not supported"),
         ("with x as (insert into t values (1)) select 1", "INSERT inside of WITH is not supported"),
         ("with x as (select 1), y as (delete from t) update t set a = 1", "DELETE inside of WITH is not supported"),

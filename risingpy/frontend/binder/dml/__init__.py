@@ -2,5 +2,6 @@
 
 insert, copy, rewrite   INSERT; COPY … FROM; UPDATE and DELETE
 target                  the table, its columns, and what may be written there
+on_conflict             INSERT … ON CONFLICT
 returning               RETURNING
 """

@@ -11,6 +11,7 @@ from risingpy.errors import (
     SyntaxError_,
 )
 from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
+from risingpy.frontend.binder.dml.on_conflict import OnConflict, bind_on_conflict
 from risingpy.frontend.binder.dml.returning import Returning, bind_returning
 from risingpy.frontend.binder.dml.target import (
     assigned,
@@ -33,11 +34,15 @@ from risingpy.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class BoundInsert:
-    """`plan` gives one row per inserted row: the columns at `columns`, which are all that the user knows, in order."""
+    """`plan` gives one row per inserted row: the columns at `columns`, which are all that the user knows, in order.
+
+    `on_conflict` is None without ON CONFLICT: then the table's own rule decides.
+    """
 
     relation: Table
     columns: tuple[int, ...]
     plan: LogicalPlan
+    on_conflict: OnConflict | None
     returning: Returning | None
     parameter_types: tuple[SqlType, ...]
     dependencies: tuple[int, ...]
@@ -64,9 +69,10 @@ def bind_insert(
         targets = [-1 if relation.columns[i].identity is not None else i for i in targets]
     exprs = [_value_of(relation, i, targets, plan, session) for i in visible]
     plan = project(plan, exprs, [relation.columns[i].name for i in visible])
+    on_conflict = bind_on_conflict(context, statement, relation)
     returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name)
     types, dependencies = context.parameters.types(), tuple(dict.fromkeys(context.dependencies))
-    return BoundInsert(relation, tuple(visible), plan, returning, types, dependencies)
+    return BoundInsert(relation, tuple(visible), plan, on_conflict, returning, types, dependencies)
 
 
 def _source(queries: QueryBinder, statement: Insert, relation: Table, targets: list[int]) -> LogicalPlan:

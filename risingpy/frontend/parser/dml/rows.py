@@ -7,6 +7,8 @@ from typing import Literal
 from risingpy.frontend.parser.ast import (
     Assignment,
     ColumnName,
+    ConflictAction,
+    ConflictTarget,
     Delete,
     Expression,
     Insert,
@@ -29,10 +31,9 @@ def parse_insert(cursor: Cursor) -> Insert:
     overriding = parse_overriding(cursor)
     source: Query | None = None
     if not cursor.accept("DEFAULT", "VALUES"):
-        source = cursor.query()
-    if cursor.word == "ON":
-        cursor.unsupported("ON CONFLICT")
-    return Insert(table, alias, columns, source, _parse_returning(cursor), overriding)
+        source = cursor.query(before=("ON", "CONFLICT"))
+    on_conflict = _parse_on_conflict(cursor) if cursor.word == "ON" else None
+    return Insert(table, alias, columns, source, _parse_returning(cursor), overriding, on_conflict)
 
 
 def parse_overriding(cursor: Cursor) -> Literal["SYSTEM", "USER"] | None:
@@ -40,6 +41,31 @@ def parse_overriding(cursor: Cursor) -> Literal["SYSTEM", "USER"] | None:
     if cursor.accept("OVERRIDING", "SYSTEM", "VALUE"):
         return "SYSTEM"
     return "USER" if cursor.accept("OVERRIDING", "USER", "VALUE") else None
+
+
+def _parse_on_conflict(cursor: Cursor) -> ConflictAction:
+    position = cursor.position
+    cursor.expect("ON", "CONFLICT")
+    target: ConflictTarget | None = None
+    if cursor.accept("ON", "CONSTRAINT"):
+        target = ConflictTarget(constraint=cursor.name())
+    elif cursor.word == "(":
+        columns = cursor.in_parentheses(lambda: _parse_key_part(cursor))
+        target = ConflictTarget(columns, parse_where(cursor))
+    cursor.expect("DO")
+    if cursor.accept("NOTHING"):
+        return ConflictAction(position, target, None)
+    cursor.expect("UPDATE", "SET")
+    assignments = parse_assignments(cursor)
+    return ConflictAction(position, target, assignments, parse_where(cursor))
+
+
+def _parse_key_part(cursor: Cursor) -> Expression:
+    """A column or an expression of a key, perhaps with the operator class that its index has."""
+    part = cursor.expression()
+    if cursor.word not in (",", ")"):
+        cursor.unsupported("an operator class in ON CONFLICT")
+    return part
 
 
 def parse_update(cursor: Cursor) -> Update:

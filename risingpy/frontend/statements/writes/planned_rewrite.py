@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from risingpy.batch import PreparedQuery, RowRewrite, row_rewrite
-from risingpy.errors import StalePlan
 from risingpy.frontend.binder import BoundRewrite
-from risingpy.frontend.returning import returning_fields
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.writing.row_keys import has_row_keys
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.operators import ConflictBehavior
-
-Bind = Callable[[Catalog], BoundRewrite]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,37 +20,20 @@ class PlannedRewrite:
     bound: BoundRewrite
     query: PreparedQuery
     by_key: RowRewrite | None
-    bind: Bind
 
-    def newest(self, session: StatementContext) -> PlannedRewrite:
-        """This plan; another one if the table was altered meanwhile. The caller has locked the table, or a row of it.
-
-        Raises StalePlan if its result columns or parameter types are others now, or if the transaction has unwritten
-        rows of the table's old form, which the commit would refuse.
-        """
-        relation = session.database.reads.catalog.relations.get(self.bound.relation.relation_id)
-        if relation is not None and relation.version == self.bound.relation.version:
-            return self
-        other = planned_rewrite(session, self.bind)
-        old, new = self.bound, other.bound
-        is_same = new.relation.relation_id == old.relation.relation_id
-        same_types = new.parameter_types == old.parameter_types
-        same_rows = returning_fields(new.returning) == returning_fields(old.returning)
-        has_written = old.relation.relation_id in session.transaction.changed_tables
-        if has_written or not (is_same and same_types and same_rows):
-            raise StalePlan(f'table "{old.relation.name}" was altered meanwhile', hint="Run the statement again.")
-        return other
+    def for_form(self, session: StatementContext, bound: BoundRewrite) -> PlannedRewrite:
+        """This plan, or that of the statement as it was bound again."""
+        return self if bound is self.bound else planned_rewrite(session, bound)
 
 
-def planned_rewrite(session: StatementContext, bind: Bind) -> PlannedRewrite:
-    """The statement that `bind` binds, planned on the current catalog."""
+def planned_rewrite(session: StatementContext, bound: BoundRewrite) -> PlannedRewrite:
+    """The plan of a statement. Raises StalePlan if it was bound on another form of a relation."""
     catalog = session.database.reads.catalog
-    bound = bind(catalog)
     optimized = optimize(bound.plan, session.check)
     by_key = None
     if _log_has_newest_rows(catalog, bound.relation):
         by_key = row_rewrite(optimized, bound.relation, has_new=bound.has_new)
-    return PlannedRewrite(bound, session.planned(optimized, catalog), by_key, bind)
+    return PlannedRewrite(bound, session.planned(optimized, catalog), by_key)
 
 
 def _log_has_newest_rows(catalog: Catalog, table: Table) -> bool:

@@ -6,23 +6,31 @@ is the transaction's own, else the last one in the log, else the committed one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from risingpy.batch import OneRow, RowRewrite
+from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.planned_rewrite import PlannedRewrite
+from risingpy.frontend.statements.writes.locked_write import newest_form
+from risingpy.frontend.statements.writes.planned_rewrite import PlannedRewrite
 from risingpy.frontend.written_rows import completed, write_rewritten
 from risingpy.meta.writing.row_keys import RowKey
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Catalog, Table
 
 
-def run_by_key(session: StatementContext, verb: str, planned: PlannedRewrite, parameters: Parameters) -> Result | None:
+def run_by_key(
+    session: StatementContext,
+    verb: str,
+    planned: PlannedRewrite,
+    bind: Callable[[Catalog], BoundRewrite],
+    parameters: Parameters,
+) -> Result | None:
     """Runs the statement. None if it must lock the table: it does not fix a key, or not one that is known beforehand.
 
     So it does, too, if the transaction has written many rows to the table at once.
@@ -38,7 +46,7 @@ def run_by_key(session: StatementContext, verb: str, planned: PlannedRewrite, pa
     if key is None:  # it is NULL, or no value of the column's type
         return Result(CommandTag(verb, 0), fields, returned(session, bound.returning, _no_rows(table), parameters))
     with _locked(session, table, key):
-        newest = planned.newest(session)  # no ALTER can come now
+        newest = planned.for_form(session, newest_form(session, bound, bind))  # no ALTER can come now
         if newest.by_key is None:
             return None
         old, new = _rewritten(session, newest, newest.by_key, key, parameters)

@@ -1,0 +1,171 @@
+"""INSERT … ON CONFLICT: locks the table alone, looks up the keys of the new rows, and logs what is to change.
+
+As in PostgreSQL, rows are taken one after another, and a row conflicts with what stood before the statement and with
+what the statement has inserted. All of it is computed at once: rows are grouped by their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.batch import PreparedQuery, group_by_key
+from risingpy.errors import CardinalityViolation
+from risingpy.frontend.binder.dml.insert import BoundInsert
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.returning import returned, returning_fields
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.locked_write import locked
+from risingpy.frontend.unique_keys import check_unique
+from risingpy.frontend.written_rows import (
+    check_not_null,
+    check_writable,
+    inserted,
+    pass_numbers,
+    with_generated,
+    write_rewritten,
+)
+from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import Catalog, Table
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """`source` gives the rows to insert; `update` the new rows of pairs, None for DO NOTHING."""
+
+    source: PreparedQuery
+    update: PreparedQuery | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The rows that go, those that come in their stead, and those that come anew, all columns.
+
+    `order` are the places of the rows that come (first `new`, then `fresh`) in the order in which they were proposed.
+    """
+
+    old: pa.Table
+    new: pa.Table
+    fresh: pa.Table
+    order: Places
+
+    @property
+    def coming(self) -> pa.Table:
+        return pa.concat_tables([self.new, self.fresh])
+
+
+def inserting_or_updating(
+    session: StatementContext, planned: BoundInsert, bind: Callable[[Catalog], BoundInsert]
+) -> Command:
+    """The command of an INSERT with ON CONFLICT. Its tag counts the rows that were inserted and those updated.
+
+    Raises CardinalityViolation (21000) if DO UPDATE meets a row twice.
+    """
+    planned_queries = _planned(session, planned, session.database.reads.catalog)
+
+    def run(parameters: Parameters) -> Result:
+        check_writable(session, "INSERT")
+        with locked(session, planned, bind) as bound:
+            queries = planned_queries if bound is planned else _planned(session, bound)
+            relation = bound.relation
+            proposed = inserted(session, relation, session.run_to_table(queries.source, parameters))
+            outcome = _outcome(session, relation, proposed, queries.update, parameters)
+            coming = outcome.coming
+            answer = returned(session, bound.returning, coming.take(pa.array(outcome.order)), parameters)
+            write_rewritten(session, relation, outcome.old, coming)
+        return Result(CommandTag("INSERT 0", coming.num_rows), returning_fields(bound.returning), answer)
+
+    takes_constants = planned_queries.source.takes_constants(len(planned.parameter_types))
+    fields = returning_fields(planned.returning)
+    return Command(run, fields, planned.parameter_types, takes_constants=takes_constants)
+
+
+def _planned(session: StatementContext, bound: BoundInsert, catalog: Catalog | None = None) -> _Queries:
+    assert bound.on_conflict is not None
+    source = session.planned(optimize(bound.plan, session.check), catalog)
+    update = bound.on_conflict.update
+    return _Queries(source, None if update is None else session.planned(optimize(update, session.check), catalog))
+
+
+def _outcome(
+    session: StatementContext, relation: Table, proposed: pa.Table, update: PreparedQuery | None, parameters: Parameters
+) -> _Outcome:
+    """What the proposed rows (all columns) change. `update` is None for DO NOTHING."""
+    nothing = proposed.slice(0, 0)
+    if not relation.primary_key or not proposed.num_rows:
+        return _Outcome(nothing, nothing, proposed, np.arange(proposed.num_rows))
+    groups, firsts = group_by_key(relation, proposed)
+    standing, place_of_group = _standing(session, relation, proposed.take(pa.array(firsts)))
+    places = place_of_group[groups]  # of the row that stands with the key of each proposed row; -1: none does
+    fresh = np.flatnonzero(places[firsts] < 0)
+    fresh = firsts[fresh]  # the first row of each key that no row has
+    if update is None:
+        rows = proposed.take(pa.array(np.sort(fresh)))
+        return _Outcome(nothing, nothing, rows, np.arange(rows.num_rows))
+    if len(fresh) < np.count_nonzero(places < 0):
+        raise _second_time()
+    meeting = np.flatnonzero(places >= 0)
+    pairs = _beside(standing.take(pa.array(places[meeting])), proposed.take(pa.array(meeting)))
+    pairs = pairs.append_column(f"c{pairs.num_columns}", pa.array(meeting))
+    changed = session.run_to_table(update, parameters, pairs).sort_by("c0")
+    updating = changed.column("c0").to_numpy()
+    _check_once(groups, meeting, updating)
+    old = standing.take(pa.array(places[updating]))
+    new = _complete(session, relation, changed)
+    rows = proposed.take(pa.array(fresh))
+    if old.num_rows and not _keys(relation, old).equals(_keys(relation, new)):
+        check_unique(session, relation, old, pa.concat_tables([new, rows]))
+    return _Outcome(old, new, rows, np.argsort(np.concatenate([updating, fresh])))
+
+
+def _standing(session: StatementContext, relation: Table, keys: pa.Table) -> tuple[pa.Table, Places]:
+    """The rows that have the keys of `keys`, and for each of these the place of its row there, or -1."""
+    standing = session.rows_with_keys(relation, keys)
+    codes, _ = group_by_key(relation, pa.concat_tables([_keys(relation, keys), _keys(relation, standing)]))
+    asked = keys.num_rows
+    places = np.full(int(codes.max()) + 1, -1, np.int64)
+    places[codes[asked:]] = np.arange(standing.num_rows)
+    return standing, places[codes[:asked]]
+
+
+def _complete(session: StatementContext, relation: Table, changed: pa.Table) -> pa.Table:
+    """The new rows as the table stores them, of what the update's query gives."""
+    names = [f"c{index}" for index in range(len(relation.columns))]
+    new = with_generated(session, relation, pa.table(changed.columns[1:], names=names))
+    check_not_null(relation, new)
+    pass_numbers(session, relation, new)
+    return new
+
+
+def _check_once(groups: Places, meeting: Places, updating: Places) -> None:
+    """Raises CardinalityViolation if a row comes after one of its key that has updated what stands.
+
+    `groups` has the key of each proposed row; `meeting` and `updating` are places of proposed rows, ascending.
+    """
+    first_update = np.full(len(groups), len(groups))  # by key; far after all rows
+    np.minimum.at(first_update, groups[updating], updating)
+    if np.any(meeting > first_update[groups[meeting]]):
+        raise _second_time()
+
+
+def _second_time() -> CardinalityViolation:
+    return CardinalityViolation(
+        "ON CONFLICT DO UPDATE command cannot affect row a second time",
+        hint="Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    )
+
+
+def _keys(relation: Table, rows: pa.Table) -> pa.Table:
+    return rows.select([f"c{part.index}" for part in relation.table.key])
+
+
+def _beside(left: pa.Table, right: pa.Table) -> pa.Table:
+    columns = [*left.columns, *right.columns]
+    return pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
