@@ -1,4 +1,4 @@
-"""Refuses an UPDATE that would give two rows the same primary key.
+"""Refuses a statement that would give two rows the same primary key.
 
 In the table's log the later write of a key wins, and INSERT relies on that. So without this check one of the two rows
 would be lost silently.
@@ -13,7 +13,6 @@ from risingpy.batch import group_by_key
 from risingpy.errors import SqlError
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import Table
-from risingpy.plan.logical import Field, Scan
 from risingpy.types.forms import format_text
 
 
@@ -23,11 +22,9 @@ def check_unique(session: StatementContext, relation: Table, old: pa.Table, new:
     before, after = old.select(keys), new.select(keys)
     if before.equals(after):
         return
-    columns = relation.primary_key
-    schema = tuple(Field(relation.columns[index].name, relation.columns[index].type) for index in columns)
-    scan = Scan(relation.relation_id, relation.qualified_name, columns, schema, relation.version)
-    standing = session.run_to_table(session.planned(scan), ()).rename_columns(keys)
-    # The stored rows that the UPDATE does not change are exactly those that are not in `before`.
+    _, firsts = group_by_key(relation, after)
+    standing = session.rows_with_keys(relation, after.take(pa.array(firsts))).select(keys)
+    # The stored rows that the statement does not change are exactly those that are not in `before`.
     codes, _ = group_by_key(relation, pa.concat_tables([before, standing, after]))
     taken, stay, come = np.split(codes, np.cumsum([before.num_rows, standing.num_rows]))
     remaining = stay[~np.isin(stay, taken)]

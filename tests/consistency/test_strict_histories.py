@@ -1,4 +1,7 @@
-"""Many connections read and write while the server is killed: each key is linearizable, and relations agree."""
+"""Many connections read and write while the server is killed: each key is linearizable, and relations agree.
+
+A counter has every increment that was acknowledged, once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ CREATE TABLE register (id int PRIMARY KEY, v int);
 CREATE MATERIALIZED VIEW mirror AS SELECT id, v, v + 1 AS next FROM register;
 CREATE TABLE account (id int PRIMARY KEY, amount int);
 CREATE MATERIALIZED VIEW total AS SELECT sum(amount) AS amount FROM account;
-INSERT INTO account VALUES (1, 0), (2, 0), (3, 0)
+INSERT INTO account VALUES (1, 0), (2, 0), (3, 0);
+CREATE TABLE counter (id int PRIMARY KEY, n int);
+INSERT INTO counter VALUES (1, 0)
 """
 READS = (
     "SELECT v FROM register WHERE id = {key}",
@@ -46,6 +51,8 @@ class History:
     operations: dict[int, list[Operation]] = field(default_factory=lambda: {key: [] for key in KEYS})
     torn: list[object] = field(default_factory=list)
     next_value: int = 0
+    counted: list[int] = field(default_factory=list)  # what each answered increment of the counter gave
+    unanswered: int = 0
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def fresh(self) -> int:
@@ -99,6 +106,8 @@ class HistoryClient(threading.Thread):
         elif chance < 0.45:
             self._transfer(connection)
         elif chance < 0.55:
+            self._count(connection)
+        elif chance < 0.65:
             self._agree(connection.execute(TOTALS).fetchone())
         else:
             self._read(connection, key)
@@ -110,6 +119,17 @@ class HistoryClient(threading.Thread):
             end = time.monotonic()
         finally:
             self._history.add(key, Operation(True, value, start, end))
+
+    def _count(self, connection: Connection) -> None:
+        try:
+            row = connection.execute("UPDATE counter SET n = n + 1 WHERE id = 1 RETURNING n").fetchone()
+        except psycopg.OperationalError:
+            with self._history.guard:
+                self._history.unanswered += 1
+            raise
+        assert row is not None
+        with self._history.guard:
+            self._history.counted.append(int(str(row[0])))
 
     def _read(self, connection: Connection, key: int) -> None:
         start = time.monotonic()
@@ -163,9 +183,14 @@ def test_concurrent_histories_are_linearizable_through_kills(tmp_path: Path, see
         for client in clients:
             client.join(30)
         assert not any(client.is_alive() for client in clients)
+        with server.connect() as connection:
+            counter = connection.execute("SELECT n FROM counter").fetchone()
     finally:
         server.kill()
     assert history.torn == []
+    assert len(history.counted) > RUN_OPERATIONS / 20
+    assert len(set(history.counted)) == len(history.counted), "two increments gave one number"
+    assert counter is not None and 0 <= int(str(counter[0])) - len(history.counted) <= history.unanswered
     for key, operations in history.operations.items():
         assert len(operations) > RUN_OPERATIONS / len(KEYS), key
         assert is_linearizable(operations), key

@@ -17,6 +17,7 @@ from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
 from risingpy.frontend.binder.dml.copy import CopyTarget, bind_copy_target
 from risingpy.frontend.binder.dml.insert import BoundInsert, bind_insert
 from risingpy.frontend.binder.dml.into_table import RowsForTable, bind_rows_for_table
+from risingpy.frontend.binder.dml.merge import BoundMerge, bind_merge
 from risingpy.frontend.binder.dml.rewrite import BoundRewrite, bind_delete, bind_update
 from risingpy.frontend.binder.query.arguments import bind_arguments
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
@@ -26,6 +27,7 @@ __all__ = [
     "BoundAlterTable",
     "BoundIndex",
     "BoundInsert",
+    "BoundMerge",
     "BoundQuery",
     "BoundRewrite",
     "BoundView",
@@ -41,6 +43,7 @@ __all__ = [
     "bind_delete",
     "bind_index",
     "bind_insert",
+    "bind_merge",
     "bind_query",
     "bind_rows_for_table",
     "bind_source_column",

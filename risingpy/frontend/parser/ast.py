@@ -35,6 +35,11 @@ from risingpy.frontend.parser.ast_dml import ConflictAction as ConflictAction
 from risingpy.frontend.parser.ast_dml import ConflictTarget as ConflictTarget
 from risingpy.frontend.parser.ast_dml import Delete as Delete
 from risingpy.frontend.parser.ast_dml import Insert as Insert
+from risingpy.frontend.parser.ast_dml import Merge as Merge
+from risingpy.frontend.parser.ast_dml import MergeDelete as MergeDelete
+from risingpy.frontend.parser.ast_dml import MergeInsert as MergeInsert
+from risingpy.frontend.parser.ast_dml import MergeUpdate as MergeUpdate
+from risingpy.frontend.parser.ast_dml import MergeWhen as MergeWhen
 from risingpy.frontend.parser.ast_dml import TableItems as TableItems
 from risingpy.frontend.parser.ast_dml import Truncate as Truncate
 from risingpy.frontend.parser.ast_dml import Update as Update
@@ -287,6 +292,7 @@ Statement = (
     | Insert
     | Update
     | Delete
+    | Merge
     | Truncate
     | Select
     | Explain

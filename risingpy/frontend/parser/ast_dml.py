@@ -1,4 +1,4 @@
-"""Statements that write rows, as data: INSERT, UPDATE, DELETE, TRUNCATE.
+"""Statements that write rows, as data: INSERT, UPDATE, DELETE, MERGE, TRUNCATE.
 
 `with_` are the common table expressions in front of a statement, which all its queries may read.
 """
@@ -92,6 +92,50 @@ class Delete:
     where: Expression | None
     returning: tuple[Expression, ...] | None = None
     using: TableItems | None = None
+    with_: exp.With | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeUpdate:
+    """THEN UPDATE SET …."""
+
+    assignments: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeDelete:
+    """THEN DELETE."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeInsert:
+    """THEN INSERT. `columns` is None without a list, `values` for DEFAULT VALUES; a value is None for DEFAULT."""
+
+    columns: tuple[ColumnName, ...] | None
+    values: tuple[Expression | None, ...] | None
+    overriding: Literal["SYSTEM", "USER"] | None = None
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MergeWhen:
+    """WHEN [NOT] MATCHED [AND condition] THEN action; `action` is None for DO NOTHING."""
+
+    position: int
+    matched: bool
+    condition: Expression | None
+    action: MergeUpdate | MergeDelete | MergeInsert | None
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """MERGE: of each pair of a row and a source row that match by `condition`, the first clause that fits decides."""
+
+    table: ObjectName
+    alias: str | None
+    source: TableItems
+    condition: Expression
+    clauses: tuple[MergeWhen, ...]
     with_: exp.With | None = None
 
 

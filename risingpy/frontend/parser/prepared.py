@@ -5,7 +5,7 @@ from __future__ import annotations
 from risingpy.frontend.parser.ast import Deallocate, Execute, Prepare
 from risingpy.frontend.parser.cursor import Cursor
 
-_PREPARABLE = ("SELECT", "VALUES", "WITH", "TABLE", "(", "INSERT", "UPDATE", "DELETE")
+_PREPARABLE = ("SELECT", "VALUES", "WITH", "TABLE", "(", "INSERT", "UPDATE", "DELETE", "MERGE")
 
 
 def parse_prepare(cursor: Cursor) -> Prepare:

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from risingpy.frontend.parser import alter, ddl, prepared, sql_cursors, utility
-from risingpy.frontend.parser.ast import Delete, Insert, Select, Statement, Update
+from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
-from risingpy.frontend.parser.dml import copy, rows
+from risingpy.frontend.parser.dml import copy, merge, rows
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
 from risingpy.frontend.parser.subscriptions import parse_subscribe
 
 # The statements that may follow WITH, besides queries.
-WRITES: dict[str, Callable[[Cursor], Insert | Update | Delete]] = {
+WRITES: dict[str, Callable[[Cursor], Insert | Update | Delete | Merge]] = {
     "INSERT": rows.parse_insert,
     "UPDATE": rows.parse_update,
     "DELETE": rows.parse_delete,
+    "MERGE": merge.parse_merge,
 }
 STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": alter.parse_alter,
@@ -57,7 +58,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK MERGE NOTIFY REASSIGN RECOVER
+    ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK NOTIFY REASSIGN RECOVER
     REFRESH REINDEX REVOKE SECURITY USE VACUUM
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )

@@ -40,6 +40,7 @@ from risingpy.frontend.statements import (
 from risingpy.frontend.statements.connectors import alter_source, create_source, sink, source_columns
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
+from risingpy.frontend.statements.writes import merge
 from risingpy.types import SqlType
 
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
@@ -81,6 +82,7 @@ BINDERS: dict[type, Binder] = {
     ast.Fetch: cursor.bind_fetch,
     ast.Flush: flush.bind,
     ast.Insert: insert.bind,
+    ast.Merge: merge.bind,
     ast.NoOperation: discard.bind_no_operation,
     ast.Prepare: prepare.bind,
     ast.ReleaseSavepoint: savepoint.bind_release,

@@ -11,7 +11,15 @@ from time import perf_counter
 
 from risingpy.batch import explain_plan, with_parameters
 from risingpy.errors import FeatureNotSupported
-from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
+from risingpy.frontend.binder import (
+    bind_delete,
+    bind_insert,
+    bind_merge,
+    bind_query,
+    bind_table,
+    bind_update,
+    bind_view,
+)
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
@@ -22,6 +30,7 @@ from risingpy.frontend.parser.ast import (
     Explain,
     ExplainKind,
     Insert,
+    Merge,
     ParsedStatement,
     Select,
     Statement,
@@ -152,9 +161,11 @@ def _bound_plan(
             return bind_update(update, catalog, path, types, session=values).plan
         case Delete() as delete:
             return bind_delete(delete, catalog, path, types, session=values).plan
+        case Merge() as merge:
+            return bind_merge(merge, catalog, path, types, session=values).plan
     raise FeatureNotSupported(
         "EXPLAIN of this statement is not supported",
-        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, EXECUTE, CREATE TABLE, SINK and MATERIALIZED VIEW.",
+        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, MERGE, EXECUTE, CREATE TABLE, SINK and MATERIALIZED VIEW.",
     )
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from risingpy.errors import (
     SyntaxError_,
 )
-from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
+from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.dml.on_conflict import OnConflict, bind_on_conflict
 from risingpy.frontend.binder.dml.returning import Returning, bind_returning
 from risingpy.frontend.binder.dml.target import (
     assigned,
+    check_width,
+    default_of,
     target_columns,
     target_relation,
+    with_given_numbers,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import ONE_ROW, converted, project
@@ -27,7 +30,7 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.parser.ast import ColumnName, Insert
 from risingpy.plan.catalog import Catalog, Table
-from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, LogicalPlan, Values
 from risingpy.types import SqlType
 
@@ -62,7 +65,7 @@ def bind_insert(
     context = queries.context
     relation = target_relation(context, statement.table, "insert into")
     targets = target_columns(relation, statement.columns, statement.table)
-    given = relation if statement.overriding is None else _with_given_numbers(relation)
+    given = relation if statement.overriding is None else with_given_numbers(relation)
     plan = _source(queries, statement, given, targets)
     visible = visible_columns(relation)
     if statement.overriding == "USER":  # what the rows bring for such columns counts for nothing
@@ -87,7 +90,7 @@ def _source(queries: QueryBinder, statement: Insert, relation: Table, targets: l
     positions = [begin_of(tree)] * len(plan.schema)
     if isinstance(tree, exp.Select) and len(tree.expressions) == len(positions):
         positions = [begin_of(e) for e in tree.expressions]
-    _check_width(len(plan.schema), targets, positions, statement.columns)
+    check_width(len(plan.schema), targets, positions, statement.columns)
     return converted(plan, lambda operand, i: assigned(context, operand, relation, targets[i]), positions)
 
 
@@ -104,16 +107,14 @@ def _values(
     rows: list[tuple[Expr, ...]] = []
     for row in tree.expressions:
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
-        _check_width(len(cells), targets, [begin_of(cell) for cell in cells], columns)
+        check_width(len(cells), targets, [begin_of(cell) for cell in cells], columns)
         if rows and len(cells) != len(rows[0]):
             raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(cells[0]))
         exprs = []
         for index, cell in zip(targets, cells, strict=False):
             if isinstance(cell, exp.Var) and cell.name.upper() == "DEFAULT":
                 if index not in defaults:
-                    column = relation.columns[index]
-                    bound = bind_default(column, session=context.session)
-                    defaults[index] = bound if bound is not None else Literal(None, column.type)
+                    defaults[index] = default_of(relation, index, context.session)
                 exprs.append(defaults[index])
             else:
                 exprs.append(assigned(context, binder.bind(cell), relation, index))
@@ -122,30 +123,10 @@ def _values(
     return Values(tuple(rows), fields)
 
 
-def _check_width(width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None) -> None:
-    """`positions` are the expressions'; `columns` is the list that INSERT names, None if it names none."""
-    if width > len(targets):
-        message = "INSERT has more expressions than target columns"
-        raise SyntaxError_(message, position=positions[len(targets)])
-    if columns is not None and width < len(targets):
-        raise SyntaxError_("INSERT has more target columns than expressions", position=columns[width].position)
-
-
-def _with_given_numbers(relation: Table) -> Table:
-    """The relation as OVERRIDING sees it: rows may bring a number for any identity column."""
-    columns = [
-        column if column.identity is None else replace(column, identity=replace(column.identity, always=False))
-        for column in relation.columns
-    ]
-    return replace(relation, columns=tuple(columns))
-
-
 def _value_of(
     relation: Table, index: int, targets: list[int], plan: LogicalPlan, session: SessionValues | None
 ) -> Expr:
     """A column's value in an inserted row: from the source, its default, or NULL."""
-    column = relation.columns[index]
     if index in targets and targets.index(index) < len(plan.schema):
-        return InputRef(targets.index(index), column.type)
-    default = bind_default(column, session=session)
-    return default if default is not None else Literal(None, column.type)
+        return InputRef(targets.index(index), relation.columns[index].type)
+    return default_of(relation, index, session)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, WrongObjectType
-from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
-from risingpy.frontend.binder.dml.target import assigned, is_given, target_columns, target_relation
+from risingpy.frontend.binder.ddl.create import visible_columns
+from risingpy.frontend.binder.dml.target import assigned, default_of, is_given, target_columns, target_relation
 from risingpy.frontend.binder.plans import converted, project
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import ColumnName, ObjectName
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expression_trees import remapped
-from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import LogicalPlan
 
 
@@ -70,8 +70,7 @@ def _stored(context: BindContext, table: Table, index: int, places: dict[int, in
             f'column "{column.name}" of table "{table.name}" numbers the rows of statements, and not those of sinks'
         )
         raise FeatureNotSupported(message, hint="Give the column a value in the sink's query.", position=name.position)
-    default = bind_default(column, session=context.session)
-    return Literal(None, column.type) if default is None else default
+    return default_of(table, index, context.session)
 
 
 def _with_generated(plan: LogicalPlan, table: Table, visible: Sequence[int]) -> LogicalPlan:

@@ -14,11 +14,11 @@ from risingpy.errors import (
     SqlError,
     SyntaxError_,
 )
-from risingpy.frontend.binder.ddl.create import bind_default
 from risingpy.frontend.binder.dml.returning import Returning, bind_returning
 from risingpy.frontend.binder.dml.target import (
     assigned,
     column_index,
+    default_of,
     generated_always,
     is_given,
     target_relation,
@@ -38,7 +38,7 @@ from risingpy.frontend.parser.ast import Assignment, Delete, Expression, ObjectN
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.plan.catalog import Catalog, Table
-from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project
 from risingpy.types import SqlType
 
@@ -99,7 +99,7 @@ def new_values(
         named.add(assignment.column.name)
         column = relation.columns[index]
         if assignment.value is None:
-            new[index] = bind_default(column, session=context.session) or Literal(None, column.type)
+            new[index] = default_of(relation, index, context.session)
         elif not is_given(column):
             raise generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)
         else:

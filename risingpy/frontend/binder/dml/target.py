@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from risingpy.errors import (
     DatatypeMismatch,
     SqlError,
+    SyntaxError_,
     UndefinedColumn,
     WrongObjectType,
 )
-from risingpy.frontend.binder.ddl.create import visible_columns
+from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
 from risingpy.frontend.binder.query.relations import find_relation
-from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.scope.context import BindContext, SessionValues
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.ast import ColumnName, ObjectName
 from risingpy.plan.catalog import ColumnDesc, Index, Table
-from risingpy.plan.expressions import Expr
+from risingpy.plan.expressions import Expr, Literal
 
 
 def target_relation(context: BindContext, name: ObjectName, verb: str) -> Table:
@@ -51,6 +54,34 @@ def target_columns(relation: Table, names: tuple[ColumnName, ...] | None, table:
             raise SqlError(message, sqlstate="42701", position=column.position)
         targets.append(index)
     return targets
+
+
+def default_of(relation: Table, index: int, session: SessionValues | None) -> Expr:
+    """What a column has in a row that does not give it: its default, or NULL."""
+    column = relation.columns[index]
+    default = bind_default(column, session=session)
+    return Literal(None, column.type) if default is None else default
+
+
+def with_given_numbers(relation: Table) -> Table:
+    """The relation as OVERRIDING sees it: rows may bring a number for any identity column."""
+    columns = [
+        column if column.identity is None else replace(column, identity=replace(column.identity, always=False))
+        for column in relation.columns
+    ]
+    return replace(relation, columns=tuple(columns))
+
+
+def check_width(width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None) -> None:
+    """Raises SyntaxError_ unless so many values fit the columns at `targets`.
+
+    `positions` are the expressions'; `columns` is the list that INSERT names, None if it names none.
+    """
+    if width > len(targets):
+        message = "INSERT has more expressions than target columns"
+        raise SyntaxError_(message, position=positions[len(targets)])
+    if columns is not None and width < len(targets):
+        raise SyntaxError_("INSERT has more target columns than expressions", position=columns[width].position)
 
 
 def generated_always(message: str, column: ColumnDesc) -> SqlError:

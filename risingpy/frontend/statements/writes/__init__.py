@@ -4,4 +4,5 @@ locked_write       the table's lock, and the statement's form under it
 planned_rewrite    the plan of UPDATE and DELETE
 update_by_key      UPDATE and DELETE of one row, which lock that row alone
 on_conflict        INSERT … ON CONFLICT
+merge              MERGE
 """
