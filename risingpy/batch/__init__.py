@@ -21,13 +21,12 @@ from risingpy.batch.parameters import Parameters, with_parameters
 from risingpy.batch.plan import BatchPlan
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.row_keys import group_by_key
-from risingpy.batch.row_rewrite import OneRow, RowRewrite, row_rewrite
+from risingpy.batch.row_rewrite import RowRewrite, row_rewrite
 from risingpy.batch.runner import BatchRunner
 
 __all__ = [
     "BatchPlan",
     "BatchRunner",
-    "OneRow",
     "OwnChanges",
     "Parameters",
     "PreparedQuery",

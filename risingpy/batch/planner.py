@@ -28,7 +28,7 @@ from risingpy.optimizer.rewrite import plan_inputs, with_inputs
 from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Sink, Subscription, Table, View
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, SystemScan, Values
+from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Scan, SystemScan, Values
 
 
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
@@ -56,6 +56,11 @@ def scans_of(query: LogicalPlan) -> list[Scan]:
 def has_system_scan(query: LogicalPlan) -> bool:
     """Whether the query reads a system relation."""
     return isinstance(query, SystemScan) or any(map(has_system_scan, plan_inputs(query)))
+
+
+def has_given_rows(query: LogicalPlan) -> bool:
+    """Whether the query reads rows that its statement has."""
+    return isinstance(query, GivenRows) or any(map(has_given_rows, plan_inputs(query)))
 
 
 def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:

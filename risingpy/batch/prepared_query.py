@@ -7,7 +7,7 @@ import pyarrow as pa
 from risingpy.batch.constants import constant_table
 from risingpy.batch.parameters import Parameters, has_parameters, parameter_alone, with_parameters
 from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, Direct
-from risingpy.batch.planner import has_system_scan, plan_query, scans_of
+from risingpy.batch.planner import has_given_rows, has_system_scan, plan_query, scans_of
 from risingpy.batch.sql import to_duckdb_sql
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import LogicalPlan, Scan, Schema, SystemScan
@@ -23,7 +23,8 @@ class PreparedQuery:
         """Plans the optimized query. Raises StalePlan if it was bound on another form of a relation."""
         self._query = query
         self._reads = frozenset(scan.relation_id for scan in scans_of(query))
-        self._relations = None if has_system_scan(query) or not self._reads else self._reads
+        reads_any = has_system_scan(query) or not (self._reads or has_given_rows(query))
+        self._relations = None if reads_any else self._reads
         self._catalog = catalog
         self._plans: dict[frozenset[int], BatchPlan] = {}
         self._texts: dict[frozenset[int], str] = {}

@@ -64,13 +64,17 @@ class PlanRun:
         values = key_values(direct.get, self.parameters)
         if values is not None and len(values) < len(direct.get.key):
             return None
-        return direct_rows(direct, point_row(self.view, direct.get, values), self.parameters)
+        return direct_rows(direct, self._point(direct.get, values), self.parameters)
 
     def with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
         """The rows of whole keys, all columns, with the transaction's changes (perhaps of other keys) applied."""
-        stored = self._of_keys(relation, [keys.column(f"c{part.index}") for part in relation.table.key])
+        stored = self.committed_with_keys(relation, keys)
         changes = self.own.changes_of(relation)
         return overlaid(relation, stored, changes) if changes else stored
+
+    def committed_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
+        """The committed rows of whole keys, all columns."""
+        return self._of_keys(relation, [keys.column(f"c{part.index}") for part in relation.table.key])
 
     def _scan(self, scan: FullScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns
@@ -92,9 +96,22 @@ class PlanRun:
         """The rows whose key begins with the values; none if these are None."""
         schema = read.relation.table
         if values is None or len(values) == len(schema.key):
-            return pa.Table.from_batches([point_row(self.view, read, values)])
+            return pa.Table.from_batches([self._point(read, values)])
         found = StorageTable(schema, self.view).scan_prefix(_arrays(values))
         return _renamed(found.select([f"c{index}" for index in read.columns]))
+
+    def _point(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.RecordBatch:
+        """The row with these values as its whole key, if it is there; none if these are None."""
+        schema, names = read.relation.table, [f"c{place}" for place in range(len(read.columns))]
+        if values is None:
+            return pa.RecordBatch.from_pylist([], _arrow_schema(read.relation, read.columns))
+        key = _arrays(values)
+        in_value = [column for column in read.columns if column in schema.value_columns]
+        found, columns = StorageTable(schema, self.view).get_rows(key, in_value)
+        arrays = dict(zip((part.index for part in schema.key), key, strict=True))
+        arrays.update(zip(in_value, columns, strict=True))
+        row = pa.RecordBatch.from_arrays([arrays[index] for index in read.columns], names)
+        return row if found[0] else row.slice(0, 0)
 
     def _overlaid(self, overlay: Overlay) -> pa.Table:
         """The overlay's rows with the transaction's changes applied."""
@@ -126,20 +143,6 @@ class PlanRun:
         by_column.update(zip(schema.value_columns, values, strict=True))
         rows = pa.table({f"c{i}": by_column[i] for i in range(len(relation.columns))})
         return rows.filter(pa.array(are_there))
-
-
-def point_row(view: ReadView, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.RecordBatch:
-    """The row with these values as its whole key, if it is there; none if these are None."""
-    schema, names = read.relation.table, [f"c{place}" for place in range(len(read.columns))]
-    if values is None:
-        return pa.RecordBatch.from_pylist([], _arrow_schema(read.relation, read.columns))
-    key = _arrays(values)
-    in_value = [column for column in read.columns if column in schema.value_columns]
-    found, columns = StorageTable(schema, view).get_rows(key, in_value)
-    arrays = dict(zip((part.index for part in schema.key), key, strict=True))
-    arrays.update(zip(in_value, columns, strict=True))
-    row = pa.RecordBatch.from_arrays([arrays[index] for index in read.columns], names)
-    return row if found[0] else row.slice(0, 0)
 
 
 def _arrays(values: Sequence[Literal]) -> list[pa.Array]:

@@ -3,27 +3,23 @@
     UPDATE t SET v = v + 1 WHERE id = $1   =>   RowRewrite(PointGet(t, key [$1]), no condition, new [$0, $1 + 1])
 
 The caller finds the newest row of the key, which no query over committed rows has yet. Sums of integers, constants and
-comparisons are computed here, in microseconds; `BatchRunner` computes what else there is.
+comparisons are computed here, in microseconds; what else there is, `BatchRunner` computes with `query`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from risingpy.batch.key_lookup import key_read, key_values
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import PointGet
-from risingpy.batch.reads import point_row
-from risingpy.executors.change_chunk import INSERT
-from risingpy.meta.reads import CommittedSnapshot
-from risingpy.meta.writing.row_keys import RowKey, keys_of
 from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import conjuncts, transform
 from risingpy.plan.expressions import Expr, InputRef, Literal
-from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan
+from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Scan
 from risingpy.types import SqlType, TypeKind
 
 # Python has their values as `Literal` does.
@@ -34,31 +30,28 @@ _PLAIN = (TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT
 class RowRewrite:
     """What becomes of one row. Expressions are over the table's columns; `new` is empty for DELETE.
 
-    `condition` is what WHERE asks besides the key: the whole of WHERE, if it asks more.
+    `condition` is what WHERE asks besides the key: the whole of WHERE, if it asks more. `query` is the statement's
+    query with GivenRows, the row, in place of the table.
     """
 
     table: Table
     get: PointGet
     condition: Expr | None
     new: tuple[Expr, ...]
+    query: LogicalPlan
 
-    def key(self, parameters: Parameters) -> RowKey | None:
-        """The key of the row; None if no row can have it. KeyError if only the evaluator can compute it."""
+    def key(self, parameters: Parameters) -> pa.Table | None:
+        """The key's columns of the row, called by their positions in the table; None if no row can have the key.
+
+        Raises KeyError if only the evaluator can compute it.
+        """
         values = key_values(self.get, parameters)
         if values is None:
             return None
         if len(values) < len(self.get.key):
             raise KeyError
-        by_column = {
-            part.index: pa.array([value.value], value.type.arrow)
-            for part, value in zip(self.get.relation.table.key, values, strict=True)
-        }
-        (key,) = keys_of(self.table, [by_column[index] for index in self.table.primary_key])
-        return key
-
-    def committed_row(self, snapshot: CommittedSnapshot, parameters: Parameters) -> pa.Table:
-        """The committed row of the key, if it is there: all columns, c0…"""
-        return pa.Table.from_batches([point_row(snapshot.view, self.get, key_values(self.get, parameters))])
+        parts = zip(self.table.table.key, values, strict=True)
+        return pa.table({f"c{part.index}": pa.array([value.value], value.type.arrow) for part, value in parts})
 
     def rewritten(self, row: pa.Table, parameters: Parameters) -> tuple[pa.Table, pa.Table] | None:
         """The old row and the new one, or none of both if WHERE does not select it; None if it takes the evaluator.
@@ -82,32 +75,16 @@ class RowRewrite:
         return row, new
 
 
-@dataclass(frozen=True, slots=True)
-class OneRow:
-    """A transaction's changes as the evaluator of a RowRewrite sees them: the newest row, in place of any other."""
-
-    table: Table
-    row: pa.Table
-
-    @property
-    def changed_tables(self) -> frozenset[int]:
-        """The table."""
-        return frozenset((self.table.relation_id,))
-
-    def changes_of(self, table: Table) -> list[pa.Table]:
-        """The row, as it would have been written now."""
-        return [self.row.add_column(0, "op", pa.array([INSERT] * self.row.num_rows, pa.int8()))]
-
-
 def row_rewrite(query: LogicalPlan, table: Table, *, has_new: bool) -> RowRewrite | None:
     """The rewrite of one row that an UPDATE's or DELETE's optimized query asks for; None if it asks for another."""
     width = len(table.columns)
     outputs: Sequence[Expr] = ()
     match query:
-        case Project(Filter(Scan() as scan, predicate), expressions):
+        case Project(Filter(Scan() as scan, predicate) as selected, expressions):
             outputs = expressions
+            given: LogicalPlan = replace(query, input=replace(selected, input=GivenRows(scan.schema)))
         case Filter(Scan() as scan, predicate):
-            pass
+            given = replace(query, input=GivenRows(scan.schema))
         case _:
             return None
     if scan.columns != tuple(range(width)) or len(outputs) not in (0, width, 2 * width):
@@ -119,7 +96,7 @@ def row_rewrite(query: LogicalPlan, table: Table, *, has_new: bool) -> RowRewrit
     if has_new and not (new and all(_is_column(new[place], place) for place in table.primary_key)):
         return None
     only_key = len(conjuncts(predicate)) == len(get.key)
-    return RowRewrite(table, get, None if only_key else predicate, new)
+    return RowRewrite(table, get, None if only_key else predicate, new, given)
 
 
 def _is_column(expr: Expr, place: int) -> bool:

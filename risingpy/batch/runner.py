@@ -92,24 +92,22 @@ class BatchRunner:
         query: PreparedQuery,
         parameters: Parameters,
         take_snapshot: TakeSnapshot,
-        changes: OwnChanges | None = None,
         given: pa.Table | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The query's rows, columns in the schema's Arrow types, over committed rows and these `changes`.
+        """The query's rows, columns in the schema's Arrow types, over committed rows and the transaction's own.
 
-        The snapshot is taken at the first row, and released after the last one or by `close`. Without `changes`, those
-        of the session's transaction count. `given` are the rows (c0…) that a query with GivenRows reads there.
+        The snapshot is taken at the first row, and released after the last one or by `close`. `given` are the rows
+        (c0…) that a query with GivenRows reads there.
         """
-        own = self._own if changes is None else changes
         constant = query.constants(parameters)
         if constant is not None:
             yield from constant.to_batches()
             return
         snapshot = take_snapshot(query.relations)
         try:
-            changed = own.changed_tables
+            changed = self._own.changed_tables
             plan = query.plan_for(snapshot.catalog, changed, parameters)
-            reads = PlanRun(snapshot.view, parameters, own, self._system(snapshot))
+            reads = PlanRun(snapshot.view, parameters, self._own, self._system(snapshot))
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
             if direct is not None:
                 yield direct
@@ -129,14 +127,17 @@ class BatchRunner:
         query: PreparedQuery,
         parameters: Parameters,
         take_snapshot: TakeSnapshot,
-        changes: OwnChanges | None = None,
         given: pa.Table | None = None,
     ) -> pa.Table:
         """All rows of `run`. Raises OutOfMemory if they are too large."""
         constant = query.constants(parameters)
         if constant is not None:
             return constant
-        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, changes=changes, given=given))
+        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, given=given))
+
+    def committed_rows(self, relation: Table, keys: pa.Table, snapshot: CommittedSnapshot) -> pa.Table:
+        """As `rows_with_keys`, but committed rows only. The caller releases the snapshot."""
+        return PlanRun(snapshot.view, (), self._own, self._system(snapshot)).committed_with_keys(relation, keys)
 
     def rows_with_keys(self, relation: Table, keys: pa.Table, take_snapshot: TakeSnapshot) -> pa.Table:
         """The rows of a table (all columns, c0…) that have the keys of `keys`, in no order.

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from risingpy.batch import OneRow, PreparedQuery
+from risingpy.batch import PreparedQuery
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
@@ -120,8 +120,8 @@ class StatementContext(Protocol):
         Rows that this transaction has written may come although nothing asked for their keys.
         """
 
-    def run_over_row(self, query: PreparedQuery, parameters: Parameters, row: OneRow) -> pa.Table:
-        """All rows of a query that finds one row by its key, with the given row in place of the committed one."""
+    def committed_rows(self, relation: Table, keys: pa.Table) -> pa.Table:
+        """As `rows_with_keys`, but the committed rows of now: it waits for nothing, and sees no own changes."""
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """The values of expressions over the given `rows` (c0…); `fields` has the rows' types."""

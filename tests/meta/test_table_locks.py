@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
@@ -14,7 +15,7 @@ from risingpy.errors import DeadlockDetected, QueryCanceled, SqlError
 from risingpy.meta.writing.table_locks import HeldLock, LockMode, TableLocks
 from tests.meta.conftest import Client, Server
 
-SHARED, ALONE = LockMode.SHARED, LockMode.ALONE
+FORM, KEYS, SHARED, ALONE = LockMode.FORM, LockMode.KEYS, LockMode.SHARED, LockMode.ALONE
 A, B, C = 16384, 16385, 16386
 LONGEST_WAIT_SECONDS = 8.0  # of the stress: each holds a lock for some 10 ms, and the machine may be busy
 
@@ -86,6 +87,56 @@ def test_the_owner_may_come_again_and_share() -> None:
     with locks.held((A,), SHARED), locks.held((A,), ALONE):  # nobody else shares it
         pass
     assert not locks._locks  # what nobody wants is forgotten
+
+
+def test_modes_conflict_as_the_table_says(workers: list[Worker]) -> None:
+    conflicts = {FORM: {ALONE}, KEYS: {SHARED, ALONE}, SHARED: {KEYS, ALONE}, ALONE: set(LockMode)}
+    for held, wanted in itertools.product(LockMode, LockMode):
+        assert held.conflicts(wanted) == (wanted in conflicts[held])
+    one, two, three, _ = workers
+    for table, (held, wanted) in enumerate(itertools.combinations(LockMode, 2)):
+        assert one.take(table, held)
+        assert two.take(table, wanted) == (wanted not in conflicts[held])
+        if wanted in conflicts[held]:
+            assert not three.take(table, held)  # nobody overtakes who waits
+            one.let_go()
+            assert two.has_ended()
+            two.let_go()
+            assert three.has_ended()
+        two.let_go()
+        for worker in (one, three):
+            worker.let_go()
+
+
+def test_rows_are_locked_one_by_one() -> None:
+    locks = TableLocks()
+    got: list[int] = []
+
+    def take(key: int) -> None:
+        with locks.held((A,), KEYS):
+            lock = locks.acquire(A, ALONE, key=(key,), process_id=key)
+            got.append(key)
+            lock.release()
+
+    with locks.held((A,), KEYS):
+        mine = locks.acquire(A, ALONE, key=(1,), process_id=9)
+        again = locks.acquire(A, ALONE, key=(1,), process_id=9)
+        assert [lock.is_row for lock in locks.seen()] == [False]  # nobody waits for the row
+        threads = [threading.Thread(target=take, args=(key,)) for key in (1, 2)]
+        for thread in threads:
+            thread.start()
+        threads[1].join(5)
+        threads[0].join(0.2)
+        assert got == [2]
+        rows = [(lock.process_id, lock.waits_since is None) for lock in locks.seen() if lock.is_row]
+        assert rows == [(9, True), (1, False)]
+        again.release()
+        threads[0].join(0.2)
+        assert got == [2]
+        mine.release()
+        threads[0].join(5)
+    assert got == [2, 1]
+    assert not locks._locks
 
 
 def test_whoever_waits_comes_in_turn(workers: list[Worker]) -> None:

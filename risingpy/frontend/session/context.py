@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from risingpy.batch import BatchRunner, OneRow, PreparedQuery
+from risingpy.batch import BatchRunner, PreparedQuery
 from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
@@ -174,7 +174,7 @@ class SessionContext:
         reads, mode = self.database.reads, self.settings.get("visibility_mode")
         if mode == Visibility.STRICT and relation_ids is not None:
             reads.wait_for_writes_below(relation_ids, self.cancelled)
-        elif mode != Visibility.CHECKPOINT and self.transaction.last_lsn:
+        elif mode != Visibility.CHECKPOINT and relation_ids != frozenset() and self.transaction.last_lsn:
             reads.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
         return reads.snapshot()
 
@@ -190,8 +190,12 @@ class SessionContext:
     def rows_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
         return self._runner.rows_with_keys(relation, keys, self.snapshot)
 
-    def run_over_row(self, query: PreparedQuery, parameters: Parameters, row: OneRow) -> pa.Table:
-        return self._runner.to_table(query, parameters, lambda _: self.database.reads.snapshot(), changes=row)
+    def committed_rows(self, relation: Table, keys: pa.Table) -> pa.Table:
+        snapshot = self.database.reads.snapshot()
+        try:
+            return self._runner.committed_rows(relation, keys, snapshot)
+        finally:
+            snapshot.view.release()
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         return self._runner.evaluate(expressions, fields, rows, parameters)

@@ -31,10 +31,11 @@ class OnConflict:
     """What ON CONFLICT does. `update` is None for DO NOTHING.
 
     `update` reads pairs, and after them each pair's number, a bigint (GivenRows). It gives the number of each pair that
-    is to change, and all columns of the new row.
+    is to change, and all columns of the new row. `moves_keys`: the new row may have another key.
     """
 
     update: LogicalPlan | None
+    moves_keys: bool = False
 
 
 def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -> OnConflict | None:
@@ -59,7 +60,8 @@ def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -
         plan = Filter(plan, ExpressionBinder(context, scope, "WHERE").condition(action.where.tree, "WHERE"))
     new = new_values(context, relation, statement.table, scope, action.assignments)
     values = (references(schema)[-1], *new)
-    return OnConflict(project(plan, values, [f"c{index}" for index in range(len(values))]))
+    moves_keys = any(new[index] != references(schema)[index] for index in relation.primary_key)
+    return OnConflict(project(plan, values, [f"c{index}" for index in range(len(values))]), moves_keys)
 
 
 def _check_target(context: BindContext, target: ConflictTarget, relation: Table, scope: Scope, position: int) -> None:

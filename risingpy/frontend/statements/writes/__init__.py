@@ -1,6 +1,7 @@
 """How statements that read the table they write to lock it, and what they compare.
 
 locked_write       the table's lock, and the statement's form under it
+rows_by_key        the locks of single rows, and the newest rows under them
 planned_rewrite    the plan of UPDATE and DELETE
 update_by_key      UPDATE and DELETE of one row, which lock that row alone
 on_conflict        INSERT … ON CONFLICT

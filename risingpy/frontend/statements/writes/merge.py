@@ -17,16 +17,9 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Merge, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.update_delete import locked
+from risingpy.frontend.statements.writes.locked_write import locked
 from risingpy.frontend.unique_keys import check_unique
-from risingpy.frontend.written_rows import (
-    check_not_null,
-    check_writable,
-    inserted,
-    pass_numbers,
-    with_generated,
-    write_rewritten,
-)
+from risingpy.frontend.written_rows import check_writable, completed, inserted, write_rewritten
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.types import SqlType
@@ -71,9 +64,7 @@ def _outcome(session: StatementContext, bound: BoundMerge, found: pa.Table) -> t
     )
     going = old.filter(pa.array(updates | deletes))
     _check_once(relation, going)
-    updated = with_generated(session, relation, new.filter(pa.array(updates)))
-    check_not_null(relation, updated)
-    pass_numbers(session, relation, updated)
+    updated = completed(session, relation, new.filter(pa.array(updates)))
     visible = new.filter(pa.array(inserts)).select([f"c{index}" for index in visible_columns(relation)])
     coming = pa.concat_tables([updated, inserted(session, relation, visible)])
     if relation.primary_key and coming.num_rows:

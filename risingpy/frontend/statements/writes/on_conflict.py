@@ -1,4 +1,6 @@
-"""INSERT … ON CONFLICT: locks the table alone, looks up the keys of the new rows, and logs what is to change.
+"""INSERT … ON CONFLICT: looks up the keys of the new rows under a lock, and logs what is to change.
+
+The lock is that of the rows, if they are few, or else that of the table.
 
 As in PostgreSQL, rows are taken one after another, and a row conflicts with what stood before the statement and with
 what the statement has inserted. All of it is computed at once: rows are grouped by their keys.
@@ -20,28 +22,34 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.writes.locked_write import locked
-from risingpy.frontend.unique_keys import check_unique
-from risingpy.frontend.written_rows import (
-    check_not_null,
-    check_writable,
-    inserted,
-    pass_numbers,
-    with_generated,
-    write_rewritten,
+from risingpy.frontend.statements.writes.locked_write import locked, newest_form
+from risingpy.frontend.statements.writes.rows_by_key import (
+    log_has_newest_rows,
+    newest_rows,
+    row_keys,
+    rows_locked,
 )
+from risingpy.frontend.unique_keys import check_unique
+from risingpy.frontend.written_rows import check_writable, completed, inserted, write_rewritten
+from risingpy.meta.writing.row_keys import MOST_KEYS
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Table
 
 Places = npt.NDArray[np.int64]
+RowsWithKeys = Callable[[Table, pa.Table], pa.Table]
+"""The rows of a table that stand now and have the keys of the given rows, and perhaps others."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Queries:
-    """`source` gives the rows to insert; `update` the new rows of pairs, None for DO NOTHING."""
+    """`source` gives the rows to insert; `update` the new rows of pairs, None for DO NOTHING.
+
+    `may_lock_rows`: what happens to a key depends on its row alone.
+    """
 
     source: PreparedQuery
     update: PreparedQuery | None
+    may_lock_rows: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +80,13 @@ def inserting_or_updating(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "INSERT")
+        by_key = _run_by_key(session, planned, planned_queries, bind, parameters)
+        if by_key is not None:
+            return by_key
         with locked(session, planned, bind) as bound:
             queries = planned_queries if bound is planned else _planned(session, bound)
-            relation = bound.relation
-            proposed = inserted(session, relation, session.run_to_table(queries.source, parameters))
-            outcome = _outcome(session, relation, proposed, queries.update, parameters)
-            coming = outcome.coming
-            answer = returned(session, bound.returning, coming.take(pa.array(outcome.order)), parameters)
-            write_rewritten(session, relation, outcome.old, coming)
-        return Result(CommandTag("INSERT 0", coming.num_rows), returning_fields(bound.returning), answer)
+            proposed = inserted(session, bound.relation, session.run_to_table(queries.source, parameters))
+            return _written(session, bound, queries, parameters, proposed, session.rows_with_keys)
 
     takes_constants = planned_queries.source.takes_constants(len(planned.parameter_types))
     fields = returning_fields(planned.returning)
@@ -90,19 +96,70 @@ def inserting_or_updating(
 def _planned(session: StatementContext, bound: BoundInsert, catalog: Catalog | None = None) -> _Queries:
     assert bound.on_conflict is not None
     source = session.planned(optimize(bound.plan, session.check), catalog)
-    update = bound.on_conflict.update
-    return _Queries(source, None if update is None else session.planned(optimize(update, session.check), catalog))
+    if bound.on_conflict.update is None:
+        update, needs_row_only = None, True
+    else:
+        update = session.planned(optimize(bound.on_conflict.update, session.check), catalog)
+        needs_row_only = update.relations == frozenset() and not bound.on_conflict.moves_keys
+    has_newest = log_has_newest_rows(session.database.reads.catalog, bound.relation)
+    return _Queries(source, update, needs_row_only and has_newest)
+
+
+def _run_by_key(
+    session: StatementContext,
+    planned: BoundInsert,
+    queries: _Queries,
+    bind: Callable[[Catalog], BoundInsert],
+    parameters: Parameters,
+) -> Result | None:
+    """Runs the statement with the rows locked. None if it must lock the table."""
+    table = planned.relation
+    if not queries.may_lock_rows or session.transaction.has_large_change(table.relation_id):
+        return None
+    proposed = inserted(session, table, session.run_to_table(queries.source, parameters))
+    if proposed.num_rows > MOST_KEYS:
+        return None
+    with rows_locked(session, table, row_keys(table, proposed)):
+        bound = newest_form(session, planned, bind)
+        if bound is not planned:  # the rows are locked, so no ALTER comes now
+            return _run_by_key(session, bound, _planned(session, bound), bind, parameters)
+
+        def standing(relation: Table, keys: pa.Table) -> pa.Table:
+            return newest_rows(session, relation, keys)
+
+        return _written(session, planned, queries, parameters, proposed, standing)
+
+
+def _written(
+    session: StatementContext,
+    bound: BoundInsert,
+    queries: _Queries,
+    parameters: Parameters,
+    proposed: pa.Table,
+    rows_with_keys: RowsWithKeys,
+) -> Result:
+    """Writes what the proposed rows (all columns) change, and answers. The rows of their keys are locked."""
+    outcome = _outcome(session, bound.relation, proposed, queries.update, parameters, rows_with_keys)
+    coming = outcome.coming
+    answer = returned(session, bound.returning, coming.take(pa.array(outcome.order)), parameters)
+    write_rewritten(session, bound.relation, outcome.old, coming)
+    return Result(CommandTag("INSERT 0", coming.num_rows), returning_fields(bound.returning), answer)
 
 
 def _outcome(
-    session: StatementContext, relation: Table, proposed: pa.Table, update: PreparedQuery | None, parameters: Parameters
+    session: StatementContext,
+    relation: Table,
+    proposed: pa.Table,
+    update: PreparedQuery | None,
+    parameters: Parameters,
+    rows_with_keys: RowsWithKeys,
 ) -> _Outcome:
     """What the proposed rows (all columns) change. `update` is None for DO NOTHING."""
     nothing = proposed.slice(0, 0)
     if not relation.primary_key or not proposed.num_rows:
         return _Outcome(nothing, nothing, proposed, np.arange(proposed.num_rows))
     groups, firsts = group_by_key(relation, proposed)
-    standing, place_of_group = _standing(session, relation, proposed.take(pa.array(firsts)))
+    standing, place_of_group = _standing(rows_with_keys, relation, proposed.take(pa.array(firsts)))
     places = place_of_group[groups]  # of the row that stands with the key of each proposed row; -1: none does
     fresh = np.flatnonzero(places[firsts] < 0)
     fresh = firsts[fresh]  # the first row of each key that no row has
@@ -125,9 +182,9 @@ def _outcome(
     return _Outcome(old, new, rows, np.argsort(np.concatenate([updating, fresh])))
 
 
-def _standing(session: StatementContext, relation: Table, keys: pa.Table) -> tuple[pa.Table, Places]:
+def _standing(rows_with_keys: RowsWithKeys, relation: Table, keys: pa.Table) -> tuple[pa.Table, Places]:
     """The rows that have the keys of `keys`, and for each of these the place of its row there, or -1."""
-    standing = session.rows_with_keys(relation, keys)
+    standing = rows_with_keys(relation, keys)
     codes, _ = group_by_key(relation, pa.concat_tables([_keys(relation, keys), _keys(relation, standing)]))
     asked = keys.num_rows
     places = np.full(int(codes.max()) + 1, -1, np.int64)
@@ -138,10 +195,7 @@ def _standing(session: StatementContext, relation: Table, keys: pa.Table) -> tup
 def _complete(session: StatementContext, relation: Table, changed: pa.Table) -> pa.Table:
     """The new rows as the table stores them, of what the update's query gives."""
     names = [f"c{index}" for index in range(len(relation.columns))]
-    new = with_generated(session, relation, pa.table(changed.columns[1:], names=names))
-    check_not_null(relation, new)
-    pass_numbers(session, relation, new)
-    return new
+    return completed(session, relation, pa.table(changed.columns[1:], names=names))
 
 
 def _check_once(groups: Places, meeting: Places, updating: Places) -> None:

@@ -1,17 +1,12 @@
-"""UPDATE and DELETE of one row by its primary key: they lock the row, and read what the log has last for it.
-
-So statements on different rows share one fsync and one epoch, and none waits for the epoch of another: the newest row
-is the transaction's own, else the last one in the log, else the committed one.
-"""
+"""UPDATE and DELETE of one row by its primary key: they lock the row alone, and change the newest one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pyarrow as pa
 
-from risingpy.batch import OneRow, RowRewrite
+from risingpy.batch import RowRewrite
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.results import CommandTag, Result
@@ -19,8 +14,8 @@ from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.locked_write import newest_form
 from risingpy.frontend.statements.writes.planned_rewrite import PlannedRewrite
+from risingpy.frontend.statements.writes.rows_by_key import newest_rows, row_keys, rows_locked
 from risingpy.frontend.written_rows import completed, write_rewritten
-from risingpy.meta.writing.row_keys import RowKey
 from risingpy.plan.catalog import Catalog, Table
 
 
@@ -45,11 +40,12 @@ def run_by_key(
     fields = returning_fields(bound.returning)
     if key is None:  # it is NULL, or no value of the column's type
         return Result(CommandTag(verb, 0), fields, returned(session, bound.returning, _no_rows(table), parameters))
-    with _locked(session, table, key):
+    with rows_locked(session, table, row_keys(table, key)):
         newest = planned.for_form(session, newest_form(session, bound, bind))  # no ALTER can come now
         if newest.by_key is None:
             return None
-        old, new = _rewritten(session, newest, newest.by_key, key, parameters)
+        row = newest_rows(session, newest.bound.relation, key)
+        old, new = _rewritten(session, newest, newest.by_key, row, parameters)
         if newest.bound.has_new:
             new = completed(session, newest.bound.relation, new)
         answer = returned(session, newest.bound.returning, new, parameters)
@@ -58,54 +54,17 @@ def run_by_key(
 
 
 def _rewritten(
-    session: StatementContext, planned: PlannedRewrite, rewrite: RowRewrite, key: RowKey, parameters: Parameters
+    session: StatementContext, planned: PlannedRewrite, rewrite: RowRewrite, row: pa.Table, parameters: Parameters
 ) -> tuple[pa.Table, pa.Table]:
-    """The newest row and the one that it becomes; none of both if there is none, or WHERE does not select it."""
-    row = _newest(session, rewrite, key, parameters)
-    if not row.num_rows:
-        return row, row
-    computed = rewrite.rewritten(row, parameters)
+    """The row and the one that it becomes; none of both if there is none, or WHERE does not select it."""
+    computed = rewrite.rewritten(row, parameters) if row.num_rows else (row, row)
     if computed is not None:
         return computed
-    found = session.run_over_row(planned.query, parameters, OneRow(rewrite.table, row))
-    width = len(rewrite.table.columns)
-    names = [f"c{index}" for index in range(width)]
-    return pa.table(found.columns[:width], names=names), pa.table(found.columns[-width:], names=names)
+    found = session.run_to_table(planned.of_row, parameters, row)
+    old, new = found.columns[: row.num_columns], found.columns[-row.num_columns :]
+    return pa.table(old, names=row.column_names), pa.table(new, names=row.column_names)
 
 
 def _no_rows(table: Table) -> pa.Table:
     """No rows, of all columns."""
     return pa.table({f"c{i}": pa.array([], column.type.arrow) for i, column in enumerate(table.columns)})
-
-
-def _newest(session: StatementContext, rewrite: RowRewrite, key: RowKey, parameters: Parameters) -> pa.Table:
-    """The row of the key, if there is one. This session holds the key's lock."""
-    table = rewrite.table
-    pending = session.transaction.own_row(table, key)
-    if pending is None:
-        pending = session.database.writes.pending_row(table.relation_id, key, session.cancelled)
-    if pending is not None and pending.version == table.version:
-        return pending.row()
-    if pending is not None:  # in a form of the table before an ALTER
-        session.database.reads.wait_for_lsn(pending.lsn, session.cancelled)
-    snapshot = session.database.reads.snapshot()
-    try:
-        return rewrite.committed_row(snapshot, parameters)
-    finally:
-        snapshot.view.release()
-
-
-@contextmanager
-def _locked(session: StatementContext, table: Table, key: RowKey) -> Iterator[None]:
-    """Locks the row: until the transaction ends, or without one for this statement."""
-    if session.transaction.is_open:
-        session.transaction.hold_row(table.relation_id, key, session.cancelled)
-        yield
-        return
-    writes, process_id = session.database.writes, session.startup.process_id
-    of_table, of_row = writes.row_lock(table.relation_id, key, session.cancelled, process_id=process_id)
-    try:
-        yield
-    finally:
-        of_row.release()
-        of_table.release()

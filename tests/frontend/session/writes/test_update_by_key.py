@@ -101,9 +101,15 @@ def test_no_statement_waits_for_an_epoch(runner: HeldRunner, connect: Connect) -
     one.run("UPDATE t SET v = 1 WHERE k = 1 + 1")
     assert one.tag == "UPDATE 0"
     assert one.run("UPDATE t SET v = 1 WHERE k = $1 RETURNING k", None, oids=(23,)) == [] and one.tag == "UPDATE 0"
+    upsert = "INSERT INTO t VALUES (4, 40), (1, 0) ON CONFLICT (k) DO UPDATE SET v = t.v + 100 WHERE t.k <> 9"
+    assert one.run(f"{upsert} RETURNING k, v") == [(4, 40), (1, 116)]
+    assert two.run(f"{upsert} RETURNING k, v") == [(4, 140), (1, 216)]
+    assert one.run("INSERT INTO t VALUES (2, 2), (4, 4) ON CONFLICT DO NOTHING RETURNING k") == [(2,)]
     runner.may_run.set()
-    assert two.run("SELECT k, v, s FROM t ORDER BY k") == [(1, 16, "AX16"), (3, None, "c")]
-    assert two.run("SELECT * FROM total") == [(16, 2)]
+    assert two.run("SELECT k, v, s FROM t ORDER BY k") == [
+        (1, 216, "AX16"), (2, 2, None), (3, None, "c"), (4, 140, None)
+    ]  # fmt: skip
+    assert two.run("SELECT * FROM total") == [(358, 4)]
 
 
 def test_a_transaction_changes_its_own_rows_and_undoes_it(runner: HeldRunner, connect: Connect) -> None:
@@ -233,6 +239,8 @@ def test_a_counter_has_every_increment(connect: Connect) -> None:
                 1: f"BEGIN; UPDATE t SET v = v + 100 WHERE k = {key}; ROLLBACK",
                 2: "UPDATE t SET v = v + 1 WHERE k <= 3",
                 3: f"DELETE FROM t WHERE k = {10 + seed}; INSERT INTO t VALUES ({10 + seed}, 0)",
+                5: f"INSERT INTO t VALUES ({key}, 0), (5, 0) ON CONFLICT (k) DO UPDATE SET v = t.v + 1",
+                6: f"BEGIN; INSERT INTO t VALUES ({key}, 0) ON CONFLICT (k) DO UPDATE SET v = t.v + 1; COMMIT",
                 4: f"INSERT INTO t SELECT x, 0 FROM generate_series({1000 * seed}, {1000 * seed + 400}) AS x",
             }
             kind = chance.randrange(20)

@@ -1,0 +1,73 @@
+"""The newest rows of keys, under the locks of those rows alone.
+
+So statements on different rows share one fsync and one epoch, and none waits for the epoch of another: the newest row
+is the transaction's own, else the last one in the log, else the committed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import pyarrow as pa
+
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.meta.writing.row_keys import RowKey, has_row_keys, keys_of
+from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.operators import ConflictBehavior
+
+
+def log_has_newest_rows(catalog: Catalog, table: Table) -> bool:
+    """Whether the log's last row of a key is the table's row, so that it can be changed without reading the table.
+
+    It is not where rows come from elsewhere, or where a rule decides which row of a key stands.
+    """
+    comes_elsewhere = table.webhook or table.upstream or table.source or catalog.sinks_into(table.relation_id)
+    has_rule = table.on_conflict is not ConflictBehavior.OVERWRITE or table.version_column is not None
+    return has_row_keys(table) and not (comes_elsewhere or has_rule or table.watermark or table.append_only)
+
+
+def row_keys(table: Table, rows: pa.Table) -> list[RowKey]:
+    """The keys of rows, which have at least the key's columns, called by their positions: c0…"""
+    return keys_of(table, [rows.column(f"c{index}") for index in table.primary_key])
+
+
+@contextmanager
+def rows_locked(session: StatementContext, table: Table, keys: Sequence[RowKey]) -> Iterator[None]:
+    """Locks the rows of these keys: until the transaction ends, or without one for this statement."""
+    in_order = sorted(set(keys))
+    if session.transaction.is_open:
+        for key in in_order:
+            session.transaction.hold_row(table.relation_id, key, session.cancelled)
+        yield
+        return
+    writes, process_id = session.database.writes, session.startup.process_id
+    with ExitStack() as held:
+        for key in in_order:
+            for lock in writes.row_lock(table.relation_id, key, session.cancelled, process_id=process_id):
+                held.callback(lock.release)
+        yield
+
+
+def newest_rows(session: StatementContext, table: Table, rows: pa.Table) -> pa.Table:
+    """The newest row of each key that has one: all columns, c0…, in no order. This session has locked them.
+
+    `rows` have at least the key's columns, called by their positions, and no key twice.
+    """
+    found: list[pa.Table] = []
+    committed: list[int] = []  # the places of keys whose row the committed state has
+    for place, key in enumerate(row_keys(table, rows)):
+        pending = session.transaction.own_row(table, key)
+        if pending is None:
+            pending = session.database.writes.pending_row(table.relation_id, key, session.cancelled)
+        if pending is not None and pending.version != table.version:  # in a form of the table before an ALTER
+            session.database.reads.wait_for_lsn(pending.lsn, session.cancelled)
+            pending = None
+        if pending is None:
+            committed.append(place)
+        else:
+            found.append(pending.row())
+    if committed:
+        asked = rows if len(committed) == rows.num_rows else rows.take(pa.array(committed))
+        found.append(session.committed_rows(table, asked))
+    return found[0] if len(found) == 1 else pa.concat_tables(found)
