@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from risingpy.batch.key_lookup import key_read, key_values
-from risingpy.batch.parameters import Parameters, constant
+from risingpy.batch.parameters import Parameters, constant, parameter_alone
 from risingpy.batch.plan import PointGet
 from risingpy.plan.catalog import Table
-from risingpy.plan.expression_trees import conjuncts, transform
-from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.expression_trees import conjuncts, transform, walk
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Scan
 from risingpy.types import SqlType, TypeKind
 
@@ -52,6 +52,16 @@ class RowRewrite:
             raise KeyError
         parts = zip(self.table.table.key, values, strict=True)
         return pa.table({f"c{part.index}": pa.array([value.value], value.type.arrow) for part, value in parts})
+
+    def takes_constants(self, parameters: int) -> bool:
+        """As `PreparedQuery.takes_constants`: each parameter is all of a key's column, or a number or text in a sum."""
+        keys = [parameter_alone(expr) for expr in self.get.key]
+        parts = [part for expr in self.new for part in walk(expr)]
+        if self.condition is not None or not all(map(_means_the_same_with_constants, parts)):
+            return False
+        values = [place for place in keys if place is not None]
+        values += [part.index for part in parts if isinstance(part, Parameter)]
+        return sorted(values) == [*range(1, parameters + 1)]
 
     def rewritten(self, row: pa.Table, parameters: Parameters) -> tuple[pa.Table, pa.Table] | None:
         """The old row and the new one, or none of both if WHERE does not select it; None if it takes the evaluator.
@@ -97,6 +107,11 @@ def row_rewrite(query: LogicalPlan, table: Table, *, has_new: bool) -> RowRewrit
         return None
     only_key = len(conjuncts(predicate)) == len(get.key)
     return RowRewrite(table, get, None if only_key else predicate, new, given)
+
+
+def _means_the_same_with_constants(part: Expr) -> bool:
+    is_sum = isinstance(part, Call) and part.function in ("add", "subtract", "multiply")
+    return is_sum or isinstance(part, Cast | InputRef | Literal | Parameter)
 
 
 def _is_column(expr: Expr, place: int) -> bool:

@@ -4,7 +4,8 @@
 
 To read and to plan such a text takes several times as long as to run it. But a constant may mean more than a parameter
 does (`ORDER BY 1`, `date '2024-01-01'`), so a text is taken in this form only if its plan shows that each parameter is
-the whole value of a key, or a value to insert (`PreparedQuery.takes_constants`). There both mean the same.
+the whole value of a key, or a value to insert (`PreparedQuery.takes_constants`), or one of a sum that UPDATE computes.
+There both mean the same.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _OID_TO_BE_INFERRED = 0
 _MARK = "$"  # for a constant; a text with marks of its own has more of them than constants, and is not taken
 # A number or a string that nothing touches which may change its meaning: a prefix, a decimal point, another quote.
 _CONSTANT = re.compile(r"(?<![\w.$'\"])(?:(?<=[=(,\s])-)?(\d{1,18})(?![\w.])|(?<![\w&'])'([^'\\\0]*)'(?!')", re.ASCII)
-# No comments, quoted names, operators or casts.
-_PLAIN = re.compile(r"[A-Za-z0-9_\s(),=;*.$]*", re.ASCII)
+# No comments, quoted names, casts, or operators but those of a sum.
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_\s(),=;*.$+]|-(?!-))*", re.ASCII)
 
 _Form = tuple[str, tuple[SqlType, ...]]
 """A text with marks for its constants, and their types; VARCHAR is for strings, whose type is yet unknown."""

@@ -96,7 +96,9 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
             write_rewritten(session, bound.relation, old, new)
         return Result(CommandTag(verb, found.num_rows), returning_fields(bound.returning), answer)
 
-    return Command(run, returning_fields(planned.bound.returning), planned.bound.parameter_types)
+    fields, types = returning_fields(planned.bound.returning), planned.bound.parameter_types
+    takes_constants = planned.by_key is not None and planned.by_key.takes_constants(len(types))
+    return Command(run, fields, types, takes_constants=takes_constants)
 
 
 def _each_once(relation: Table, found: pa.Table) -> pa.Table:

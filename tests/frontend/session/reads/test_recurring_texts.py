@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from risingpy.errors import SqlError
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.results import Prepared, StartupParameters
 from risingpy.frontend.session import ClientSession
@@ -89,8 +90,15 @@ def test_keys_are_values_of_a_shared_plan(
         "INSERT INTO kv (id, d) VALUES (7, 5)",
         "INSERT INTO kv (id, w) VALUES (7, 5)",
         "INSERT INTO kv (id) VALUES (7) RETURNING id, 5",
-        "UPDATE kv SET n = 5 WHERE id = 1",
-        "DELETE FROM kv WHERE id = 1",
+        "UPDATE kv SET n = length('x') WHERE id = 1",
+        "UPDATE kv SET n = 5 WHERE id = 1 AND n = 10",
+        "UPDATE kv SET n = 5 WHERE n = 1",
+        "UPDATE kv SET n = 5 WHERE id = 1 RETURNING 7",
+        "UPDATE kv SET n = n -5 WHERE id = 1",
+        "UPDATE kv SET e = '2024-01-01' WHERE id = 1",
+        "UPDATE kv SET w = w || 'x' WHERE id = 1",
+        "UPDATE kv SET id = 7 WHERE id = 1",
+        "DELETE FROM kv WHERE n = 1",
         "SELECT date '2024-01-01'",
         "SELECT n FROM missing WHERE id = 1",
     ],
@@ -103,6 +111,25 @@ def test_numbers_outside_of_int_have_a_plan_of_their_own(wide: Client) -> None:
     small, large = (shared(wide, f"SELECT n FROM kv WHERE id = {number}") for number in (2**31 - 1, 2**31))
     assert small is not None and large is not None
     assert [type_.kind.value for found in (small, large) for type_ in found[0].parameter_types] == ["integer", "bigint"]
+
+
+def test_one_row_is_changed_by_a_shared_plan(wide: Client) -> None:
+    for text, number, rows in (
+        ("UPDATE kv SET n = n + {} WHERE id = 1 RETURNING n", 5, [(15,)]),
+        ("UPDATE kv SET n = n * -{}, w = 'two' WHERE id = 1 RETURNING n, w", 2, [(-30, "two")]),
+        ("UPDATE kv SET s = {}, d = d + 0 WHERE id = 1 RETURNING s, d", 7, [(7, 1.0)]),
+        ("DELETE FROM kv WHERE id = {} RETURNING n", 5_000_000_000, [(20,)]),
+        ("DELETE FROM kv WHERE id = {} RETURNING n", 5_000_000_000, []),
+    ):
+        found = shared(wide, text.format(number))
+        assert found is not None, text
+        assert result_rows(wide.session.execute(*found)) == rows
+    found = shared(wide, "UPDATE kv SET s = 99999 WHERE id = 1")
+    assert found is not None
+    with pytest.raises(SqlError) as error:
+        wide.session.execute(*found)
+    assert error.value.sqlstate == "22003"
+    wide.session.fail()
 
 
 def test_inserted_values_are_those_of_the_text(wide: Client) -> None:
