@@ -188,6 +188,12 @@ class TableLocks:
                 stack.callback(self.acquire(table_id, mode, cancelled, process_id=process_id).release)
             yield
 
+    def covers(self, table_id: int, mode: LockMode, key: Key = None) -> bool:
+        """Whether this thread has a lock that is as strong."""
+        lock = self._locks.get((table_id, key))  # without the guard: only this thread gives up what it has
+        hold = None if lock is None else lock.holds.get(threading.get_ident())
+        return hold is not None and hold.covers(mode)
+
     def release(self, held: HeldLock) -> None:
         with self._guard:
             lock = self._locks[held.table_id, held.key]

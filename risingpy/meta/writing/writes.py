@@ -13,7 +13,7 @@ from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_of
-from risingpy.meta.writing.table_locks import HeldLock, LockMode, TableLocks
+from risingpy.meta.writing.table_locks import HeldLock, Key, LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.spill import Spill
 
@@ -110,21 +110,20 @@ class Writes:
         cancelled: Cancelled,
         process_id: int,
     ) -> Iterator[None]:
-        """Locks the tables, then the rows, both in the order of their ids and keys."""
+        """Locks what this thread has not locked yet: tables, then rows, in the order of their ids and keys."""
         modes: dict[int, set[LockMode]] = {}
         rows: dict[int, set[RowKey]] = {}
         for change, found in zip(changes, keys, strict=True):
             is_large = found is None and _has_row_keys(catalog, change)
             modes.setdefault(change.table_id, set()).add(LockMode.SHARED if is_large else LockMode.KEYS)
             rows.setdefault(change.table_id, set()).update(found or ())
+        wanted: list[tuple[int, LockMode, Key]] = []
+        wanted += [(table_id, mode, None) for table_id in sorted(modes) for mode in modes[table_id]]
+        wanted += [(table_id, LockMode.ALONE, key) for table_id in sorted(rows) for key in sorted(rows[table_id])]
         with ExitStack() as stack:
-            for table_id in sorted(modes):
-                for mode in modes[table_id]:
-                    lock = self.locks.acquire(table_id, mode, cancelled, process_id=process_id)
-                    stack.callback(lock.release)
-            for table_id in sorted(rows):
-                for key in sorted(rows[table_id]):
-                    lock = self.locks.acquire(table_id, LockMode.ALONE, cancelled, key=key, process_id=process_id)
+            for table_id, mode, key in wanted:
+                if not self.locks.covers(table_id, mode, key):
+                    lock = self.locks.acquire(table_id, mode, cancelled, key=key, process_id=process_id)
                     stack.callback(lock.release)
             yield
 

@@ -3,7 +3,8 @@
 In: groups of change chunks, from any thread; a group (a statement or a transaction) is kept whole or not at
 all. Out: the same records, in the order of their lsns 1, 2, 3 …, in this process and, with `LogReader`, in
 others. Concurrent callers share one fsync: the first becomes the writer, and whoever comes while it waits
-for the disk goes into the next block together. Layout of the files: `log_segment`.
+for the disk goes into the next block together, which one of them writes. Each thread that waits is woken
+once. Layout of the files: `log_segment`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import secrets
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -102,11 +103,11 @@ class WriteAheadLog:
         mine = _Group(group, block_size(group))
         with self._changed:
             self._waiting.append(mine)
-            while mine.last_lsn is None and mine.error is None:
-                if self._writing:
-                    self._changed.wait()
-                else:
-                    self._write_waiting()
+            must_wait, self._writing = self._writing, True
+        if must_wait:
+            mine.turn.acquire()
+        if mine.last_lsn is None and mine.error is None:
+            self._write_waiting()
         if mine.error is not None:
             raise disk_failure("cannot write to the write-ahead log", mine.error) from mine.error
         assert mine.last_lsn is not None
@@ -143,27 +144,29 @@ class WriteAheadLog:
                 self._tail = None
 
     def _write_waiting(self) -> None:
-        """Writes what waits, as one block, and lets go of the lock meanwhile."""
-        groups = self._take_waiting()
-        self._writing = True
-        self._changed.release()
+        """Writes what waits, as one block; then wakes those who have waited for it, and who writes the next one."""
+        with self._changed:
+            groups = self._take_waiting()
         error: BaseException | None = None
         try:
             self._write([record for group in groups for record in group.records])
         except BaseException as caught:
             error = caught  # also for those who wait with us, and must not wait for ever
-        self._changed.acquire()
-        self._writing = False
-        self._changed.notify_all()
-        for group in groups:
-            if error is None:
-                for lsn, record in enumerate(group.records, self._last_lsn + 1):
-                    if record.spill is not None:
-                        self._spills[lsn] = record.spill
-                self._last_lsn += len(group.records)
-                group.last_lsn = self._last_lsn
-            else:
-                group.error = error
+        with self._changed:
+            for group in groups:
+                if error is None:
+                    for lsn, record in enumerate(group.records, self._last_lsn + 1):
+                        if record.spill is not None:
+                            self._spills[lsn] = record.spill
+                    self._last_lsn += len(group.records)
+                    group.last_lsn = self._last_lsn
+                else:
+                    group.error = error
+            self._writing = bool(self._waiting)
+            next_writer = self._waiting[:1]
+            self._changed.notify_all()  # who closes the log
+        for group in (*groups, *next_writer):
+            group.turn.release()
 
     def _take_waiting(self) -> list[_Group]:
         size = taken = 0
@@ -265,14 +268,24 @@ class WriteAheadLog:
             end, self._last_lsn = block.end, block.last_lsn
 
 
+def _held_lock() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 @dataclass(slots=True)
 class _Group:
-    """Records that wait to be written together, and how that went."""
+    """Records that wait to be written together, and how that went. Its thread waits for its `turn`.
+
+    That comes when the records are written, or when nobody writes and the thread is to write the next block.
+    """
 
     records: Sequence[LogRecord]
     size: int
     last_lsn: int | None = None
     error: BaseException | None = None
+    turn: threading.Lock = field(default_factory=_held_lock)
 
 
 @dataclass(slots=True)
