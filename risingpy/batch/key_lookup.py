@@ -40,7 +40,9 @@ def is_key_expression(expr: Expr) -> bool:
             return True
         case Cast(arg, type_):
             is_number = type_.kind in _INTEGERS or type_.is_fixed_numeric
-            return arg.type.kind in _INTEGERS and is_number and is_key_expression(arg)
+            is_cast = arg.type.kind in _INTEGERS and is_number
+            is_cast = is_cast or (arg.type.is_wide and type_.is_fixed_numeric)
+            return is_cast and is_key_expression(arg)
         case Call(function, args):
             integers = all(part.type.kind in _INTEGERS for part in (expr, *args))
             return function in _ARITHMETIC and integers and all(map(is_key_expression, args))

@@ -10,12 +10,13 @@ reads must not raise an error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, operands, with_operands
 from risingpy.plan.logical import Filter, LogicalPlan
-from risingpy.types import BOOLEAN, SqlType, TypeKind
+from risingpy.types import BOOLEAN, MAX_PRECISION, SqlType, TypeKind
+from risingpy.types.wide_numeric import to_decimal
 
 _COMPARISONS: dict[str, Callable[[object, object], bool]] = {
     "eq": lambda a, b: a == b,
@@ -31,6 +32,7 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "multiply": lambda a, b: a * b,
 }
 _LIMITS = {TypeKind.SMALLINT: 1 << 15, TypeKind.INTEGER: 1 << 31, TypeKind.BIGINT: 1 << 63}
+_EXACT = Context(prec=3 * MAX_PRECISION)  # more digits than any number has
 _TRUE, _FALSE, _NULL = Literal(True, BOOLEAN), Literal(False, BOOLEAN), Literal(None, BOOLEAN)
 
 
@@ -64,10 +66,23 @@ def fold(expr: Expr) -> Expr:
             scale = target.scale or 0
             fits = abs(value) < 10 ** ((target.precision or 0) - scale)
             return Literal(Decimal(f"{value}.{'0' * scale}"), target) if fits else expr
+        case Cast(Literal(bytes(data), source), target) if source.is_wide and target.is_fixed_numeric:
+            rounded = _rounded(to_decimal(data), target)
+            return expr if rounded is None else Literal(rounded, target)
         case Case():
             return _case(expr)
         case _:
             return expr
+
+
+def _rounded(value: Decimal, target: SqlType) -> Decimal | None:
+    """The number with the type's decimals, halves away from 0; None if it has too many digits, or is not finite."""
+    if not value.is_finite():
+        return None
+    scale = target.scale or 0
+    rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    fits = rounded.copy_abs() < 10 ** ((target.precision or 0) - scale)
+    return (rounded or rounded.copy_abs()) if fits else None  # no column has a negative zero
 
 
 def _logic(call: Call) -> Expr:
