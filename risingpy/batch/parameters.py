@@ -39,11 +39,11 @@ def bound(expr: Expr, values: Parameters) -> Expr:
 
 def constant(expr: Expr, values: Parameters) -> Literal | None:
     """The value of an expression of constants and parameters; None if only the evaluator can compute it."""
-    match expr:
-        case Literal():
-            return expr
-        case Parameter():
-            return Literal(values[expr.index - 1], expr.type)
+    place = parameter_alone(expr)
+    if place is not None:  # a larger integer has the same value
+        return Literal(values[place - 1], expr.type)
+    if isinstance(expr, Literal):
+        return expr
     folded = fold(bound(expr, values))
     return folded if isinstance(folded, Literal) else None
 

@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
 from risingpy.errors import Check, FeatureNotSupported, TooManyConditions, unchecked
 from risingpy.frontend.parser.expression_parser import ExpressionParser
-from risingpy.frontend.parser.literal_list import LITERALS, end_of_literals
+from risingpy.frontend.parser.literal_list import LITERALS, end_of_literals, ends_of_rows
 from risingpy.nesting import MAX_CONDITIONS
 
 _STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING)
@@ -27,6 +27,7 @@ _CONDITIONS = (TokenType.AND, TokenType.OR, TokenType.WHEN)
 COMMA_JOIN = "comma"  # meta key of a Join written as a comma
 TOKENS_PER_CHECK = 256  # a power of two: how many are read between two looks whether the statement was cancelled
 END_OF_QUERY = TokenType.SPACE  # of a word that ends a query wherever it stands; no SQL that we read has such a token
+MORE_ROWS = "more rows"  # meta key of VALUES: the text of the rows after the first, which are like it
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
 
@@ -200,6 +201,8 @@ class QueryParser(ExpressionParser):
     def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
         token = self._curr
         values = super()._parse_derived_table_values(allow_value_synonym)
+        if values is not None and self._match(LITERALS):
+            values.meta[MORE_ROWS] = self._prev.text
         return None if values is None else self._at(values, token)
 
     def _parse_lateral(self) -> Any:
@@ -221,13 +224,14 @@ class QueryParser(ExpressionParser):
 class InterruptibleCore(TokenizerCore):
     """sqlglot's tokenizer, which can be stopped, and which does not read comments character by character."""
 
-    __slots__ = ("check", "conditions")
+    __slots__ = ("check", "conditions", "rows")
 
     def __init__(self, other: TokenizerCore) -> None:
         for name in TokenizerCore.__slots__:
             setattr(self, name, getattr(other, name))
         self.check: Check = unchecked
         self.conditions = 0  # of the statement so far
+        self.rows: tuple[int, int] | None = None  # where the first row of parameters ends, and the last one
 
     def _add(self, token_type: TokenType, text: str | None = None) -> None:
         super()._add(token_type, text)
@@ -239,12 +243,21 @@ class InterruptibleCore(TokenizerCore):
             self.conditions = 0
         if not len(self.tokens) & (TOKENS_PER_CHECK - 1):
             self.check()
-        if token_type is TokenType.L_PAREN and len(self.tokens) > 1 and self.tokens[-2].token_type is TokenType.IN:
-            end = end_of_literals(self.sql, self._current)
-            if end is not None:
-                self._start = self._current
-                self._skip_to(end)
-                super()._add(LITERALS)
+        if token_type is TokenType.L_PAREN and len(self.tokens) > 1:
+            before = self.tokens[-2].token_type
+            if before is TokenType.IN:
+                self._add_literals(end_of_literals(self.sql, self._current))
+            elif before is TokenType.VALUES and not (len(self.tokens) > 2 and self.tokens[-3].text == "("):
+                self.rows = ends_of_rows(self.sql, self._current)
+        elif token_type is TokenType.R_PAREN and self.rows is not None and self._current == self.rows[0]:
+            self._add_literals(self.rows[1])
+
+    def _add_literals(self, end: int | None) -> None:
+        """Makes one token of the text up to `end`, if that is known."""
+        if end is not None:
+            self._start = self._current
+            self._skip_to(end)
+            super()._add(LITERALS)
 
     def _scan_comment(self, comment_start: str) -> bool:
         """A comment's text is dropped: nobody reads it. Those in `/* */` nest."""

@@ -31,7 +31,8 @@ from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
 from risingpy.optimizer.rules.volatile_once import volatile_once
-from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.expressions import Cast, InputRef, Parameter
+from risingpy.plan.logical import LogicalPlan, Project, Values
 
 __all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "steps"]
 
@@ -63,10 +64,20 @@ STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_
 
 def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
     """The plan after all rules; `check` is called before each. Raises StatementTooComplex if the plan is too large."""
+    if _is_of_parameters(plan):
+        return plan
     check_size(plan)
     plan = _after(UNNESTING, plan, check)
     check_joins(plan)
     return _after(PIPELINE[len(UNNESTING) :], plan, check)
+
+
+def _is_of_parameters(plan: LogicalPlan) -> bool:
+    """Whether these are the rows of `INSERT … VALUES ($1, $2), …`: no rule has anything to do, and they may be many."""
+    match plan:
+        case Project(Values(rows), outputs) if all(isinstance(output, InputRef) for output in outputs):
+            return all(isinstance(c.arg if isinstance(c, Cast) else c, Parameter) for row in rows for c in row)
+    return False
 
 
 def optimize_for_stream(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:

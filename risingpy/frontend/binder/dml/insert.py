@@ -23,6 +23,7 @@ from risingpy.frontend.binder.dml.target import (
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import ONE_ROW, converted, project
+from risingpy.frontend.binder.query.parameter_rows import bound_rows
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
@@ -119,6 +120,11 @@ def _values(
             else:
                 exprs.append(assigned(context, binder.bind(cell), relation, index))
         rows.append(tuple(exprs))
+
+    def value(cell: exp.Expr, place: int) -> Expr:
+        return assigned(context, binder.bind(cell), relation, targets[place])
+
+    rows += bound_rows(context, tree, value)
     fields = tuple(Field(relation.columns[i].name, relation.columns[i].type) for i in targets[: len(rows[0])])
     return Values(tuple(rows), fields)
 

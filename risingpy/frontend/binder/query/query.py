@@ -12,6 +12,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
 from risingpy.frontend.binder.query.joins import Item as FromItem
+from risingpy.frontend.binder.query.parameter_rows import rows_of
 from risingpy.frontend.binder.query.recursion import bound_recursion, is_recursive, with_column_names
 from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
 from risingpy.frontend.binder.query.set_operations import bound_set_operation
@@ -201,7 +202,7 @@ class QueryBinder:
     def value_rows(self, tree: exp.Values) -> list[list[Operand]]:
         """The rows of VALUES as they are, each of the same length."""
         binder = ExpressionBinder(self._context, Scope(), "VALUES")
-        trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in tree.expressions]
+        trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in rows_of(tree)]
         for row in trees:
             if not row:
                 raise SyntaxError_('syntax error at or near ")"', position=begin_of(tree))
