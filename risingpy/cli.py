@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from risingpy.config import (
+    DEFAULT_CONNECTIONS,
     DEFAULT_PORT,
     ENGINES,
     LOG_FORMATS,
@@ -46,6 +47,7 @@ def main() -> None:
 @click.option("--master", help=f"Spark master, of this machine [local[PARALLELISM,{TASK_TRIES}]].")
 @click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
 @click.option("--memory", help="Memory that the server may take, such as 4GB [the machine's].")
+@click.option("--max-connections", type=int, help=f"Clients at once [{DEFAULT_CONNECTIONS}].")
 @click.option("--webhook-port", type=int, help="Port for the HTTP requests of webhooks [none].")
 @click.option("--http-port", type=int, help="Port for /metrics, /healthz and /readyz [none].")
 @click.option("--http-host", help="Address for --http-port [127.0.0.1].")

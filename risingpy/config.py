@@ -28,6 +28,7 @@ LOG_FORMATS = ("text", "json")
 SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle with small data
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
+DEFAULT_CONNECTIONS = 1000
 LEAST_MEMORY = 2 << 30  # Spark's Java takes one half of it
 _LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 
@@ -59,6 +60,7 @@ class ServeConfig:
     log_format: str = "text"
     log_file: Path | None = None
     log_min_duration_statement: int = -1
+    max_connections: int = DEFAULT_CONNECTIONS
 
 
 OPTIONS = tuple(field.name for field in fields(ServeConfig))
@@ -95,6 +97,7 @@ def load_serve_config(
         log_format=_choice(merged, "log_format", "text", LOG_FORMATS),
         log_file=Path(_text(merged, "log_file", "")) if "log_file" in merged else None,
         log_min_duration_statement=_integer(merged, "log_min_duration_statement", -1, -1, 2**31 - 1),
+        max_connections=_integer(merged, "max_connections", DEFAULT_CONNECTIONS, 1, 100_000),
     )
 
 

@@ -304,6 +304,12 @@ class QueryCanceled(SqlError):
     sqlstate = "57014"
 
 
+class LockNotAvailable(SqlError):
+    """A statement waited for a lock longer than lock_timeout."""
+
+    sqlstate = "55P03"
+
+
 class CannotConnectNow(SqlError):
     """The server is starting or stopping."""
 

@@ -21,6 +21,7 @@ from risingpy.frontend.monitoring import MonitoringServer
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.webhook import WebhookServer
+from risingpy.frontend.wire.limits import Limits
 from risingpy.frontend.wire.server import WireServer
 from risingpy.logs import start_logging
 from risingpy.memory import ENVIRONMENT_NAME
@@ -123,7 +124,8 @@ class _Listeners:
         def open_client(startup: StartupParameters) -> ClientSession:
             return open_session(database, replace(startup, settings={**settings, **startup.settings}))
 
-        self._wire = WireServer(config.host, config.port, open_client)
+        limits = Limits(max_connections=config.max_connections)
+        self._wire = WireServer(config.host, config.port, open_client, limits=limits)
         self._webhooks: WebhookServer | None = None
         if config.webhook_port is not None:
             self._webhooks = WebhookServer(config.host, config.webhook_port, database)

@@ -23,8 +23,10 @@ class WaitEvent(Enum):
 class CancelFlag(threading.Event):
     """An event that also calls others when it is set, so that who waits for two things need not look every moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, lock_timeout: Callable[[], int] = lambda: 0) -> None:
+        """`lock_timeout` gives the milliseconds that the statement may wait for one lock; 0: any time."""
         super().__init__()
+        self.lock_timeout = lock_timeout
         self._calls: tuple[Callable[[], None], ...] = ()  # replaced as a whole: another thread may set the flag
         self.waits_for: WaitEvent | None = None  # for others to see
 

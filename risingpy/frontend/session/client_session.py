@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from risingpy.errors import SqlError
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import CopyIn, Notice, Prepared, Result, StartupParameters, Statement
@@ -103,6 +104,9 @@ class ClientSession:
 
     def cancel(self) -> None:
         self.context.cancel()
+
+    def idle_end(self, seconds: float) -> SqlError | None:
+        return self.context.idle_end(seconds)
 
     def check(self) -> None:
         self.context.check()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from risingpy.batch import BatchRunner, PreparedQuery
-from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
+from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parameter_definitions import VERSION_TEXT
@@ -78,7 +78,7 @@ class SessionContext:
         self.transaction = Transaction(
             database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
         )
-        self.cancelled = CancelFlag()
+        self.cancelled = CancelFlag(lambda: int(self.settings.get("lock_timeout")))
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
         self.subscription_cursors = SubscriptionCursors()
@@ -225,6 +225,15 @@ class SessionContext:
         """Ends the running statement. From any thread."""
         self.cancelled.set()
         self._runner.interrupt()
+
+    def idle_end(self, seconds: float) -> SqlError | None:
+        """The error that ends the session, if it has waited for its client longer than it may. From any thread."""
+        is_open = self.transaction.status is not TransactionStatus.IDLE
+        limit = int(self.settings.get("idle_in_transaction_session_timeout" if is_open else "idle_session_timeout"))
+        if not limit or seconds * 1000 <= limit:
+            return None
+        what, sqlstate = ("idle-in-transaction", "25P03") if is_open else ("idle-session", "57P05")
+        return SqlError(f"terminating connection due to {what} timeout", sqlstate=sqlstate)
 
     def close(self) -> None:
         """Releases everything."""

@@ -18,7 +18,7 @@ class Due(Enum):
     NOTHING = auto()
     CUT = auto()  # its startup takes too long
     LOOK = auto()  # a statement runs: it is cancelled if its client has gone
-    END = auto()  # it has idled too long, unless it is in a transaction
+    REST = auto()  # all is answered: the session knows whether it may stay
 
 
 class Activity:
@@ -60,5 +60,9 @@ class Activity:
                 return Due.CUT if now - self._since > limits.startup_timeout else Due.NOTHING
             if self._busy:
                 return Due.LOOK
-            idles = limits.idle_timeout is not None and now - self._since > limits.idle_timeout
-            return Due.END if idles else Due.NOTHING
+            return Due.REST
+
+    def rest_seconds(self, now: float) -> float:
+        """How long the connection has been at rest; 0 if it is busy."""
+        with self._lock:
+            return 0.0 if self._busy else now - self._since

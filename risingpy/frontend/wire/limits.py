@@ -9,9 +9,8 @@ from dataclasses import dataclass
 class Limits:
     """Times are in seconds."""
 
-    max_connections: int = 200  # a thread each; PostgreSQL's default is 100
+    max_connections: int = 1000  # a thread each
     startup_timeout: float = 60.0  # PostgreSQL's authentication_timeout
-    idle_timeout: float | None = None  # for sessions outside a transaction; None: no limit
     max_message_bytes: int = 256 << 20  # queries, parameters, COPY data; PostgreSQL stops at 1 GB
     shutdown_grace: float = 5.0  # how long `stop` waits for connections to end
 

@@ -199,11 +199,7 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
                     connection.shut(socket.SHUT_RDWR)
                 case Due.LOOK if connection.has_hung_up():
                     connection.cancel()
-                case Due.END if _is_idle(connection):
-                    reason = "terminating connection due to idle-session timeout"
-                    connection.terminate(SqlError(reason, sqlstate="57P05"))
-
-
-def _is_idle(connection: Connection) -> bool:
-    session = connection.session
-    return session is not None and session.transaction_status() == b"I"
+                case Due.REST if connection.session is not None:
+                    end = connection.session.idle_end(connection.activity.rest_seconds(now))
+                    if end is not None:
+                        connection.terminate(end)

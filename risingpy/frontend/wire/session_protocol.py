@@ -1,7 +1,7 @@
 """The interface between the wire protocol and a session: the wire layer's calls, and the session's results.
 
-One connection has one session, and calls it from one thread; only `cancel` may come from another thread. The wire
-layer knows messages, formats and portals; the session knows SQL, transactions and data. Every error meant for the
+One connection has one session, and calls it from one thread; only `cancel` and `idle_end` may come from others. The
+wire layer knows messages, formats and portals; the session knows SQL, transactions and data. Every error meant for the
 client is a `SqlError`; anything else that a session raises is answered as XX000 and logged.
 
 How a statement travels:
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from risingpy.errors import SqlError
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, Statement
 
@@ -100,6 +101,9 @@ class Session(Protocol):
 
     def drain_parameter_changes(self) -> Mapping[str, str]:
         """Reported settings (TimeZone, application_name, …) changed since the last call; asked before ReadyForQuery."""
+
+    def idle_end(self, seconds: float) -> SqlError | None:
+        """The error that ends a session which has waited for its client so long; None if it may stay."""
 
     def cancel(self) -> None:
         """Ends the running statement with QueryCanceled. From any thread, at any time; does nothing when none runs.

@@ -18,6 +18,7 @@ close a circle: when a thread is given a lock, those after it in the queue were 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
@@ -25,8 +26,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from risingpy.errors import DeadlockDetected, QueryCanceled
-from risingpy.meta.cancellation import WaitEvent, waiting
+from risingpy.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
+from risingpy.meta.cancellation import CancelFlag, WaitEvent, waiting
 
 LOG = logging.getLogger(__name__)
 
@@ -152,7 +153,10 @@ class TableLocks:
         key: Key = None,
         process_id: int = 0,
     ) -> HeldLock:
-        """Waits for its turn. Raises QueryCanceled if `cancelled`, DeadlockDetected if it would close a circle.
+        """Waits for its turn.
+
+        Raises QueryCanceled if `cancelled`, DeadlockDetected if it would close a circle, LockNotAvailable if it would
+        wait longer than the flag's `lock_timeout`.
 
         With a `key`, locks that row alone, of a table that the thread has in mode KEYS. `process_id` is the session's
         process id as the client knows it; messages name it.
@@ -290,13 +294,18 @@ class TableLocks:
     # Without it
 
     def _wait(self, request: _Request, cancelled: threading.Event | None) -> None:
-        while not request.granted.wait(WAIT_SLICE_SECONDS):
-            if cancelled is not None and cancelled.is_set():
+        milliseconds = cancelled.lock_timeout() if isinstance(cancelled, CancelFlag) else 0
+        until = time.monotonic() + milliseconds / 1000 if milliseconds else math.inf
+        while not request.granted.wait(min(WAIT_SLICE_SECONDS, max(until - time.monotonic(), 0))):
+            is_cancelled = cancelled is not None and cancelled.is_set()
+            if is_cancelled or time.monotonic() >= until:
                 with self._guard:
                     if request.granted.is_set():  # granted just now; the statement itself notices that it is cancelled
                         return
                     self._forget(request)
-                raise QueryCanceled("canceling statement due to user request")
+                if is_cancelled:
+                    raise QueryCanceled("canceling statement due to user request")
+                raise LockNotAvailable("canceling statement due to lock timeout")
 
 
 def _way(led_to: dict[int, _Request], last: _Request) -> list[_Request]:

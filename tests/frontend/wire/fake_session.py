@@ -137,6 +137,7 @@ class FakeSession:
         self.portals = Portals()
         self.notices: list[Notice] = []
         self.changes: dict[str, str] = {}
+        self.idles_for: float | None = None  # seconds after which the session ends
         self.zone = parameters.settings.get("TimeZone", "UTC")
 
     # Binding
@@ -147,6 +148,10 @@ class FakeSession:
         if bad:
             raise SyntaxError_(f'syntax error at or near "{bad[0]}"', position=bad.start() + 1)
         return [FakeStatement(part.strip()) for part in parts if part.strip()]
+
+    def idle_end(self, seconds: float) -> SqlError | None:
+        ends = self.idles_for is not None and seconds > self.idles_for
+        return SqlError("terminating connection due to idle-session timeout", sqlstate="57P05") if ends else None
 
     def recurring(self, sql: str) -> None:
         return None

@@ -188,16 +188,15 @@ def test_a_server_that_ends_says_so_instead_of_the_error(raw: Any, database: Any
 
 
 def test_what_is_due_when() -> None:
-    limits = Limits(startup_timeout=60, idle_timeout=10)
+    limits = Limits(startup_timeout=60)
     activity = Activity(100.0)
     assert [activity.due(now, limits) for now in (100, 160, 160.5)] == [Due.NOTHING, Due.NOTHING, Due.CUT]
     activity.start(161)
-    assert [activity.due(now, limits) for now in (161, 171, 171.5)] == [Due.NOTHING, Due.NOTHING, Due.END]
-    assert activity.due(1e9, Limits(idle_timeout=None)) is Due.NOTHING
+    assert (activity.due(161, limits), activity.rest_seconds(171)) == (Due.REST, 10)
     activity.work()
-    assert activity.due(1e9, limits) is Due.LOOK
+    assert (activity.due(1e9, limits), activity.rest_seconds(1e9)) == (Due.LOOK, 0)
     activity.rest(200)
-    assert [activity.due(now, limits) for now in (210, 211)] == [Due.NOTHING, Due.END]
+    assert (activity.due(211, limits), activity.rest_seconds(211)) == (Due.REST, 11)
 
 
 def test_only_what_is_busy_is_cancelled() -> None:

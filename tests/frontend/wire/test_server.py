@@ -52,11 +52,12 @@ def test_too_many_clients(database: Any, raw: Any) -> None:
 
 
 def test_slow_startups_and_idle_sessions_end(database: Any, raw: Any) -> None:
-    limits = Limits(startup_timeout=0.2, idle_timeout=0.5)
+    limits = Limits(startup_timeout=0.2)
     server = WireServer("127.0.0.1", 0, database.open, limits=limits)
     server.start()
     try:
         with raw.RawClient(server.port, hello=False) as slow, raw.RawClient(server.port) as idle:
+            database.sessions[-1].idles_for = 0.5
             slow.send(b"\0\0")
             assert slow.rest() == []
             assert raw.fields_of(idle.rest()[-1][1])["C"] == "57P05"
