@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.key_lookup import key_values
@@ -27,6 +28,7 @@ from risingpy.batch.plan import (
 )
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
+from risingpy.meta.writing.row_keys import has_row_keys
 from risingpy.plan.catalog import ExternalSource, ScannedRelation, Table
 from risingpy.plan.expressions import Literal
 from risingpy.storage.engine.read_views import ReadView
@@ -70,7 +72,13 @@ class PlanRun:
         """The rows of whole keys, all columns, with the transaction's changes (perhaps of other keys) applied."""
         stored = self.committed_with_keys(relation, keys)
         changes = self.own.changes_of(relation)
-        return overlaid(relation, stored, changes) if changes else stored
+        if not changes:
+            return stored
+        written = pa.concat_tables(changes)
+        if has_row_keys(relation):  # of many changes, those whose keys begin as one that is asked for
+            first = f"c{relation.table.key[0].index}"
+            written = written.filter(pc.is_in(written.column(first), value_set=keys.column(first).combine_chunks()))
+        return overlaid(relation, stored, [written]) if written.num_rows else stored
 
     def committed_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
         """The committed rows of whole keys, all columns."""

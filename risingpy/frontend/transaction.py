@@ -21,6 +21,8 @@ from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_of
 from risingpy.meta.writing.table_locks import HeldLock, LockMode
 from risingpy.plan.catalog import Table
 
+_MOST_CHUNKS = 32  # of a table, before they become one
+
 
 class TransactionStatus(Enum):
     """A session's status; the value is the byte in ReadyForQuery."""
@@ -45,6 +47,7 @@ class _OwnRows:
     """The newest rows among a transaction's changes, by key; each change is looked at once, when somebody asks."""
 
     rows: NewestRows = field(default_factory=NewestRows)
+    large: set[int] = field(default_factory=set)  # the tables with a change of so many rows that nobody should ask
     seen: dict[int, int] = field(default_factory=dict)  # by table: how many of the changes the rows have
 
     def find(self, changes: Sequence[TableChange], table: Table, key: RowKey) -> PendingRow | None:
@@ -57,6 +60,37 @@ class _OwnRows:
                 self.rows.add(KeyedChunk(table_id, change.version, change.chunk, keys))
         self.seen[table_id] = len(changes)
         return self.rows.find(table_id, key)
+
+
+@dataclass(slots=True)
+class _OwnChunks:
+    """A transaction's chunks by table; each change is looked at once, when somebody asks.
+
+    Many small chunks become one from time to time: each statement of a long transaction reads all of them.
+    """
+
+    seen: int = 0  # how many of the changes were looked at
+    tables: dict[int, list[pa.Table]] = field(default_factory=dict)
+    newest: dict[int, TableChange] = field(default_factory=dict)
+
+    def look_at(self, changes: Sequence[TableChange]) -> None:
+        for place in range(self.seen, len(changes)):
+            change = changes[place]
+            if change.table_id in self.newest and change.version != self.newest[change.table_id].version:
+                continue  # `newest` is of the table's form before an ALTER, for which `of` raises
+            self.newest[change.table_id] = change
+            chunks = self.tables.setdefault(change.table_id, [])
+            chunks.append(change.chunk)
+            if len(chunks) > _MOST_CHUNKS:
+                chunks[:] = [pa.concat_tables(chunks).combine_chunks()]
+        self.seen = len(changes)
+
+    def of(self, table: Table) -> list[pa.Table]:
+        """The chunks of a table. Raises StalePlan if the table has another form now."""
+        if table.relation_id not in self.newest:
+            return []
+        _check_version(self.newest[table.relation_id], table)
+        return list(self.tables[table.relation_id])
 
 
 @dataclass(slots=True)
@@ -75,6 +109,7 @@ class Transaction:
     _held: list[HeldLock] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _own_rows: _OwnRows = field(default_factory=lambda: _OwnRows())
+    _own_chunks: _OwnChunks = field(default_factory=lambda: _OwnChunks())
 
     @property
     def is_open(self) -> bool:
@@ -109,12 +144,14 @@ class Transaction:
 
     def has_large_change(self, table_id: int) -> bool:
         """Whether the transaction has written so many rows to a table at once that their keys are not looked at."""
-        return any(change.table_id == table_id and change.chunk.num_rows > MOST_KEYS for change in self._changes)
+        return table_id in self._own_rows.large
 
     def write(self, change: TableChange) -> None:
         """Adds rows, which the commit will log."""
         self._changes.append(change)
         self._count(change, 1)
+        if change.chunk.num_rows > MOST_KEYS:
+            self._own_rows.large.add(change.table_id)
 
     def set_savepoint(self, name: str, restore: Callable[[], None]) -> None:
         """SAVEPOINT. `restore` is called when the transaction goes back to it."""
@@ -170,17 +207,16 @@ class Transaction:
     @property
     def changed_tables(self) -> frozenset[int]:
         """The tables that this transaction has written to."""
-        return frozenset(change.table_id for change in self._changes)
+        self._own_chunks.look_at(self._changes)
+        return frozenset(self._own_chunks.newest)
 
     def changes_of(self, table: Table) -> list[pa.Table]:
         """The chunks that this transaction wrote to a table so far.
 
         Raises StalePlan if they have the table's form before an ALTER: the commit will refuse them.
         """
-        changes = [change for change in self._changes if change.table_id == table.relation_id]
-        for change in changes:
-            _check_version(change, table)
-        return [change.chunk for change in changes]
+        self._own_chunks.look_at(self._changes)
+        return self._own_chunks.of(table)
 
     def _count(self, change: TableChange, sign: int) -> None:
         self.written_rows += sign * change.chunk.num_rows
@@ -193,6 +229,7 @@ class Transaction:
         self.read_only = False
         self._savepoints = []
         self._own_rows = _OwnRows()
+        self._own_chunks = _OwnChunks()
         self._let_go(0)
 
     def _find_savepoint(self, name: str) -> int:
@@ -204,7 +241,8 @@ class Transaction:
     def _forget_since(self, savepoint: _Savepoint) -> None:
         forgotten = self._changes[savepoint.changes :]
         del self._changes[savepoint.changes :]
-        self._own_rows = _OwnRows()
+        self._own_rows = _OwnRows(large={c.table_id for c in self._changes if c.chunk.num_rows > MOST_KEYS})
+        self._own_chunks = _OwnChunks()
         for change in forgotten:
             self._count(change, -1)
         _discard_spills(forgotten)

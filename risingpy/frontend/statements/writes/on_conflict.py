@@ -34,6 +34,8 @@ from risingpy.frontend.written_rows import check_writable, completed, inserted, 
 from risingpy.meta.writing.row_keys import MOST_KEYS
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.logical import GivenRows, LogicalPlan, Project
 
 Places = npt.NDArray[np.int64]
 RowsWithKeys = Callable[[Table, pa.Table], pa.Table]
@@ -44,12 +46,23 @@ RowsWithKeys = Callable[[Table, pa.Table], pa.Table]
 class _Queries:
     """`source` gives the rows to insert; `update` the new rows of pairs, None for DO NOTHING.
 
+    `columns` are the pairs' columns that are all that `update` gives (`SET a = excluded.a`): it need not run then.
     `may_lock_rows`: what happens to a key depends on its row alone.
     """
 
     source: PreparedQuery
     update: PreparedQuery | None
+    columns: tuple[int, ...] | None
     may_lock_rows: bool
+
+    def changed(self, session: StatementContext, pairs: pa.Table, parameters: Parameters) -> pa.Table:
+        """The numbers and new rows of the pairs that change, ordered by number."""
+        assert self.update is not None
+        if self.columns is None:
+            return session.run_to_table(self.update, parameters, pairs).sort_by("c0")
+        return pa.table(
+            [pairs.column(index) for index in self.columns], names=[f"c{i}" for i in range(len(self.columns))]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +109,13 @@ def inserting_or_updating(
 def _planned(session: StatementContext, bound: BoundInsert, catalog: Catalog | None = None) -> _Queries:
     assert bound.on_conflict is not None
     source = session.planned(optimize(bound.plan, session.check), catalog)
-    if bound.on_conflict.update is None:
-        update, needs_row_only = None, True
-    else:
-        update = session.planned(optimize(bound.on_conflict.update, session.check), catalog)
-        needs_row_only = update.relations == frozenset() and not bound.on_conflict.moves_keys
     has_newest = log_has_newest_rows(session.database.reads.catalog, bound.relation)
-    return _Queries(source, update, needs_row_only and has_newest)
+    if bound.on_conflict.update is None:
+        return _Queries(source, None, None, has_newest)
+    update = optimize(bound.on_conflict.update, session.check)
+    planned = session.planned(update, catalog)
+    needs_row_only = planned.relations == frozenset() and not bound.on_conflict.moves_keys
+    return _Queries(source, planned, _columns_alone(update), needs_row_only and has_newest)
 
 
 def _run_by_key(
@@ -139,22 +152,31 @@ def _written(
     rows_with_keys: RowsWithKeys,
 ) -> Result:
     """Writes what the proposed rows (all columns) change, and answers. The rows of their keys are locked."""
-    outcome = _outcome(session, bound.relation, proposed, queries.update, parameters, rows_with_keys)
+    outcome = _outcome(session, bound.relation, proposed, queries, parameters, rows_with_keys)
     coming = outcome.coming
     answer = returned(session, bound.returning, coming.take(pa.array(outcome.order)), parameters)
     write_rewritten(session, bound.relation, outcome.old, coming)
     return Result(CommandTag("INSERT 0", coming.num_rows), returning_fields(bound.returning), answer)
 
 
+def _columns_alone(update: LogicalPlan) -> tuple[int, ...] | None:
+    """The columns of pairs that are all that the plan gives; None if it computes something, or leaves pairs out."""
+    match update:
+        case Project(GivenRows(), outputs):
+            columns = tuple(output.index for output in outputs if isinstance(output, InputRef))
+            return columns if len(columns) == len(outputs) else None
+    return None
+
+
 def _outcome(
     session: StatementContext,
     relation: Table,
     proposed: pa.Table,
-    update: PreparedQuery | None,
+    queries: _Queries,
     parameters: Parameters,
     rows_with_keys: RowsWithKeys,
 ) -> _Outcome:
-    """What the proposed rows (all columns) change. `update` is None for DO NOTHING."""
+    """What the proposed rows (all columns) change."""
     nothing = proposed.slice(0, 0)
     if not relation.primary_key or not proposed.num_rows:
         return _Outcome(nothing, nothing, proposed, np.arange(proposed.num_rows))
@@ -163,7 +185,7 @@ def _outcome(
     places = place_of_group[groups]  # of the row that stands with the key of each proposed row; -1: none does
     fresh = np.flatnonzero(places[firsts] < 0)
     fresh = firsts[fresh]  # the first row of each key that no row has
-    if update is None:
+    if queries.update is None:
         rows = proposed.take(pa.array(np.sort(fresh)))
         return _Outcome(nothing, nothing, rows, np.arange(rows.num_rows))
     if len(fresh) < np.count_nonzero(places < 0):
@@ -171,7 +193,7 @@ def _outcome(
     meeting = np.flatnonzero(places >= 0)
     pairs = _beside(standing.take(pa.array(places[meeting])), proposed.take(pa.array(meeting)))
     pairs = pairs.append_column(f"c{pairs.num_columns}", pa.array(meeting))
-    changed = session.run_to_table(update, parameters, pairs).sort_by("c0")
+    changed = queries.changed(session, pairs, parameters)
     updating = changed.column("c0").to_numpy()
     _check_once(groups, meeting, updating)
     old = standing.take(pa.array(places[updating]))

@@ -58,6 +58,28 @@ def test_a_transaction_sees_its_own_and_rollback_undoes_it(table: Any) -> None:
     assert rows(table) == [(1, 2), (2, 20)]
 
 
+def test_a_long_transaction_reads_its_own_rows(table: Any) -> None:
+    """Its many small writes become one from time to time; those after a savepoint are forgotten apart."""
+    replace = "INSERT INTO t VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET n = excluded.n"
+    table.run("BEGIN")
+    for i in range(100):
+        table.run(ADD, i % 7, 1)
+        table.run(replace, 100 + i % 5, i)
+    expected = [(i, 15 if i < 2 else 14) for i in range(7)]
+    expected[1:3] = [(1, 25), (2, 34)]
+    assert rows(table) == [*expected, *((100 + i, 95 + i) for i in range(5))]
+    table.run("SAVEPOINT a")
+    for i in range(100):
+        table.run(ADD, i % 7, 1)
+    table.run("DELETE FROM t WHERE id >= 100")
+    table.run("ROLLBACK TO a")
+    table.run(ADD, 3, 1)
+    expected[3] = (3, 15)
+    assert rows(table) == [*expected, *((100 + i, 95 + i) for i in range(5))]
+    table.run("COMMIT")
+    assert rows(table) == [*expected, *((100 + i, 95 + i) for i in range(5))]
+
+
 def test_views_follow(table: Any) -> None:
     table.run("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS c, sum(n) AS s FROM t")
     table.run("INSERT INTO t SELECT g, 1 FROM generate_series(1, 1000) g ON CONFLICT (id) DO UPDATE SET n = t.n + 1")
