@@ -201,6 +201,8 @@ class QueryParser(ExpressionParser):
     def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
         token = self._curr
         values = super()._parse_derived_table_values(allow_value_synonym)
+        if values is not None and self._prev.token_type is TokenType.COMMA:
+            self.raise_error("row expected after the comma")
         if values is not None and self._match(LITERALS):
             values.meta[MORE_ROWS] = self._prev.text
         return None if values is None else self._at(values, token)
