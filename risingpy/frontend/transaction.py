@@ -124,11 +124,15 @@ class Transaction:
         self.status = TransactionStatus.ACTIVE
         self.read_only = read_only
 
-    def hold(self, table_id: int, cancelled: threading.Event) -> None:
-        """Locks the table until the transaction ends, and waits until epochs have all rows logged before."""
-        if all(held.table_id != table_id or held.mode is not LockMode.ALONE or held.key for held in self._held):
+    def lock(self, table_id: int, mode: LockMode, cancelled: threading.Event, *, wait: bool = True) -> None:
+        """Locks the table until the transaction ends. Raises LockNotAvailable if it would have to wait and must not."""
+        if all(held.table_id != table_id or held.mode is not mode or held.key for held in self._held):
             locks = self.database.writes.locks
-            self._held.append(locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=self.process_id))
+            self._held.append(locks.acquire(table_id, mode, cancelled, process_id=self.process_id, wait=wait))
+
+    def hold(self, table_id: int, cancelled: threading.Event) -> None:
+        """Locks the table alone until the transaction ends, and waits until epochs have all rows logged before."""
+        self.lock(table_id, LockMode.ALONE, cancelled)
         self.database.reads.wait_for_lsn(self.database.writes.last_lsn, cancelled)
 
     def hold_row(self, table_id: int, key: RowKey, cancelled: threading.Event) -> None:

@@ -59,6 +59,9 @@ from risingpy.frontend.parser.ast_session import Execute as Execute
 from risingpy.frontend.parser.ast_session import Fetch as Fetch
 from risingpy.frontend.parser.ast_session import FetchKind as FetchKind
 from risingpy.frontend.parser.ast_session import InnerStatement as InnerStatement
+from risingpy.frontend.parser.ast_session import LockTable as LockTable
+from risingpy.frontend.parser.ast_session import Maintenance as Maintenance
+from risingpy.frontend.parser.ast_session import NamedTable as NamedTable
 from risingpy.frontend.parser.ast_session import Prepare as Prepare
 from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
@@ -320,6 +323,8 @@ Statement = (
     | Subscribe
     | CloseCursor
     | NoOperation
+    | Maintenance
+    | LockTable
 )
 
 

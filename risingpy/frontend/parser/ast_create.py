@@ -32,7 +32,8 @@ class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
 
     `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format`, `all_columns` and
-    `columns_place` are as in CreateSource; `validation` is VALIDATE AS.
+    `columns_place` are as in CreateSource; `validation` is VALIDATE AS. `storage_parameters` are the names of those
+    that PostgreSQL has for its files (fillfactor); they have no effect.
     """
 
     name: ObjectName
@@ -51,6 +52,7 @@ class CreateTable:
     option_places: tuple[OptionPlace, ...] = ()
     all_columns: bool = False
     columns_place: TextPlace | None = None
+    storage_parameters: tuple[str, ...] = ()
 
     @property
     def is_fed(self) -> bool:
@@ -177,6 +179,7 @@ class CreateIndex:
     include: tuple[ColumnName, ...] | None = None
     distributed_by: tuple[Expression, ...] = ()
     if_not_exists: bool = False
+    storage_parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

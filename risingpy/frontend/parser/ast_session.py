@@ -1,11 +1,11 @@
-"""Statements about the session itself: savepoints, prepared statements, cursors."""
+"""Statements about the session itself, and maintenance: savepoints, prepared statements, cursors, locks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.frontend.parser.ast_parts import Expression, ObjectName, TypeName
+from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, TypeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +131,28 @@ class CloseCursor:
     """CLOSE name; `name` is None for ALL."""
 
     name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A relation that a statement names, and perhaps columns of it."""
+
+    name: ObjectName
+    columns: tuple[ColumnName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """What PostgreSQL needs from time to time and finds nothing to do here: VACUUM, ANALYZE, … `command` is the tag."""
+
+    command: str
+    tables: tuple[NamedTable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LockTable:
+    """LOCK TABLE. `mode` as PostgreSQL writes it, without MODE."""
+
+    tables: tuple[NamedTable, ...]
+    mode: str
+    no_wait: bool

@@ -26,7 +26,13 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.ast_create import TextPlace
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
-from risingpy.frontend.parser.connectors.source import OptionsReader, parse_copied_table, parse_format, parse_includes
+from risingpy.frontend.parser.connectors.source import (
+    OptionsReader,
+    is_storage_parameter,
+    parse_copied_table,
+    parse_format,
+    parse_includes,
+)
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.identity_options import parse_numbering
@@ -103,7 +109,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
             text = "WITH VERSION COLUMN of several columns is not supported"
             raise FeatureNotSupported(text, position=others[0].position)
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
-    options = reader.read() if cursor.peek(2) == ["WITH", "("] and cursor.accept("WITH") else ()
+    options, storage = _table_options(cursor, reader)
     validation = _parse_validation(cursor) if options else None
     message_format = parse_format(cursor, reader)
     copied = parse_copied_table(cursor, all_columns=elements.all_columns)
@@ -121,7 +127,20 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
     return CreateTable(
         *(name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options),
         *(validation, copied, includes, message_format, tuple(reader.places), elements.all_columns, elements.place),
+        storage_parameters=storage,
     )
+
+
+def _table_options(cursor: Cursor, reader: OptionsReader) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """(The options of a source, the names of PostgreSQL's storage parameters), one of which is empty."""
+    if cursor.peek(2) != ["WITH", "("]:
+        return (), ()
+    cursor.expect("WITH")
+    options = reader.read()
+    if not all(is_storage_parameter(name) for name, _ in options):
+        return options, ()
+    reader.places.clear()
+    return (), tuple(name for name, _ in options)
 
 
 def _parse_validation(cursor: Cursor) -> Expression | None:

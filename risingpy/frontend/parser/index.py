@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from risingpy.errors import InvalidParameterValue
 from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement, ObjectName
+from risingpy.frontend.parser.connectors.source import OptionsReader, is_storage_parameter
 from risingpy.frontend.parser.cursor import Cursor
 
 
@@ -27,10 +29,20 @@ def parse_create_index(cursor: Cursor) -> CreateIndex:
     distributed_by: tuple[Expression, ...] = ()
     if cursor.accept("DISTRIBUTED", "BY"):
         distributed_by = cursor.in_parentheses(cursor.expression)
-    for word in ("WITH", "WHERE", "TABLESPACE", "NULLS"):
+    storage = _storage_parameters(cursor) if cursor.accept("WITH") else ()
+    for word in ("WHERE", "TABLESPACE", "NULLS"):
         if cursor.word == word:
             cursor.unsupported(f"CREATE INDEX … {word}")
-    return CreateIndex(name, table, keys, include, distributed_by, if_not_exists)
+    return CreateIndex(name, table, keys, include, distributed_by, if_not_exists, storage)
+
+
+def _storage_parameters(cursor: Cursor) -> tuple[str, ...]:
+    position = cursor.position
+    names = tuple(name for name, _ in OptionsReader(cursor).read())
+    for name in names:
+        if not is_storage_parameter(name):
+            raise InvalidParameterValue(f'unrecognized parameter "{name}"', position=position)
+    return names
 
 
 def _parse_element(cursor: Cursor) -> IndexElement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from risingpy.frontend.parser import alter, ddl, prepared, sql_cursors, utility
+from risingpy.frontend.parser import alter, ddl, maintenance, prepared, sql_cursors, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
@@ -51,6 +51,14 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "MOVE": sql_cursors.parse_fetch,
     "CLOSE": sql_cursors.parse_close,
     "UNLISTEN": utility.parse_unlisten,
+    "VACUUM": maintenance.parse_vacuum,
+    "ANALYZE": maintenance.parse_analyze,
+    "ANALYSE": maintenance.parse_analyze,
+    "CHECKPOINT": maintenance.parse_checkpoint,
+    "CLUSTER": maintenance.parse_cluster,
+    "REINDEX": maintenance.parse_reindex,
+    "REFRESH": maintenance.parse_refresh,
+    "LOCK": maintenance.parse_lock,
     "WAIT": sink.parse_wait,
     "SUBSCRIBE": parse_subscribe,
 }
@@ -58,8 +66,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK NOTIFY REASSIGN RECOVER
-    REFRESH REINDEX REVOKE SECURITY USE VACUUM
+    CALL CANCEL COMMENT DO GRANT IMPORT KILL LISTEN LOAD NOTIFY REASSIGN RECOVER REVOKE SECURITY USE
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

@@ -10,6 +10,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.create_view import without_effect
 from risingpy.meta.schema.indexes import NewIndex
 from risingpy.types import SqlType
 
@@ -26,6 +27,7 @@ def bind(
         created = session.database.ddl.create_index(
             index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         )
+        without_effect(session, statement.storage_parameters)
         if not created:
             session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
         return Result(CommandTag("CREATE INDEX"))

@@ -14,7 +14,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
-from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity
@@ -46,6 +46,7 @@ def bind(
                 table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
             ):
                 skipped(session, statement.name)
+        without_effect(session, statement.storage_parameters)
         return Result(CommandTag("CREATE TABLE"))
 
     return Command(run)

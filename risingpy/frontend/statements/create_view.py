@@ -99,3 +99,9 @@ def new_schema(session: StatementContext, name: ObjectName) -> str:
 def skipped(session: StatementContext, name: ObjectName) -> None:
     """Sends the notice that the relation exists and IF NOT EXISTS skips it."""
     session.notice(f'relation "{name.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
+
+
+def without_effect(session: StatementContext, storage_parameters: Sequence[str]) -> None:
+    """Sends a notice for each storage parameter of PostgreSQL's that a statement sets."""
+    for name in storage_parameters:
+        session.notice(f'storage parameter "{name}" has no effect here')

@@ -1,4 +1,4 @@
-"""BEGIN, COMMIT, ROLLBACK.
+"""BEGIN, COMMIT, ROLLBACK, and LOCK TABLE.
 
 A transaction's writes become durable and visible together at COMMIT. Schema changes are no part of it: they take effect
 at once, between two epochs.
@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from risingpy.errors import LockNotAvailable, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import Begin, Commit, ParsedStatement, Rollback
+from risingpy.frontend.parser.ast import Begin, Commit, LockTable, NamedTable, ParsedStatement, Rollback
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.transaction import TransactionStatus
+from risingpy.meta.writing.table_locks import LockMode
+from risingpy.plan.catalog import Table, View
 from risingpy.types import SqlType
+
+# PostgreSQL's modes in which other sessions may write.
+_MODES_BESIDE_WRITERS = ("ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE")
 
 
 def bind_begin(
@@ -66,3 +73,37 @@ def bind_rollback(
 def _warn_outside(session: StatementContext) -> None:
     if session.transaction.status is TransactionStatus.IDLE:
         session.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")
+
+
+def bind_lock(
+    session: StatementContext, parsed: ParsedStatement, statement: LockTable, parameter_types: Sequence[SqlType]
+) -> Command:
+    """LOCK TABLE: until the transaction ends, no other session writes to the tables, or (weaker modes) alters them.
+
+    Readers never wait. Binding raises UndefinedTable and WrongObjectType; running raises 25P01 outside of a
+    transaction, and LockNotAvailable with NOWAIT.
+    """
+    named = [_lockable(session, table) for table in statement.tables]
+    tables = [relation for relation in named if isinstance(relation, Table)]  # a view has nothing to lock
+    mode = LockMode.FORM if statement.mode in _MODES_BESIDE_WRITERS else LockMode.ALONE
+
+    def run(parameters: Parameters) -> Result:
+        if session.transaction.status is TransactionStatus.IDLE:
+            raise SqlError("LOCK TABLE can only be used in transaction blocks", sqlstate="25P01")
+        for table in tables:
+            try:
+                session.transaction.lock(table.relation_id, mode, session.cancelled, wait=not statement.no_wait)
+            except LockNotAvailable as error:
+                if statement.no_wait:
+                    raise LockNotAvailable(f'could not obtain lock on relation "{table.name}"') from error
+                raise
+        return Result(CommandTag("LOCK TABLE"))
+
+    return Command(run)
+
+
+def _lockable(session: StatementContext, table: NamedTable) -> Table | View:
+    relation = named_relation(session, table.name)
+    if not isinstance(relation, Table | View):
+        raise WrongObjectType(f'"{relation.name}" is not a table or view', position=table.name.position)
+    return relation

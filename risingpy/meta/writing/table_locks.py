@@ -152,11 +152,12 @@ class TableLocks:
         *,
         key: Key = None,
         process_id: int = 0,
+        wait: bool = True,
     ) -> HeldLock:
         """Waits for its turn.
 
         Raises QueryCanceled if `cancelled`, DeadlockDetected if it would close a circle, LockNotAvailable if it would
-        wait longer than the flag's `lock_timeout`.
+        wait longer than the flag's `lock_timeout`, or at all without `wait`.
 
         With a `key`, locks that row alone, of a table that the thread has in mode KEYS. `process_id` is the session's
         process id as the client knows it; messages name it.
@@ -172,6 +173,9 @@ class TableLocks:
                 self._give(request)
             else:
                 self._enqueue(request, held)
+                if not (wait or request.granted.is_set()):
+                    self._forget(request)
+                    raise LockNotAvailable("could not obtain the lock")
         if not request.granted.is_set():
             with waiting(cancelled, WaitEvent.TABLE_LOCK):
                 self._wait(request, cancelled)

@@ -7,6 +7,17 @@ from risingpy.connectors.included_columns import TYPES
 from risingpy.frontend.parser.ast_create import CopiedTable, IncludeDefinition, OptionPlace
 from risingpy.frontend.parser.cursor import Cursor
 
+_STORAGE_PARAMETERS = (
+    *("fillfactor", "parallel_workers", "toast_tuple_target", "vacuum_index_cleanup", "vacuum_truncate"),
+    *("log_autovacuum_min_duration", "user_catalog_table", "deduplicate_items"),
+)
+
+
+def is_storage_parameter(name: str) -> bool:
+    """Whether PostgreSQL has a storage parameter of this name for tables or indexes."""
+    plain = name.removeprefix("toast.")
+    return plain in _STORAGE_PARAMETERS or plain.startswith("autovacuum_")
+
 
 class OptionsReader:
     """Reads options, and notes where their values stand."""
