@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -10,43 +9,17 @@ from pathlib import Path
 import pytest
 
 from risingpy.errors import QueryCanceled
-from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
-from risingpy.meta.epochs.runner import EpochReport
 from tests.frontend.session.conftest import Client
+from tests.held_epochs import HeldRunner
+from tests.held_epochs import database as database
+from tests.held_epochs import runner as runner
 
 Rows = list[tuple[object, ...]]
 STILL_SECONDS = 0.3  # a read that has not answered by then waits
-
-
-class HeldRunner(InProcessRunner):
-    """Runs an epoch only while nobody holds it."""
-
-    def __init__(self, data_dir: Path) -> None:
-        super().__init__(data_dir)
-        self.may_run = threading.Event()
-        self.may_run.set()
-
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        self.may_run.wait()
-        return super().run(descriptor, depth)
-
-
-@pytest.fixture
-def runner(tmp_path: Path) -> HeldRunner:
-    return HeldRunner(tmp_path / "data")
-
-
-@pytest.fixture
-def database(tmp_path: Path, runner: HeldRunner) -> Iterator[Database]:
-    opened = Database(tmp_path / "data", parallelism=2)
-    opened.start(runner)
-    yield opened
-    runner.may_run.set()
-    opened.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
+from tests.frontend.session.writes.concurrent_counts import check_no_increment_is_lost
 
 COUNT = """MERGE INTO t USING (SELECT $1::bigint AS id, $2::int AS n) s ON t.id = s.id
     WHEN MATCHED AND t.n + s.n = 0 THEN DELETE
@@ -85,21 +85,7 @@ def test_views_follow(table: Any) -> None:
 
 
 def test_no_update_of_several_clients_is_lost(table: Any, connect: Any) -> None:
-    clients, times = 3, 10
-
-    def work(client: Any) -> None:
-        for i in range(times):
-            client.run(COUNT, 100 + i, 1)
-            client.run(COUNT, 7, 1)
-
-    threads = [threading.Thread(target=work, args=(connect(),)) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    counted = {row[0]: row[1] for row in rows(table)}
-    assert counted[7] == clients * times
-    assert {counted[100 + i] for i in range(times)} == {clients}
+    check_no_increment_is_lost(table, connect, COUNT)
 
 
 def test_a_failing_pair_leaves_all(table: Any) -> None:

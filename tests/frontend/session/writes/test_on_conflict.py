@@ -10,6 +10,7 @@ import pytest
 
 from risingpy.errors import CardinalityViolation, SqlError
 from risingpy.frontend.wire import WireServer
+from tests.frontend.session.writes.concurrent_counts import check_no_increment_is_lost
 
 ADD = "INSERT INTO t VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET n = t.n + excluded.n"
 
@@ -99,21 +100,7 @@ def test_a_read_only_transaction_refuses_it(table: Any) -> None:
 
 
 def test_no_update_of_several_clients_is_lost(table: Any, connect: Any) -> None:
-    clients, times = 3, 10
-
-    def work(client: Any) -> None:
-        for i in range(times):
-            client.run(ADD, 100 + i, 1)
-            client.run(ADD, 7, 1)
-
-    threads = [threading.Thread(target=work, args=(connect(),)) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    counted = {row[0]: row[1] for row in rows(table)}
-    assert counted[7] == clients * times
-    assert {counted[100 + i] for i in range(times)} == {clients}
+    check_no_increment_is_lost(table, connect, ADD)
 
 
 def test_one_of_several_clients_inserts(table: Any, connect: Any) -> None:

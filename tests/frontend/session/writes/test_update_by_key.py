@@ -6,49 +6,20 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import psycopg
 import pytest
 
 from risingpy.errors import DeadlockDetected, QueryCanceled, SqlError
-from risingpy.executors.epoch.descriptor import EpochDescriptor
-from risingpy.meta.database import Database
-from risingpy.meta.epochs.in_process_runner import InProcessRunner
-from risingpy.meta.epochs.runner import EpochReport
 from tests.frontend.session.conftest import Client
+from tests.held_epochs import HeldRunner
+from tests.held_epochs import database as database
+from tests.held_epochs import runner as runner
 from tests.postgres_oracle import PostgresOracle
 from tests.postgres_oracle import postgres_oracle as postgres_oracle
 
 Connect = Callable[[], Client]
-
-
-class HeldRunner(InProcessRunner):
-    """Runs no epoch while `may_run` is not set."""
-
-    def __init__(self, data_dir: Path) -> None:
-        super().__init__(data_dir)
-        self.may_run = threading.Event()
-        self.may_run.set()
-
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        self.may_run.wait()
-        return super().run(descriptor, depth)
-
-
-@pytest.fixture
-def runner(tmp_path: Path) -> HeldRunner:
-    return HeldRunner(tmp_path / "data")
-
-
-@pytest.fixture
-def database(tmp_path: Path, runner: HeldRunner) -> Iterator[Database]:
-    opened = Database(tmp_path / "data", parallelism=2)
-    opened.start(runner)
-    yield opened
-    runner.may_run.set()
-    opened.close()
 
 
 class Waiting:
