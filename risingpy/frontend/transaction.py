@@ -18,7 +18,7 @@ from risingpy.meta.database import Database
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.meta.writing.pending_rows import KeyedChunk, NewestRows, PendingRow
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_of
-from risingpy.meta.writing.table_locks import HeldLock, LockMode
+from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode
 from risingpy.plan.catalog import Table
 
 _MOST_CHUNKS = 32  # of a table, before they become one
@@ -106,7 +106,7 @@ class Transaction:
     written_rows: int = 0  # so far, and how large they are
     written_bytes: int = 0
     _changes: list[TableChange] = field(default_factory=list)
-    _held: list[HeldLock] = field(default_factory=list)
+    _held: list[HeldLock | HeldRows] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _own_rows: _OwnRows = field(default_factory=lambda: _OwnRows())
     _own_chunks: _OwnChunks = field(default_factory=lambda: _OwnChunks())
@@ -126,8 +126,8 @@ class Transaction:
 
     def lock(self, table_id: int, mode: LockMode, cancelled: threading.Event, *, wait: bool = True) -> None:
         """Locks the table until the transaction ends. Raises LockNotAvailable if it would have to wait and must not."""
-        if all(held.table_id != table_id or held.mode is not mode or held.key for held in self._held):
-            locks = self.database.writes.locks
+        locks = self.database.writes.locks
+        if not locks.covers(table_id, mode):
             self._held.append(locks.acquire(table_id, mode, cancelled, process_id=self.process_id, wait=wait))
 
     def hold(self, table_id: int, cancelled: threading.Event) -> None:
@@ -135,9 +135,9 @@ class Transaction:
         self.lock(table_id, LockMode.ALONE, cancelled)
         self.database.reads.wait_for_lsn(self.database.writes.last_lsn, cancelled)
 
-    def hold_row(self, table_id: int, key: RowKey, cancelled: threading.Event) -> None:
-        """Locks a row by its key until the transaction ends. The newest row is then the one to change."""
-        self._held += self.database.writes.row_lock(table_id, key, cancelled, process_id=self.process_id)
+    def hold_rows(self, table_id: int, keys: Sequence[RowKey], cancelled: threading.Event) -> None:
+        """Locks rows by their keys until the transaction ends. Their newest forms are then those to change."""
+        self._held += self.database.writes.row_locks(table_id, keys, cancelled, process_id=self.process_id)
 
     def own_row(self, table: Table, key: RowKey) -> PendingRow | None:
         """What this transaction has written last for a key, if it has. The table `has_row_keys`.

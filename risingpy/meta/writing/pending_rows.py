@@ -48,26 +48,29 @@ class NewestRows:
     """The last row of each key among change chunks, in the order in which they are added. Not for several threads."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, dict[RowKey, PendingRow]] = {}
+        self._rows: dict[int, dict[RowKey, tuple[int, KeyedChunk, int | None]]] = {}
 
     def add(self, change: KeyedChunk, lsn: int = 0) -> None:
         """Adds the rows of a chunk, which replace those of the same keys."""
         rows = self._rows.setdefault(change.table_id, {})
         ops = change.chunk.column(0).to_pylist()
         for place, (op, key) in enumerate(zip(ops, change.keys, strict=True)):
-            rows[key] = PendingRow(lsn, change.version, change.chunk, place if op == INSERT else None)
+            rows[key] = lsn, change, place if op == INSERT else None
 
     def find(self, table_id: int, key: RowKey) -> PendingRow | None:
         """The last change of a key; None if it has none here."""
-        rows = self._rows.get(table_id)
-        return None if rows is None else rows.get(key)
+        found = self._rows.get(table_id, {}).get(key)
+        if found is None:
+            return None
+        lsn, change, place = found
+        return PendingRow(lsn, change.version, change.chunk, place)
 
     def remove(self, table_id: int, keys: Iterable[RowKey], up_to_lsn: int) -> None:
         """Removes what these keys have, unless it is newer than `up_to_lsn`."""
         rows = self._rows.get(table_id, {})
         for key in keys:
-            row = rows.get(key)
-            if row is not None and row.lsn <= up_to_lsn:
+            found = rows.get(key)
+            if found is not None and found[0] <= up_to_lsn:
                 del rows[key]
         if not rows:
             self._rows.pop(table_id, None)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from risingpy.plan.catalog import Table
 from risingpy.types import TypeKind
 
-MOST_KEYS = 256  # rows of a statement whose keys are locked one by one; one with more rows locks its table
+MOST_KEYS = 64  # rows of a statement whose keys are locked one by one; one with more rows locks its table
 
 RowKey: TypeAlias = "tuple[Any, ...]"
 """The values of the primary key's columns, in the order of the key. Equal keys are equal; keys can be sorted."""

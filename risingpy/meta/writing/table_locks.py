@@ -21,7 +21,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -136,6 +136,19 @@ class HeldLock:
         self.locks.release(self)
 
 
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """The locks of rows that a thread holds; any thread may release them, once."""
+
+    locks: TableLocks
+    owner: int
+    table_id: int
+    keys: Sequence[Key]
+
+    def release(self) -> None:
+        self.locks.release_rows(self)
+
+
 class TableLocks:
     """The locks of all tables of a database, and of their rows."""
 
@@ -181,6 +194,36 @@ class TableLocks:
                 self._wait(request, cancelled)
         return HeldLock(self, me, table_id, mode, key)
 
+    def acquire_rows(
+        self,
+        table_id: int,
+        keys: Sequence[Key],
+        cancelled: threading.Event | None = None,
+        *,
+        process_id: int = 0,
+    ) -> HeldRows:
+        """Locks the rows of these sorted keys, one after another. Raises as `acquire`, and then holds none of them."""
+        me, taken = threading.get_ident(), 0
+        try:
+            while taken < len(keys):
+                with self._guard:
+                    while taken < len(keys) and (table_id, keys[taken]) not in self._locks:  # as most are: free
+                        hold = _Hold(process_id, {LockMode.ALONE: 1})
+                        self._locks[table_id, keys[taken]] = _Lock(table_id, keys[taken], {me: hold})
+                        taken += 1
+                if taken < len(keys):
+                    self.acquire(table_id, LockMode.ALONE, cancelled, key=keys[taken], process_id=process_id)
+                    taken += 1
+        except BaseException:
+            HeldRows(self, me, table_id, keys[:taken]).release()
+            raise
+        return HeldRows(self, me, table_id, keys)
+
+    def release_rows(self, held: HeldRows) -> None:
+        with self._guard:
+            for key in held.keys:
+                self._release(self._locks[held.table_id, key], held.owner, LockMode.ALONE)
+
     @contextmanager
     def held(
         self,
@@ -204,12 +247,7 @@ class TableLocks:
 
     def release(self, held: HeldLock) -> None:
         with self._guard:
-            lock = self._locks[held.table_id, held.key]
-            hold = lock.holds[held.owner]
-            hold.add(held.mode, -1)
-            if not hold.times:
-                del lock.holds[held.owner]
-            self._give_in_turn(lock)
+            self._release(self._locks[held.table_id, held.key], held.owner, held.mode)
 
     def seen(self) -> list[SeenLock]:
         """All locks at this moment: those of tables that sessions have, and those of tables and rows they wait for.
@@ -227,6 +265,16 @@ class TableLocks:
         return found
 
     # With the guard held
+
+    def _release(self, lock: _Lock, owner: int, mode: LockMode) -> None:
+        hold = lock.holds[owner]
+        hold.add(mode, -1)
+        if not hold.times:
+            del lock.holds[owner]
+        if lock.queue:
+            self._give_in_turn(lock)
+        elif not lock.holds:
+            del self._locks[lock.table_id, lock.key]
 
     def _enqueue(self, request: _Request, held: _Hold | None) -> None:
         """Grants the request, or puts it in the queue. Raises DeadlockDetected if it must not wait."""

@@ -13,7 +13,7 @@ from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_of
-from risingpy.meta.writing.table_locks import HeldLock, Key, LockMode, TableLocks
+from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.spill import Spill
 
@@ -57,17 +57,17 @@ class Writes:
         """Holds a table alone, for statements that read before they write. Reentrant in a thread."""
         return self.locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
 
-    def row_lock(
-        self, table_id: int, key: RowKey, cancelled: Cancelled = None, *, process_id: int = 0
-    ) -> tuple[HeldLock, HeldLock]:
-        """Locks one row by its key, whether it exists or not. The caller releases both locks, the last one first."""
+    def row_locks(
+        self, table_id: int, keys: Sequence[RowKey], cancelled: Cancelled = None, *, process_id: int = 0
+    ) -> tuple[HeldLock, HeldRows]:
+        """Locks rows by their keys, whether they exist or not; no key comes twice. The caller releases both."""
         table = self.locks.acquire(table_id, LockMode.KEYS, cancelled, process_id=process_id)
         try:
-            row = self.locks.acquire(table_id, LockMode.ALONE, cancelled, key=key, process_id=process_id)
+            rows = self.locks.acquire_rows(table_id, sorted(keys), cancelled, process_id=process_id)
         except BaseException:
             table.release()
             raise
-        return table, row
+        return table, rows
 
     def pending_row(self, table_id: int, key: RowKey, cancelled: Cancelled = None) -> PendingRow | None:
         """What the log has last for a key; None: what the committed state has. The caller holds the row's lock.
@@ -117,14 +117,15 @@ class Writes:
             is_large = found is None and _has_row_keys(catalog, change)
             modes.setdefault(change.table_id, set()).add(LockMode.SHARED if is_large else LockMode.KEYS)
             rows.setdefault(change.table_id, set()).update(found or ())
-        wanted: list[tuple[int, LockMode, Key]] = []
-        wanted += [(table_id, mode, None) for table_id in sorted(modes) for mode in modes[table_id]]
-        wanted += [(table_id, LockMode.ALONE, key) for table_id in sorted(rows) for key in sorted(rows[table_id])]
+        locks = self.locks
         with ExitStack() as stack:
-            for table_id, mode, key in wanted:
-                if not self.locks.covers(table_id, mode, key):
-                    lock = self.locks.acquire(table_id, mode, cancelled, key=key, process_id=process_id)
-                    stack.callback(lock.release)
+            for table_id in sorted(modes):
+                for mode in modes[table_id]:
+                    if not locks.covers(table_id, mode):
+                        stack.callback(locks.acquire(table_id, mode, cancelled, process_id=process_id).release)
+            for table_id in sorted(rows):
+                free = sorted(key for key in rows[table_id] if not locks.covers(table_id, LockMode.ALONE, key))
+                stack.callback(locks.acquire_rows(table_id, free, cancelled, process_id=process_id).release)
             yield
 
 

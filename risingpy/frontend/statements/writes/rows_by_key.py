@@ -7,7 +7,7 @@ is the transaction's own, else the last one in the log, else the committed one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -35,18 +35,18 @@ def row_keys(table: Table, rows: pa.Table) -> list[RowKey]:
 @contextmanager
 def rows_locked(session: StatementContext, table: Table, keys: Sequence[RowKey]) -> Iterator[None]:
     """Locks the rows of these keys: until the transaction ends, or without one for this statement."""
-    in_order = sorted(set(keys))
+    each = set(keys)
     if session.transaction.is_open:
-        for key in in_order:
-            session.transaction.hold_row(table.relation_id, key, session.cancelled)
+        session.transaction.hold_rows(table.relation_id, list(each), session.cancelled)
         yield
         return
     writes, process_id = session.database.writes, session.startup.process_id
-    with ExitStack() as held:
-        for key in in_order:
-            for lock in writes.row_lock(table.relation_id, key, session.cancelled, process_id=process_id):
-                held.callback(lock.release)
+    of_table, of_rows = writes.row_locks(table.relation_id, list(each), session.cancelled, process_id=process_id)
+    try:
         yield
+    finally:
+        of_rows.release()
+        of_table.release()
 
 
 def newest_rows(session: StatementContext, table: Table, rows: pa.Table) -> pa.Table:
