@@ -5,6 +5,7 @@
     Filter(x NOT IN (y of q); t)         =>  Apply(anti; t, Filter(x = y; q)), and no row if x or a y is NULL
     Project(a + (q); t)                  =>  Project(a + v; Apply(left; t, q AS v))
     Project(EXISTS(q); t)                =>  Project(n > 0; Apply(left; t, Aggregate(count(*) AS n; q)))
+    ProjectSet(series(1, (q)); t)        =>  ProjectSet(series(1, v); Apply(left; t, q AS v))
 
 A scalar subquery that may give several rows becomes `only_row(min(value), count(*))`. With one row, min is its value;
 with more, `only_row` raises the error 21000. Like any expression's error, it occurs only for rows that are read, and
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import FeatureNotSupported, InternalError
 from risingpy.optimizer.facts import at_most_one_row, exactly_one_row, not_null_columns
 from risingpy.optimizer.rewrite import expressions_of, plan_inputs, query_of, with_inputs
 from risingpy.optimizer.rules.any_value import any_value, failing, no_nulls, nulls_matter
@@ -32,7 +33,9 @@ from risingpy.plan.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
+    ProjectSet,
     Schema,
     Union,
     Values,
@@ -43,7 +46,7 @@ from risingpy.types import BIGINT, BOOLEAN, TypeKind
 def subqueries_to_apply(plan: LogicalPlan) -> LogicalPlan:
     """A plan whose expressions hold no subquery, with the same output columns.
 
-    Raises FeatureNotSupported (0A000) for a subquery in LIMIT or OFFSET.
+    Raises FeatureNotSupported (0A000) for a subquery in LIMIT, in OFFSET or in a window's frame.
     """
     plan = with_inputs(plan, [subqueries_to_apply(each) for each in plan_inputs(plan)])
     if not any(_has_subquery(expr) for expr in expressions_of(plan)):
@@ -53,6 +56,8 @@ def subqueries_to_apply(plan: LogicalPlan) -> LogicalPlan:
             return _filter(plan)
         case Project():
             return _project(plan)
+        case ProjectSet():
+            return _project_set(plan)
         case Values():
             rows = [Project(Values(((),), ()), row, plan.schema) for row in plan.rows]
             return _project(rows[0]) if len(rows) == 1 else Union(tuple(_project(row) for row in rows), plan.schema)
@@ -60,8 +65,10 @@ def subqueries_to_apply(plan: LogicalPlan) -> LogicalPlan:
             return _join(plan)
         case Limit():
             raise FeatureNotSupported("a subquery in LIMIT or OFFSET is not supported")
+        case OverWindow():
+            raise FeatureNotSupported("a subquery in the frame of a window is not supported")
         case _:
-            return plan
+            raise InternalError(f"a {type(plan).__name__} has no subqueries")
 
 
 def _has_subquery(expr: Expr) -> bool:
@@ -131,6 +138,18 @@ def _project(plan: Project) -> LogicalPlan:
     below = _Below(plan.input)
     expressions = tuple(below.lowered(expr) for expr in plan.expressions)
     return Project(below.plan, expressions, plan.schema)
+
+
+def _project_set(plan: ProjectSet) -> LogicalPlan:
+    """Computes the lists over the added columns, which stand between the input's and the elements: they go again."""
+    below = _Below(plan.input)
+    lists = tuple(below.lowered(each) for each in plan.lists)
+    split = len(plan.input.schema)
+    elements = plan.schema[split:]
+    wider = replace(plan, input=below.plan, lists=lists, schema=below.plan.schema + elements)
+    added = len(below.plan.schema) - split
+    columns = [i if i < split else i + added for i in range(len(plan.schema))]
+    return Project(wider, tuple(InputRef(i, wider.schema[i].type) for i in columns), plan.schema)
 
 
 def _join(plan: Join | Apply) -> LogicalPlan:

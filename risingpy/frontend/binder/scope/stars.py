@@ -1,4 +1,8 @@
-"""`*` and `t.*` in a select list, and what EXCEPT takes out of them: `SELECT * EXCEPT (a)`, as in RisingWave."""
+"""`*` and `t.*` in a select list, and what EXCEPT takes out of them: `SELECT * EXCEPT (a)`, as in RisingWave.
+
+EXCEPT may name any column of FROM. One that the star does not mean (`a.* EXCEPT (b.x)`, or the side of a USING that
+`*` leaves out) takes nothing out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from risingpy.errors import AmbiguousColumn, SqlError, SyntaxError_, UndefinedColumn
+from risingpy.errors import AmbiguousColumn, SqlError, SyntaxError_
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 
@@ -35,6 +39,8 @@ def star_columns(tree: exp.Expr, scope: Scope) -> Sequence[ScopeColumn] | None:
     out: list[ScopeColumn] = []
     for part in star.args.get("except_") or ():
         column = _taken_out(part, columns, scope)
+        if column is None:
+            continue
         if column in out:
             message = f'column "{column.name}" is twice in the EXCEPT of a star'
             raise SqlError(message, sqlstate="42701", position=begin_of(part))
@@ -45,8 +51,8 @@ def star_columns(tree: exp.Expr, scope: Scope) -> Sequence[ScopeColumn] | None:
     return left
 
 
-def _taken_out(part: exp.Expr, columns: Sequence[ScopeColumn], scope: Scope) -> ScopeColumn:
-    """The column of the star that a name in EXCEPT means."""
+def _taken_out(part: exp.Expr, columns: Sequence[ScopeColumn], scope: Scope) -> ScopeColumn | None:
+    """The column of the star that a name in EXCEPT means; None if it means another column of FROM."""
     position = begin_of(part)
     if not isinstance(part, exp.Column) or not isinstance(part.this, exp.Identifier):
         raise SyntaxError_("only names of columns may stand in the EXCEPT of a star", position=position)
@@ -55,7 +61,7 @@ def _taken_out(part: exp.Expr, columns: Sequence[ScopeColumn], scope: Scope) -> 
         found = [column for column in columns if column.name == name]
         shown = f'"{name}"'
         if not found:
-            scope.column(name, position)  # which says what is like it
+            scope.column(name, position)  # raises if FROM has no such column, and says what is like it
     else:
         schema, table = name_of(part.args.get("db")) or None, name_of(part.args["table"])
         named = scope.qualified(schema, table, name, position)
@@ -63,6 +69,4 @@ def _taken_out(part: exp.Expr, columns: Sequence[ScopeColumn], scope: Scope) -> 
         shown = f"{table}.{name}"
     if len(found) > 1:
         raise AmbiguousColumn(f"column reference {shown} is ambiguous", position=position)
-    if not found:
-        raise UndefinedColumn(f"column {shown} is not among those of the star", position=position)
-    return found[0]
+    return found[0] if found else None
