@@ -16,7 +16,7 @@ from risingpy.errors import (
     UndefinedTable,
     WrongObjectType,
 )
-from risingpy.frontend.binder import TableDefinition
+from risingpy.frontend.binder import TableDefinition, check_relation
 from risingpy.frontend.parser.ast import CopiedTable, CreateTable
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import ColumnDesc, ExternalSource, UpstreamTable
@@ -56,6 +56,7 @@ def copied_columns(
         raise
     what = UpstreamTable(source.relation_id, upstream.name)
     if copied.all_columns:
+        check_relation(len(upstream.columns), copied.position)
         return _all_columns(upstream), _key(upstream), what
     return defined.columns, defined.primary_key, what
 

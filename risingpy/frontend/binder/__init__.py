@@ -4,6 +4,7 @@ In: `parser.ast` statements and an immutable `Catalog`. Out: `LogicalPlan`s with
 explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
+from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter import BoundAlterTable, RowCheck, bind_alter_table, bind_source_column
 from risingpy.frontend.binder.ddl.create import (
     BoundView,
@@ -51,4 +52,5 @@ __all__ = [
     "bind_table",
     "bind_update",
     "bind_view",
+    "check_relation",
 ]

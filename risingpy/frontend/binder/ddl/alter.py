@@ -19,6 +19,7 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
 )
+from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
@@ -167,6 +168,7 @@ class _Binder:
             hint = "Give the column a DEFAULT."
             everything = scan(self.stored)
             self.checks.append(RowCheck(everything, NotNullViolation(message, position=column.position, hint=hint)))
+        check_relation(len(visible_columns(self.relation)) + 1, column.position)
         added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text)
         self.relation = with_column(self.relation, added, missing)
 

@@ -17,6 +17,7 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
 )
+from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.generated import with_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
 from risingpy.frontend.binder.ddl.included import included_names, with_included
@@ -94,6 +95,7 @@ class BoundView:
 def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues | None = None) -> TableDefinition:
     """Types, NOT NULL, defaults (checked, kept as text) and the primary key. Names the mistake where there is one."""
     context = make_context(Catalog(), (), (), session)
+    check_relation(len(statement.columns), statement.name.position)
     seen: set[str] = set()
     for column in statement.columns:
         if column.name in seen:
@@ -106,8 +108,10 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
     if isinstance(statement, CreateSource):
         refuse_identity(statement, columns)
         columns, included = with_included(statement, columns)
+        check_relation(len(columns), statement.name.position)
         return TableDefinition(columns, key, watermark=bind_watermark(context, statement, columns), included=included)
     columns, included = with_included(statement, columns)
+    check_relation(len(columns), statement.name.position)
     watermark, webhook = bind_watermark(context, statement, columns), bind_webhook(context, statement, columns)
     conflict, version_column = _on_conflict(statement, columns, key)
     return TableDefinition(columns, key, conflict, version_column, watermark, included, webhook)
@@ -221,6 +225,7 @@ def bind_view(
         raise FeatureNotSupported(message, position=statement.query.position)
     if len(statement.column_names) > len(query.fields):
         raise SyntaxError_(f"{what} specifies more column names than columns", position=statement.name.position)
+    check_relation(len(query.fields), statement.name.position)
     names = [column.name for column in statement.column_names]
     names += [field.name for field in query.fields[len(names) :]]
     if isinstance(statement, CreateMaterializedView):  # it is stored like a table: a plain view takes any name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.joins import Item, side_by_side
 from risingpy.frontend.binder.query.relations import scan
@@ -50,6 +51,7 @@ def bind_returning(
         scope = side_by_side((target, scope), source)
     binder = ExpressionBinder(replace(context, subqueries=None), scope, "RETURNING")
     columns = [column for item in items for column in expand(item.tree, binder)]
+    check_targets(len(columns))
     exprs = tuple(context.coercer.settled(column.operand) for column in columns)
     fields = tuple(Field(c.name, e.type) for c, e in zip(columns, exprs, strict=True))
     width = len(target.schema)

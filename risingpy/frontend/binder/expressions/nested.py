@@ -21,6 +21,7 @@ from risingpy.errors import (
     StatementTooComplex,
     UndefinedColumn,
 )
+from risingpy.frontend.binder.column_limits import check_row
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
@@ -58,11 +59,12 @@ def constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
 
 def bind_row(binder: ExpressionBinder, tree: exp.Tuple) -> Expr:
     """ROW(…) or `(a, b)`: fields have their own types, and no names."""
-    return bound_row(binder, [binder.bind(item) for item in tree.expressions])
+    return bound_row(binder, [binder.bind(item) for item in tree.expressions], position_of(tree))
 
 
-def bound_row(binder: ExpressionBinder, items: Sequence[Operand]) -> Expr:
+def bound_row(binder: ExpressionBinder, items: Sequence[Operand], position: int) -> Expr:
     """`ROW(items)`, whose fields are f1, f2, …"""
+    check_row(len(items), position)
     exprs = [item.expr for item in items]  # literals stay unknown until something says what they are
     names = [f"f{k}" for k in range(1, len(exprs) + 1)]
     if not exprs:  # of which there is no value in Arrow: `types.sql_type.NO_FIELD`

@@ -248,7 +248,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "proctime": _proctime,
     "jsonb_populate_record": populate_record,
     "jsonb_to_record": _record_of_no_type,
-    "row": lambda binder, name, args, position: bound_row(binder, args),
+    "row": lambda binder, name, args, position: bound_row(binder, args, position),
     **dict.fromkeys(
         (
             *("now", "current_timestamp", "transaction_timestamp", "statement_timestamp"),

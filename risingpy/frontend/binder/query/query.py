@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
+from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
@@ -203,6 +204,7 @@ class QueryBinder:
         """The rows of VALUES as they are, each of the same length."""
         binder = ExpressionBinder(self._context, Scope(), "VALUES")
         trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in rows_of(tree)]
+        check_targets(len(trees[0]))
         for row in trees:
             if not row:
                 raise SyntaxError_('syntax error at or near ")"', position=begin_of(tree))

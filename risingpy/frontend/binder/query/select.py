@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from risingpy.errors import AmbiguousColumn, FeatureNotSupported, GroupingError, SqlError, SyntaxError_, UndefinedColumn
+from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import fields_of
 from risingpy.frontend.binder.expressions.output_names import output_name
@@ -100,6 +101,7 @@ class SelectBinder:
         items: list[Item] = []
         for column in tree.expressions:
             items += expand(column, binder)
+        check_targets(len(items))
         return items
 
     def _grouping_sets(self, group: exp.Group | None, scope: Scope, items: list[Item]) -> list[tuple[Expr, ...]] | None:

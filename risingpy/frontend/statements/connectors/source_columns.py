@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, SqlError, WrongObjectType
-from risingpy.frontend.binder import BoundAlterTable, bind_source_column
+from risingpy.frontend.binder import BoundAlterTable, bind_source_column, check_relation
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateSource, ParsedStatement
@@ -107,6 +107,7 @@ def _with_columns(source: ExternalSource, added: Sequence[ColumnDesc]) -> Extern
     first = 1 + max(column.column_id for column in source.columns)
     numbered = [replace(column, column_id=first + k) for k, column in enumerate(added)]
     columns = (*source.columns[:-1], *numbered, source.columns[-1])
+    check_relation(sum(not column.hidden for column in columns))
     return replace(source, columns=columns, definition=_with_written(source.definition, added))
 
 
