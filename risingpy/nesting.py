@@ -11,7 +11,7 @@ MAX_COPIED_NODES = 100_000
 MAX_TERMS = 3_000  # of one AND or OR, branches of one CASE: one takes a second to plan, and time grows superlinearly
 MAX_CONDITIONS = 10_000  # words AND, OR and WHEN in one statement: the parser takes 0.1 ms for each
 # Frames of Python. Few of them are also frames of C, of which a thread's 8 MB hold some 10,000.
-_RECURSION_LIMIT = 20_000
+_RECURSION_LIMIT = 60_000
 
 
 def allow_deep_nesting() -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, SqlError
+from risingpy.statement_limits import look
 from risingpy.types.character import invalid_utf8
 from risingpy.types.sql_type import SqlType
 
@@ -55,6 +56,7 @@ def load(text: str) -> Json:
 
 def dump(value: Json) -> str:
     """The text of a value."""
+    look()  # a value may have millions of parts
     match value:
         case None:
             return "null"
@@ -89,6 +91,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _number(text: str) -> Number:
+    look()
     if "e" not in text and "E" not in text:
         return Number(text[1:] if text.startswith("-0") and not text.strip("-0.") else text)
     try:

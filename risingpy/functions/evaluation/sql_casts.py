@@ -6,7 +6,7 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 
 from __future__ import annotations
 
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, SqlType, TypeKind
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.families import FAMILIES
@@ -101,7 +101,8 @@ def text_of(value: str, type_: SqlType) -> str:
             sides = zip(("key", "value"), type_.items, strict=True)
             parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]
             entries = f"list_transform(map_entries({value}), lambda entry: {' || chr(58) || '.join(parts)})"
-            return f"('{{' || array_to_string({entries}, ',') || '}}')"
+            joined = joined_texts(entries, ",", empty=f"cardinality({value}) = 0")
+            return f"('{{' || {joined} || '}}')"
     if type_.is_wide:
         return own_call("wide_text", [value], VARCHAR)
     if FAMILIES[type_.kind].own_text:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from risingpy.errors import InvalidParameterValue
 from risingpy.functions.evaluation.sql_casts import text_of
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind
 from risingpy.types.jsonb import key_order, quote
@@ -28,7 +28,7 @@ def json_of(value: str, type_: SqlType) -> str:
         case TypeKind.ARRAY:
             item = f"element{type_.depth}"
             parts = f"list_transform({value}, lambda {item}: {json_or_null(item, type_.element)})"
-            return f"('[' || array_to_string({parts}, ', ') || ']')"
+            return f"('[' || {joined_texts(parts, ', ', empty=f'len({value}) = 0')} || ']')"
         case TypeKind.STRUCT:
             pairs = zip(type_.names, type_.items, strict=True)
             fields = {name: (f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs}
@@ -127,7 +127,9 @@ def _distinct(*, negated: bool) -> Callable[[Call, list[str]], str]:
 
 def _nullif(call: Call, args: list[str]) -> str:
     if call.args[0].type.kind is not TypeKind.JSONB:
-        return f"nullif({args[0]}, {args[1]})"
+        # DuckDB's nullif is a macro for this text, in which nobody sees that the argument stands twice: nested
+        # calls would double it at each level.
+        return f"CASE WHEN {args[0]} = {args[1]} THEN NULL ELSE {args[0]} END"
     return f"CASE WHEN {own_call('jsonb_equal', args, BOOLEAN)} THEN NULL ELSE {args[0]} END"
 
 

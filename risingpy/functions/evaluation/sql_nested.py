@@ -11,13 +11,14 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from risingpy.functions.evaluation.sql_casts import cast, part_text
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
-from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
+from risingpy.types import BOOLEAN, INTEGER, NUMERIC, VARCHAR, SqlType, TypeKind, array_of
 
 Compile = Callable[[Call, list[str]], str]
 
 _ELEMENT_BYTES = 90  # what DuckDB takes for each while it makes a list of them
+_LARGE = 1 << 20  # bytes of a text
 _MOST_ELEMENTS = 134_217_727  # of an array, as in PostgreSQL
 
 
@@ -158,7 +159,8 @@ def _length(call: Call, args: list[str]) -> str:
 
 
 def _lengths(array: str, depth: int) -> list[str]:
-    return [f"CAST(nullif(len({array}{'[1]' * k}), 0) AS INTEGER)" for k in range(depth)]
+    lengths = [f"len({array}{'[1]' * k})" for k in range(depth)]
+    return [f"CASE WHEN {length} > 0 THEN CAST({length} AS INTEGER) END" for length in lengths]
 
 
 def _lower(call: Call, args: list[str]) -> str:
@@ -242,6 +244,11 @@ def _to_string(call: Call, args: list[str]) -> str:
     if len(args) == 3:
         shown = f"coalesce({shown}, {args[2]})"
     texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
+    match call.args[1]:
+        case Literal(str(separator)):  # list_reduce, which takes any, copies the text for each part
+            texts = f"list_filter({texts}, lambda word: word IS NOT NULL)"
+            joined = joined_texts(texts, separator, empty=f"len({texts}) = 0")
+            return f"CASE WHEN {args[0]} IS NOT NULL THEN {joined} END"
     # DuckDB's own array_to_string wants a constant separator.
     texts = f"list_filter({texts}, lambda word: word IS NOT NULL)"
     joined = f"list_reduce({texts}, lambda joined, word: joined || {args[1]} || word)"
@@ -250,10 +257,14 @@ def _to_string(call: Call, args: list[str]) -> str:
 
 def _from_string(call: Call, args: list[str]) -> str:
     text, separator = args[:2]
+    is_large = f"strlen({text}) > {_LARGE}"
+    small = f"CASE WHEN NOT {is_large} THEN {text} END"  # DuckDB cannot be interrupted while it splits a text
     pieces = (
         f"CASE WHEN {text} IS NULL THEN NULL WHEN {text} = '' THEN CAST([] AS VARCHAR[])"
         f" WHEN {separator} IS NULL THEN string_split({text}, '')"
-        f" WHEN {separator} = '' THEN [{text}] ELSE string_split({text}, {separator}) END"
+        f" WHEN {separator} = '' THEN [{text}]"
+        f" WHEN {is_large} THEN {own_call('large_split', [text, separator], array_of(VARCHAR))}"
+        f" ELSE string_split({small}, {separator}) END"
     )
     if len(args) == 2:
         return pieces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.functions.evaluation.sql_casts import part_text
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import INTEGER, VARCHAR, TypeKind
 
@@ -87,7 +87,8 @@ def _upper(call: Call, args: list[str]) -> str:
 def _initcap(call: Call, args: list[str]) -> str:
     words = f"regexp_extract_all({args[0]}, '[\\p{{L}}\\p{{N}}]+|[^\\p{{L}}\\p{{N}}]+')"
     first = _upper(call, ["left(word, 1)"])
-    return f"array_to_string(list_transform({words}, lambda word: {first} || lower(substr(word, 2))), '')"
+    capitalized = f"list_transform({words}, lambda word: {first} || lower(substr(word, 2)))"
+    return joined_texts(capitalized, "", empty=f"{args[0]} = ''")
 
 
 def _right(call: Call, args: list[str]) -> str:

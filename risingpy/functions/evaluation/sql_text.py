@@ -35,6 +35,15 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
     return f"CAST(CAST(concat({quoted(ERROR_MARK + sqlstate + ' ')}, {message}) AS INTEGER) AS {type_.duckdb})"
 
 
+def joined_texts(texts: str, separator: str, *, empty: str) -> str:
+    """The texts of a list, of which none is NULL, as one; `empty` is the condition that there is none.
+
+    DuckDB's array_to_string is a macro that writes its argument twice, where `sql_tree` cannot see it: nested calls
+    would double the argument at each level.
+    """
+    return f"(CASE WHEN {empty} THEN '' ELSE list_aggr({texts}, 'string_agg', {quoted(separator)}) END)"
+
+
 # Results of functions of ours, besides numeric: each has a function in DuckDB.
 OWN_RESULTS = (
     *(type_ for kind, type_ in BARE_TYPES.items() if kind not in (TypeKind.NUMERIC, TypeKind.CHARACTER)),

@@ -24,7 +24,7 @@ from risingpy.errors import StatementTooComplex
 DEEPEST = 16  # nodes of an expression between two bindings: each is a few levels of DuckDB's expressions
 DEEPEST_UNCUT = 250  # where none can be bound; DuckDB itself refuses 1,000 levels, and takes seconds for them
 CHEAP_LAYERS = 50  # SELECTs inside each other, from which on there is one for DEEPEST nodes only
-MOST_LAYERS = 400  # DuckDB's time to plan them grows faster than their number, and it refuses 1,000
+MOST_LAYERS = 900  # DuckDB takes seconds to plan them, and refuses 1,000
 # DuckDB writes a filter that it moves below a SELECT with the SELECT's expressions in place of its columns, as often
 # as it reads them: through some SELECTs, far too often. It moves none below a LIMIT.
 _BARRIER = f" LIMIT {2**63 - 1}"

@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from risingpy.functions.topics.calling import Compute, Function
 from risingpy.statement_limits import current_limits
 
+_SLICE = 1 << 20  # characters, which Arrow splits in some tens of milliseconds
+_BYTES_OF_PART = 40  # what Arrow and DuckDB take for a short text
+
 
 def _repeat(texts: pa.Array, times: pa.Array) -> pa.Array:
     counts = pc.max_element_wise(times.cast(pa.int64()), 0)
@@ -49,6 +52,23 @@ def _replace(texts: pa.Array, old: pa.Array, new: pa.Array) -> pa.Array:
     return pa.array(made, pa.string())
 
 
+def _split(texts: pa.Array, separators: pa.Array) -> pa.Array:
+    """The parts of rows of long texts between separators, none of which is empty; slice by slice."""
+    limits, ends, pieces = current_limits(), [0], [pa.nulls(0, pa.string())]
+    for text, separator in zip(texts.to_pylist(), separators.to_pylist(), strict=True):
+        parts = text.count(separator) + 1
+        limits.check((ends[-1] + parts) * _BYTES_OF_PART, "string_to_array()")
+        ends.append(ends[-1] + parts)
+        begin = 0
+        while begin >= 0:
+            limits.look()
+            end = text.find(separator, begin + _SLICE)
+            part = text[begin:] if end < 0 else text[begin:end]
+            pieces.append(pc.split_pattern(pa.array([part], pa.string()), separator).values)
+            begin = end if end < 0 else end + len(separator)
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.concat_arrays(pieces))
+
+
 def _fits(sizes: pa.Array) -> pa.Array:
     """True, or OutOfMemory: whether the values of these sizes, all together, can be made."""
     current_limits().check(pc.sum(sizes).as_py(), "the value")
@@ -65,6 +85,7 @@ LARGE_TEXTS: dict[str, Function] = {
     "large_lpad": Function(_padded(lambda text, filling: filling + text)),
     "large_rpad": Function(_padded(lambda text, filling: text + filling)),
     "large_replace": Function(_replace),
+    "large_split": Function(_split),
     "fits": Function(_fits),
     "looked": Function(_looked, takes_nulls=True),
 }
