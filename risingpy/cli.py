@@ -55,6 +55,7 @@ def main() -> None:
 @click.option("--log-format", type=click.Choice(LOG_FORMATS), help="How lines of the log look [text].")
 @click.option("--log-file", type=click.Path(path_type=Path), help="File for the log, rotated [standard error].")
 @click.option("--log-min-duration-statement", type=int, help="Log statements of so many milliseconds [-1: none].")
+@click.option("--secret-key-file", type=click.Path(path_type=Path), help="File with the secrets' key [DATA_DIR.key].")
 @click.option("--engine", type=click.Choice(ENGINES), hidden=True, help="What runs the epochs.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file [risingpy.toml, if there is one].")
 def serve(config: Path | None, **flags: object) -> None:

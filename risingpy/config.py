@@ -43,7 +43,8 @@ class ServeConfig:
 
     `memory` is in bytes; 0 means all that the machine has. Without a `webhook_port`, no webhook is served; without an
     `http_port`, no metrics. Without a `log_file`, the log goes to standard error. `log_min_duration_statement` is in
-    milliseconds: sessions begin with it.
+    milliseconds: sessions begin with it. Without a `secret_key_file`, the secrets' key lies beside
+    the data directory.
     """
 
     data_dir: Path
@@ -61,6 +62,7 @@ class ServeConfig:
     log_file: Path | None = None
     log_min_duration_statement: int = -1
     max_connections: int = DEFAULT_CONNECTIONS
+    secret_key_file: Path | None = None
 
 
 OPTIONS = tuple(field.name for field in fields(ServeConfig))
@@ -95,9 +97,10 @@ def load_serve_config(
         http_port=_port(merged, "http_port"),
         http_host=_text(merged, "http_host", "127.0.0.1"),
         log_format=_choice(merged, "log_format", "text", LOG_FORMATS),
-        log_file=Path(_text(merged, "log_file", "")) if "log_file" in merged else None,
+        log_file=_path(merged, "log_file"),
         log_min_duration_statement=_integer(merged, "log_min_duration_statement", -1, -1, 2**31 - 1),
         max_connections=_integer(merged, "max_connections", DEFAULT_CONNECTIONS, 1, 100_000),
+        secret_key_file=_path(merged, "secret_key_file"),
     )
 
 
@@ -181,6 +184,11 @@ def _integer(merged: Mapping[str, tuple[object, str]], name: str, default: int, 
     if number is None or not low <= number <= high:
         raise ConfigError(f"{origin} must be a whole number from {low} to {high}, not {value!r}")
     return number
+
+
+def _path(merged: Mapping[str, tuple[object, str]], name: str) -> Path | None:
+    """A file that is used only if it is given."""
+    return Path(_text(merged, name, "")) if name in merged else None
 
 
 def _port(merged: Mapping[str, tuple[object, str]], name: str) -> int | None:

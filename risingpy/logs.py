@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -24,10 +26,19 @@ def start_logging(level: str, form: str, file: Path | None) -> None:
     if file is None:
         handler = logging.StreamHandler(sys.stderr)
     else:
-        handler = RotatingFileHandler(file, maxBytes=LARGEST_FILE, backupCount=KEPT_FILES, encoding="utf-8")
+        handler = _PrivateFiles(file, maxBytes=LARGEST_FILE, backupCount=KEPT_FILES, encoding="utf-8")
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.getLogger("py4j").setLevel(logging.WARNING)
+
+
+class _PrivateFiles(RotatingFileHandler):
+    """Files that only their owner may read: statements stand in them, and addresses of clients."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        os.fchmod(descriptor, 0o600)  # also one that is there already
+        return TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
 
 
 class JsonLines(logging.Formatter):

@@ -69,7 +69,8 @@ def _serve_database(
 ) -> int:
     """Recovers the database, and serves it until `stop`; returns the exit code."""
     try:
-        database = Database(config.data_dir.absolute(), parallelism=config.parallelism)
+        directory = config.data_dir.absolute()
+        database = Database(directory, parallelism=config.parallelism, key_file=config.secret_key_file)
         runner = _make_runner(config, database)
         database.start(runner)
     except DataDirectoryInUse as error:

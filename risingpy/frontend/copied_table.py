@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from risingpy.connectors.pushed import UpstreamColumn, UpstreamDescription
 from risingpy.connectors.registry import is_pushed, pushed_connector_of
-from risingpy.connectors.secret_options import masked_errors
+from risingpy.connectors.secrets.opened_options import opened
 from risingpy.errors import (
     DatatypeMismatch,
     FeatureNotSupported,
@@ -47,8 +47,9 @@ def copied_columns(
     """
     source = _source(session, copied)
     try:
-        with masked_errors(dict(source.options)):
-            upstream = pushed_connector_of(dict(source.options)).describe(copied.name)
+        options = opened(session.database.vault, session.database.reads.catalog.resolved(source))
+        with options.masked_errors():
+            upstream = pushed_connector_of(options.options).describe(copied.name)
         if not copied.all_columns:
             _check(defined.columns, defined.primary_key, upstream)
     except SqlError as error:

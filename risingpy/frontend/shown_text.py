@@ -8,6 +8,12 @@ from contextlib import contextmanager
 
 from risingpy.connectors.secret_options import MASK, masked_errors, masked_value
 from risingpy.frontend.parser.ast import (
+    AlterConnection,
+    AlterConnector,
+    AlterSecret,
+    AlterSink,
+    CreateConnection,
+    CreateSecret,
     CreateSink,
     CreateSource,
     CreateSubscription,
@@ -16,13 +22,11 @@ from risingpy.frontend.parser.ast import (
     ParsedStatement,
 )
 from risingpy.frontend.parser.ast import Statement as StatementTree
-from risingpy.frontend.parser.ast_alter import AlterSink
 from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.results import Statement
 
-_MAY_HAVE_OPTIONS = re.compile(
-    r"\bconnector\b|\bcreate\s+(secret|connection)\b|\balter\s+(secret|sink)\b", re.IGNORECASE
-)
+_MAY_HAVE_OPTIONS = re.compile(r"\b(connector|secret|connection)\b|\balter\s+sink\b", re.IGNORECASE)
+_FIRST_VALUE = re.compile(r"[('$]")
 _LONGEST_WITH_OPTIONS = 100_000  # characters: longer texts bring rows
 
 
@@ -32,6 +36,8 @@ def shown_text(statement: Statement) -> str:
         return statement.text
     text = statement.text
     for place in reversed(option_places(statement.statement)):
+        if place.is_reference:
+            continue
         begin, end = place.begin - 1 - statement.offset, place.end - 1 - statement.offset
         value = text[begin:end]
         shown = masked_value(place.name, value)
@@ -42,7 +48,7 @@ def shown_text(statement: Statement) -> str:
 def shown_unparsed(text: str) -> str:
     """What may be shown of a text before it is parsed: not the options of one that may have secret ones."""
     if len(text) <= _LONGEST_WITH_OPTIONS and _MAY_HAVE_OPTIONS.search(text):
-        return f"{text.split('(', 1)[0]}…"
+        return f"{_FIRST_VALUE.split(text, maxsplit=1)[0]}…"
     return text
 
 
@@ -54,8 +60,10 @@ def masked_errors_of(statement: Statement) -> Iterator[None]:
         case CreateSource() | CreateSink() | CreateTable():
             encoding = () if tree.message_format is None else tree.message_format.options
             options = dict((*encoding, *tree.options))
-        case AlterSink():
+        case AlterSink() | AlterConnector() | AlterConnection() | CreateConnection():
             options = dict(tree.options)
+        case CreateSecret() | AlterSecret():
+            options = {"secret": tree.value}
         case _:
             options = {}
     with masked_errors(options):
@@ -69,7 +77,15 @@ def option_places(statement: StatementTree) -> Sequence[OptionPlace]:
             return option_places(statement.statement)
         case CreateSource() | CreateSink() | CreateTable() | CreateSubscription() | AlterSink():
             return statement.option_places
+        case AlterConnector() | AlterConnection() | CreateConnection() | CreateSecret() | AlterSecret():
+            return statement.option_places
     return ()
+
+
+def option_text(name: str, value: str) -> str:
+    """An option's value as a statement has it, `'***'` for a secret's."""
+    value = masked_value(name, value)
+    return value if re.fullmatch(r"\w+", value) else quoted_literal(value)
 
 
 def quoted_literal(text: str) -> str:

@@ -9,6 +9,7 @@
     sinks          their delivery to other systems
     subscriptions  what subscriptions have kept for clients
     sessions       who the clients are, what each runs, and how long statements took
+    vault          seals and opens secrets
     introspection  facts about the running database, for SHOW and system relations
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from risingpy.connectors.secrets.vault import Vault, default_key_file
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.changelogs.reader import ChangelogReader
@@ -59,13 +61,17 @@ class Database:
     session.
     """
 
-    def __init__(self, data_dir: Path, *, parallelism: int, tuning: StoreTuning = DEFAULT_TUNING) -> None:
+    def __init__(
+        self, data_dir: Path, *, parallelism: int, tuning: StoreTuning = DEFAULT_TUNING, key_file: Path | None = None
+    ) -> None:
         """Recovers the directory: undoes changes that were not committed, and finds the log's pending rows.
 
-        `parallelism` is the number of shards of a new directory; an old one keeps its own.
+        `parallelism` is the number of shards of a new directory; an old one keeps its own. `key_file` has the key of
+        secrets; it is made when it is needed (None: beside the directory).
         Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
         """
-        opened = open_directory(data_dir, parallelism, tuning)
+        self.vault = Vault(default_key_file(data_dir) if key_file is None else key_file)
+        opened = open_directory(data_dir, parallelism, self.vault, tuning)
         self.data_dir = data_dir
         self.shards = opened.state.shards
         self.initial_epoch = opened.state.committed.epoch  # with which the directory was opened
@@ -74,30 +80,21 @@ class Database:
         self._store = opened.store
         self._published = PublishedState(opened.state, opened.store)
         self._waiters = Waiters(self._published)
-        self._sources = SourceOffsets(self._waiters.wake)
+        self._sources = SourceOffsets(self.vault, self._waiters.wake)
         self._changes = GraphChanges(self._waiters)
         self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning)
         rejected = RejectedMessages()
-        self._feeds = Feeds(self._published, self._waiters, self._log, rejected)
+        self._feeds = Feeds(self._published, self._waiters, self._log, rejected, self.vault)
         self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log, rejected)
         self.changelogs = ChangelogReader(self._published, self._waiters, self._committer.followers)
         self.reads = Reads(self._published, self._waiters, self._log, self._sources, self._feeds)
         self._delivered = DeliveredEpochs(opened.meta_store)
-        trimming = self._committer.trimming
-        tools = DeliveryTools(self.changelogs, self._delivered, trimming, self.reads.table_bytes, self._give_up)
-        self.sinks = SinkDeliveries(tools, lambda: self.reads.catalog)
+        self.sinks = self._open_sinks()
         self.subscriptions, self._retention = self._open_subscriptions()
         self._identity_counters = IdentityCounters(opened.meta_store, data_dir)
         self.sessions = Sessions()
         self._loop: BarrierLoop | None = None
-        self.writes = Writes(
-            self._published,
-            self._log,
-            locks=TableLocks(),
-            row_ids=RowIds(opened.meta_store),
-            identity_counters=self._identity_counters,
-            until_lsn=self.reads.wait_for_lsn,
-        )
+        self.writes = self._open_writes()
         self.ddl = self._open_ddl()
         self.introspection = Introspection(
             data_dir,
@@ -155,6 +152,21 @@ class Database:
         self._store.close()
         self._meta_store.close()
 
+    def _open_writes(self) -> Writes:
+        return Writes(
+            self._published,
+            self._log,
+            locks=TableLocks(),
+            row_ids=RowIds(self._meta_store),
+            identity_counters=self._identity_counters,
+            until_lsn=self.reads.wait_for_lsn,
+        )
+
+    def _open_sinks(self) -> SinkDeliveries:
+        trimming, size = self._committer.trimming, self.reads.table_bytes
+        tools = DeliveryTools(self.changelogs, self._delivered, trimming, self.vault, size, self._give_up)
+        return SinkDeliveries(tools, lambda: self.reads.catalog)
+
     def _open_ddl(self) -> SchemaCommands:
         return SchemaCommands(
             published=self._published,
@@ -163,6 +175,7 @@ class Database:
             locks=self.writes.locks,
             source_offsets=self._sources,
             feeds=self._feeds,
+            vault=self.vault,
             table_rows=self.reads.table_rows,
         )
 

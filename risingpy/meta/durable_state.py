@@ -4,7 +4,8 @@ The epoch, the log position and the source offsets become durable together, so a
 never skips one. The shards commit their own transactions before; if the server dies in between, each shard undoes its
 last epoch from its undo record, and the log from the committed position runs again.
 
-Keys: `relation/<id>`, `function/<id>`, `job/<id>` (plan codec), `schemas`, `counters`, `committed`, `purge` (JSON).
+Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>` (plan codec), `schemas`,
+`counters`, `committed`, `purge` (JSON).
 """
 
 from __future__ import annotations
@@ -20,14 +21,12 @@ from risingpy.plan.catalog import (
     Catalog,
     CreatedRelation,
     ExternalSource,
-    FunctionDesc,
     JobRelation,
     JobStatus,
     Sink,
     Subscription,
 )
 from risingpy.plan.codec import decode, encode
-from risingpy.plan.graph import Job
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
 
 
@@ -44,29 +43,16 @@ class DurableState:
                 return MetaState(shards=default_shards)
             counters = _json(txn, "counters")
             committed = _json(txn, "committed")
-            relations: dict[int, CreatedRelation] = {}
-            for _, value in txn.scan("relation/"):
-                relation = decode(value)
-                assert isinstance(relation, CreatedRelation)
-                relations[relation.relation_id] = relation
-            functions: dict[int, FunctionDesc] = {}
-            for _, value in txn.scan("function/"):
-                function = decode(value)
-                assert isinstance(function, FunctionDesc)
-                functions[function.function_id] = function
-            jobs: dict[int, Job] = {}
-            for _, value in txn.scan("job/"):
-                job = decode(value)
-                assert isinstance(job, Job)
-                jobs[job.job_id] = job
             return MetaState(
                 catalog=Catalog(
                     version=counters["catalog_version"],
                     schemas=tuple(_json(txn, "schemas")),
-                    relations=relations,
-                    functions=functions,
+                    relations=_all_of(txn, "relation"),
+                    functions=_all_of(txn, "function"),
+                    secrets=_all_of(txn, "secret"),
+                    connections=_all_of(txn, "connection"),
                 ),
-                jobs=dict(sorted(jobs.items())),  # upstreams must run first, and have lower ids
+                jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
                 shards=counters["shards"],
                 graph_version=counters["graph_version"],
                 committed=_committed(committed),
@@ -84,6 +70,8 @@ class DurableState:
         with self._store.transaction() as txn:
             _write_changed(txn, "relation", old.catalog.relations, new.catalog.relations)
             _write_changed(txn, "function", old.catalog.functions, new.catalog.functions)
+            _write_changed(txn, "secret", old.catalog.secrets, new.catalog.secrets)
+            _write_changed(txn, "connection", old.catalog.connections, new.catalog.connections)
             _write_changed(txn, "job", old.jobs, new.jobs)
             _put(txn, "schemas", list(new.catalog.schemas))
             _put(txn, "purge", sorted(new.purge))
@@ -115,6 +103,11 @@ class DurableState:
                     "pushed": dict(committed.pushed),
                 },
             )
+
+
+def _all_of(txn: MetaTransaction, kind: str) -> dict[int, Any]:
+    """The objects of a kind, by id."""
+    return {int(key.removeprefix(f"{kind}/")): decode(value) for key, value in txn.scan(f"{kind}/")}
 
 
 def _committed(stored: Mapping[str, Any]) -> CommittedEpoch:

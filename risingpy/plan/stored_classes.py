@@ -16,6 +16,7 @@ from typing import Any
 
 from risingpy.connectors import included_columns
 from risingpy.connectors.formats import decoder
+from risingpy.connectors.secrets import hidden_options
 from risingpy.connectors.targets import target
 from risingpy.plan import (
     aggregates,
@@ -28,7 +29,16 @@ from risingpy.plan import (
     properties,
     window_calls,
 )
-from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot, upstream_table, webhook
+from risingpy.plan.catalog import (
+    columns,
+    earlier_relation,
+    functions,
+    relations,
+    secrets,
+    snapshot,
+    upstream_table,
+    webhook,
+)
 from risingpy.storage.codec import table_schema
 from risingpy.types import families, sql_type
 
@@ -135,6 +145,12 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "catalog.Relation": earlier_relation.EarlierRelation,
         "catalog.RelationKind": earlier_relation.EarlierKind,
         "catalog.Watermark": columns.Watermark,
+        "hidden_options.ConnectionOption": hidden_options.ConnectionOption,
+        "hidden_options.HiddenOptions": hidden_options.HiddenOptions,
+        "hidden_options.SealedOption": hidden_options.SealedOption,
+        "hidden_options.SecretOption": hidden_options.SecretOption,
+        "secrets.ConnectionDesc": secrets.ConnectionDesc,
+        "secrets.SecretDesc": secrets.SecretDesc,
         "relations.Index": relations.Index,
         "relations.InternalTable": relations.InternalTable,
         "relations.MaterializedView": relations.MaterializedView,

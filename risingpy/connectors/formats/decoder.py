@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pyarrow as pa
@@ -18,6 +18,11 @@ class MessageFormat:
     row_format: str  # plain, upsert, debezium, native
     encoding: str  # json, avro, protobuf, csv, bytes, native
     options: tuple[tuple[str, str], ...] = ()
+
+
+def with_more_options(message_format: MessageFormat | None, more: tuple[tuple[str, str], ...]) -> MessageFormat | None:
+    """The format, if there is one, with more options after its own."""
+    return None if message_format is None else replace(message_format, options=(*message_format.options, *more))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ class SchemaRegistry:
     username: str | None = None
     password: str | None = None
 
+    def check(self) -> None:
+        """Asks for its subjects. Raises SourceUnavailable."""
+        self._get("/subjects")
+
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema of an id, None if there is none."""
         found = self._get(f"/schemas/ids/{schema_id}")

@@ -64,6 +64,13 @@ class KafkaConnector:
         raise InternalError("Kafka has messages")
 
 
+def check_brokers(options: Mapping[str, str]) -> None:
+    """Reaches the brokers of options that name no topic. Raises SourceUnavailable, InvalidParameterValue."""
+    checked = kafka_options({**options, "topic": "none"})
+    with _answered(checked):
+        _admin(checked).list_topics(timeout=CHECK_SECONDS)
+
+
 class _Partitions:
     """The partitions of the topic. New ones are found within `DISCOVERY_SECONDS`."""
 

@@ -11,6 +11,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from risingpy.connectors.secrets.vault import default_key_file
+
 
 @dataclass(frozen=True, slots=True)
 class SplitRange:
@@ -69,6 +71,19 @@ def run_directory(data_dir: Path) -> Path:
 def graph_path(data_dir: Path, version: int) -> Path:
     """The file with the stream graph of `version`, for the tasks to read."""
     return run_directory(data_dir) / f"graph-{version}"
+
+
+def write_key_file(data_dir: Path, key_file: Path) -> None:
+    """Tells the tasks where the key file is; the key itself is never written."""
+    (run_directory(data_dir) / "secret-key-file").write_text(str(key_file.absolute()))
+
+
+def key_file_of(data_dir: Path) -> Path:
+    """Where the key file of a data directory is that a server has opened."""
+    try:
+        return Path((run_directory(data_dir) / "secret-key-file").read_text())
+    except FileNotFoundError:
+        return default_key_file(data_dir)
 
 
 def write_descriptor(data_dir: Path, descriptor: EpochDescriptor) -> None:

@@ -16,8 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.choice import decoder_of
+from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import included_column, included_of_rows
 from risingpy.connectors.registry import connector_of
+from risingpy.connectors.secrets.opened_options import opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.connectors.seekable import SeekableConnector
 from risingpy.errors import IoError
 from risingpy.executors.change_chunk import make_chunk
@@ -104,7 +107,8 @@ class _ReadRange:
 class SourceReading:
     """The open sources of a process. Several threads may use it."""
 
-    def __init__(self) -> None:
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
         self._guard = threading.Lock()
         self._open: dict[int, _OpenRows | _OpenMessages] = {}
         self._epoch = 0
@@ -146,9 +150,16 @@ class SourceReading:
             known.close()
             known = None
         if known is None:
-            connector = connector_of(dict(source.options), source.message_format)
-            made = _OpenMessages if connector.gives_messages else _OpenRows
-            known = self._open[source.relation_id] = made(source, connector)
+            try:
+                options = opened(self._vault, source)
+            except IoError as error:
+                raise SourceFailed(source.relation_id, str(error)) from error
+            connector = connector_of(options.options, options.message_format)
+            known = self._open[source.relation_id] = (
+                _OpenMessages(source, connector, options.message_format)
+                if connector.gives_messages
+                else _OpenRows(source, connector)
+            )
         return known
 
 
@@ -182,14 +193,16 @@ class _OpenRows:
 class _OpenMessages:
     """A source of messages. All columns are decoded, so that every view leaves out the same messages."""
 
-    def __init__(self, source: ExternalSource, connector: SeekableConnector) -> None:
-        assert source.message_format is not None
+    def __init__(
+        self, source: ExternalSource, connector: SeekableConnector, message_format: MessageFormat | None
+    ) -> None:
+        assert message_format is not None
         self.source = source
         self._included = {column.column_id: column for column in source.included}
         self._guard = threading.Lock()  # a reader stands at one position
         self._reader = connector.message_reader()
         key = [source.columns[k].name for k in source.table_key or ()]
-        self._decoder = decoder_of(source.message_format, [(c.name, c.type) for _, c in self._decoded()], key)
+        self._decoder = decoder_of(message_format, [(c.name, c.type) for _, c in self._decoded()], key)
 
     def read_columns(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         return ()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path
+from risingpy.connectors.secrets.vault import Vault
+from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path, key_file_of
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.source_reading import SourceReading, SourceRows
@@ -77,7 +78,7 @@ class EpochWorker:
         self._graph: tuple[StreamGraph, LoadedGraph] | None = None
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
-        self._reading = SourceReading()
+        self._reading = SourceReading(Vault(key_file_of(data_dir)))
         self._threads = ShardThreads()
 
     @cached_property

@@ -6,6 +6,7 @@ from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AlterAction,
+    AlterConnector,
     AlterRelation,
     AlterSink,
     AlterSource,
@@ -20,6 +21,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetType,
 )
 from risingpy.frontend.parser.ast_parts import ObjectName
+from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
@@ -47,7 +49,6 @@ _OTHER_ACTIONS = (
     "VALIDATE",
     "SWAP",
     "REFRESH",
-    "CONNECTOR",
 )
 
 
@@ -59,6 +60,10 @@ def parse_alter(cursor: Cursor) -> Statement:
     cursor.expect("ALTER")
     if cursor.accept("SYSTEM"):
         return _parse_system(cursor)
+    if cursor.accept("SECRET"):
+        return parse_alter_secret(cursor)
+    if cursor.accept("CONNECTION"):
+        return parse_alter_connection(cursor)
     kind = _parse_kind(cursor)
     if_exists = cursor.accept("IF", "EXISTS")
     if kind is Table and cursor.word == "ONLY":
@@ -67,6 +72,11 @@ def parse_alter(cursor: Cursor) -> Statement:
     renamed = _parse_new_name(cursor, kind, name, if_exists)
     if renamed is not None:
         return renamed
+    if kind in (ExternalSource, Table) and cursor.accept("CONNECTOR"):
+        cursor.expect("WITH")
+        position, reader = cursor.position, OptionsReader(cursor)
+        options = reader.read()
+        return AlterConnector(kind, name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
     of_table = kind is Table and cursor.peek(2) == ["SET", "SOURCE_RATE_LIMIT"]
     if (kind is ExternalSource or of_table) and cursor.accept("SET"):
         return _parse_source_option(cursor, name, if_exists)
@@ -98,11 +108,12 @@ def _parse_sink_options(cursor: Cursor, name: ObjectName, if_exists: bool) -> Al
     position, reader = cursor.position, OptionsReader(cursor)
     if cursor.accept("CONNECTOR"):
         cursor.expect("WITH")
-        return AlterSink(name, reader.read(), position, if_exists, tuple(reader.places))
+        options = reader.read()
+        return AlterSink(name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
     if not cursor.accept("SET"):
         cursor.unsupported(f"ALTER SINK … {cursor.word}")
-    position = cursor.position
-    return AlterSink(name, (reader.option(),), position, if_exists, tuple(reader.places))
+    position, options = cursor.position, reader.read_one()
+    return AlterSink(name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
 
 
 def _parse_system(cursor: Cursor) -> AlterSystem:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
+from risingpy.frontend.parser.ast_alter import AlterConnection as AlterConnection
+from risingpy.frontend.parser.ast_alter import AlterConnector as AlterConnector
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
+from risingpy.frontend.parser.ast_alter import AlterSecret as AlterSecret
 from risingpy.frontend.parser.ast_alter import AlterSink as AlterSink
 from risingpy.frontend.parser.ast_alter import AlterSource as AlterSource
 from risingpy.frontend.parser.ast_alter import AlterSourceColumns as AlterSourceColumns
@@ -19,10 +22,12 @@ from risingpy.frontend.parser.ast_alter import AlterSubscription as AlterSubscri
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
 from risingpy.frontend.parser.ast_create import CopiedTable as CopiedTable
+from risingpy.frontend.parser.ast_create import CreateConnection as CreateConnection
 from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
 from risingpy.frontend.parser.ast_create import CreateIndex as CreateIndex
 from risingpy.frontend.parser.ast_create import CreateMaterializedView as CreateMaterializedView
 from risingpy.frontend.parser.ast_create import CreateSchema as CreateSchema
+from risingpy.frontend.parser.ast_create import CreateSecret as CreateSecret
 from risingpy.frontend.parser.ast_create import CreateSink as CreateSink
 from risingpy.frontend.parser.ast_create import CreateSource as CreateSource
 from risingpy.frontend.parser.ast_create import CreateSubscription as CreateSubscription
@@ -69,7 +74,7 @@ from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
 from risingpy.optimizer.explain.tree import ExplainFormat
-from risingpy.plan.catalog import RelationClass
+from risingpy.plan.catalog import ConnectionDesc, RelationClass, SecretDesc
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,16 @@ class Drop:
     """DROP TABLE, VIEW, MATERIALIZED VIEW or SOURCE."""
 
     kind: RelationClass
+    names: tuple[ObjectName, ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropHidden:
+    """DROP SECRET or CONNECTION."""
+
+    kind: type[SecretDesc] | type[ConnectionDesc]
     names: tuple[ObjectName, ...]
     if_exists: bool = False
     cascade: bool = False
@@ -164,6 +179,8 @@ class ShowKind(Enum):
     CREATE_VIEW = "create view"
     CREATE_MATERIALIZED_VIEW = "create materialized view"
     CREATE_SOURCE = "create source"
+    SECRETS = "secrets"
+    CONNECTIONS = "connections"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +294,16 @@ Statement = (
     | AlterSource
     | AlterSourceColumns
     | AlterSink
+    | AlterConnector
+    | AlterConnection
+    | AlterSecret
     | AlterSubscription
     | AlterSystem
     | CreateTable
     | CreateSource
     | CreateSink
+    | CreateSecret
+    | CreateConnection
     | CreateSubscription
     | WaitSink
     | CreateView
@@ -291,6 +313,7 @@ Statement = (
     | CreateFunction
     | DropFunction
     | DropSchema
+    | DropHidden
     | Drop
     | Insert
     | Update

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.frontend.parser.ast_create import OptionPlace
+from risingpy.frontend.parser.ast_create import OptionPlace, OptionReference
 from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
 from risingpy.plan.catalog import RelationClass
 
@@ -108,13 +108,49 @@ class AlterSourceColumns:
 class AlterSink:
     """ALTER SINK name SET option = value, or CONNECTOR WITH (…). `position` is that of the first option.
 
-    `option_places` are as in CreateSource.
+    `option_places` and `references` are as in CreateSource.
     """
 
     name: ObjectName
     options: tuple[tuple[str, str], ...]
     position: int
     if_exists: bool = False
+    option_places: tuple[OptionPlace, ...] = ()
+    references: tuple[OptionReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterConnector:
+    """ALTER SOURCE | TABLE name CONNECTOR WITH (…). The rest is as in AlterSink."""
+
+    kind: RelationClass
+    name: ObjectName
+    options: tuple[tuple[str, str], ...]
+    position: int
+    if_exists: bool = False
+    option_places: tuple[OptionPlace, ...] = ()
+    references: tuple[OptionReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterConnection:
+    """ALTER CONNECTION name CONNECTOR WITH (…). The rest is as in AlterSink."""
+
+    name: ObjectName
+    options: tuple[tuple[str, str], ...]
+    position: int
+    option_places: tuple[OptionPlace, ...] = ()
+    references: tuple[OptionReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSecret:
+    """ALTER SECRET name [WITH (backend = 'meta')] AS value. `option_places` has the place of the value."""
+
+    name: ObjectName
+    backend: str
+    value: str
+    position: int
     option_places: tuple[OptionPlace, ...] = ()
 
 

@@ -31,9 +31,9 @@ class CopiedTable:
 class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
 
-    `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format`, `all_columns` and
-    `columns_place` are as in CreateSource; `validation` is VALIDATE AS. `storage_parameters` are the names of those
-    that PostgreSQL has for its files (fillfactor); they have no effect.
+    `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format`, `all_columns`,
+    `columns_place` and `references` are as in CreateSource; `validation` is VALIDATE [SECRET validation_secret] AS.
+    `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
     """
 
     name: ObjectName
@@ -53,6 +53,8 @@ class CreateTable:
     all_columns: bool = False
     columns_place: TextPlace | None = None
     storage_parameters: tuple[str, ...] = ()
+    references: tuple[OptionReference, ...] = ()
+    validation_secret: ObjectName | None = None
 
     @property
     def is_fed(self) -> bool:
@@ -81,16 +83,31 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class OptionPlace:
-    """Where an option's value stands in the text: begin and end (exclusive), in characters from 1."""
+    """Where an option's value stands in the text: begin and end (exclusive), in characters from 1.
+
+    `is_reference`: it names a secret or connection.
+    """
 
     name: str
     begin: int
     end: int
+    is_reference: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OptionReference:
+    """`option = SECRET object [AS FILE]`, or `connection = object`. `of_format`: it stands after ENCODE."""
+
+    option: str
+    object: ObjectName
+    of_format: bool
+    is_connection: bool = False
+    as_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateSource:
-    """`options` are those of WITH (…), in order, names in lower case.
+    """`options` are those of WITH (…), in order, names in lower case; `references` name secrets and connections.
 
     `option_places` has the places of their values and of those after ENCODE. `all_columns`: `(*)`, the columns of the
     messages' schema besides those that are written. `columns_place` is that of the columns with their parentheses.
@@ -106,6 +123,7 @@ class CreateSource:
     option_places: tuple[OptionPlace, ...] = ()
     all_columns: bool = False
     columns_place: TextPlace | None = None
+    references: tuple[OptionReference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +143,7 @@ class CreateSink:
     option_places: tuple[OptionPlace, ...] = ()
     into: ObjectName | None = None
     into_columns: tuple[ColumnName, ...] = ()
+    references: tuple[OptionReference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +199,29 @@ class CreateIndex:
     distributed_by: tuple[Expression, ...] = ()
     if_not_exists: bool = False
     storage_parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSecret:
+    """CREATE SECRET. `option_places` has the place of the value."""
+
+    name: ObjectName
+    backend: str
+    value: str
+    position: int
+    if_not_exists: bool = False
+    option_places: tuple[OptionPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateConnection:
+    """CREATE CONNECTION. The rest is as in CreateSource."""
+
+    name: ObjectName
+    options: tuple[tuple[str, str], ...]
+    if_not_exists: bool = False
+    option_places: tuple[OptionPlace, ...] = ()
+    references: tuple[OptionReference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
 T = TypeVar("T")
 
-_STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING)
-_NO_WORDS = (*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER)
+STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING)
+_NO_WORDS = (*STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER)
 _DIALECT = RisingPyDialect()
 
 
@@ -106,17 +106,17 @@ class Cursor:
     def any_word(self) -> str:
         """Whatever word comes next, a quoted one too, folded."""
         token = self._parser._curr
-        if self.at_end or not (token.text[:1].isalpha() or token.text[:1] == "_" or token.token_type in _STRINGS):
+        if self.at_end or not (token.text[:1].isalpha() or token.text[:1] == "_" or token.token_type in STRINGS):
             self.fail()
         self._parser._advance()
-        return token.text if token.token_type in (TokenType.IDENTIFIER, *_STRINGS) else token.text.lower()
+        return token.text if token.token_type in (TokenType.IDENTIFIER, *STRINGS) else token.text.lower()
 
     def name(self) -> ColumnName:
         """An identifier."""
         token = self._parser._curr
         quoted = token.token_type is TokenType.IDENTIFIER
         begins_word = token.text[:1].isalpha() or token.text[:1] == "_"
-        if self.at_end or token.token_type in _STRINGS or not (quoted or begins_word):
+        if self.at_end or token.token_type in STRINGS or not (quoted or begins_word):
             self.fail()
         if not quoted and token.text.lower() in RESERVED:
             self.fail()
@@ -138,7 +138,7 @@ class Cursor:
 
     def string(self) -> str:
         token = self._parser._curr
-        if self.at_end or token.token_type not in _STRINGS:
+        if self.at_end or token.token_type not in STRINGS:
             self.fail()
         self._parser._advance()
         return token.text

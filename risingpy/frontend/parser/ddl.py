@@ -20,11 +20,13 @@ from risingpy.frontend.parser.ast import (
     DropSchema,
     Expression,
     NumberingOptions,
+    ObjectName,
     Statement,
     TypeName,
     WatermarkDefinition,
 )
 from risingpy.frontend.parser.ast_create import TextPlace
+from risingpy.frontend.parser.connectors.secret import parse_create_connection, parse_create_secret, parse_drop_hidden
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
 from risingpy.frontend.parser.connectors.source import (
     OptionsReader,
@@ -52,12 +54,30 @@ from risingpy.plan.operators import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
-    CAST COLLATION CONNECTION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
-    PROCEDURE PUBLICATION ROLE RULE SECRET SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE USER
+    CAST COLLATION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
+    PROCEDURE PUBLICATION ROLE RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE USER
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
-    {"SINK": parse_create_sink, "SUBSCRIPTION": parse_create_subscription, "INDEX": parse_create_index}
+    {
+        "SINK": parse_create_sink,
+        "SUBSCRIPTION": parse_create_subscription,
+        "INDEX": parse_create_index,
+        "SECRET": parse_create_secret,
+        "CONNECTION": parse_create_connection,
+    }
+)
+
+_DROPPED: Mapping[str, RelationClass] = MappingProxyType(
+    {
+        "TABLE": Table,
+        "MATERIALIZED VIEW": MaterializedView,
+        "VIEW": View,
+        "SOURCE": ExternalSource,
+        "SINK": Sink,
+        "SUBSCRIPTION": Subscription,
+        "INDEX": Index,
+    }
 )
 
 
@@ -110,7 +130,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
             raise FeatureNotSupported(text, position=others[0].position)
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
     options, storage = _table_options(cursor, reader)
-    validation = _parse_validation(cursor) if options else None
+    validation, secret = _parse_validation(cursor) if options else (None, None)
     message_format = parse_format(cursor, reader)
     copied = parse_copied_table(cursor, all_columns=elements.all_columns)
     if elements.all_columns and copied is None and not options:
@@ -128,6 +148,8 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
         *(name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options),
         *(validation, copied, includes, message_format, tuple(reader.places), elements.all_columns, elements.place),
         storage_parameters=storage,
+        references=tuple(reader.references),
+        validation_secret=secret,
     )
 
 
@@ -143,14 +165,13 @@ def _table_options(cursor: Cursor, reader: OptionsReader) -> tuple[tuple[tuple[s
     return (), tuple(name for name, _ in options)
 
 
-def _parse_validation(cursor: Cursor) -> Expression | None:
-    """`VALIDATE AS expression`, of a webhook."""
+def _parse_validation(cursor: Cursor) -> tuple[Expression | None, ObjectName | None]:
+    """`VALIDATE [SECRET name] AS expression`, of a webhook: (the expression, the name)."""
     if not cursor.accept("VALIDATE"):
-        return None
-    if cursor.word == "SECRET":
-        cursor.unsupported("VALIDATE SECRET")
+        return None, None
+    secret = cursor.object_name() if cursor.accept("SECRET") else None
     cursor.expect("AS")
-    return cursor.expression()
+    return cursor.expression(), secret
 
 
 def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:
@@ -294,6 +315,7 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
         places,
         all_columns=elements.all_columns,
         columns_place=elements.place,
+        references=tuple(reader.references),
     )
 
 
@@ -331,31 +353,18 @@ def parse_drop(cursor: Cursor) -> Statement:
         if_exists = cursor.accept("IF", "EXISTS")
         names = tuple(name.name for name in cursor.comma_separated(cursor.name))
         return DropSchema(names, if_exists, parse_cascade(cursor))
-    kind: RelationClass
-    if cursor.accept("TABLE"):
-        kind = Table
-    elif cursor.accept("MATERIALIZED", "VIEW"):
-        kind = MaterializedView
-    elif cursor.accept("VIEW"):
-        kind = View
-    elif cursor.accept("SOURCE"):
-        kind = ExternalSource
-    elif cursor.accept("SINK"):
-        kind = Sink
-    elif cursor.accept("SUBSCRIPTION"):
-        kind = Subscription
-    elif cursor.accept("FUNCTION"):
-        return parse_drop_function(cursor, aggregate=False)
-    elif cursor.accept("AGGREGATE"):
-        return parse_drop_function(cursor, aggregate=True)
-    elif cursor.accept("INDEX"):
-        if cursor.word == "CONCURRENTLY":
-            cursor.unsupported("DROP INDEX CONCURRENTLY")
-        kind = Index
-    elif cursor.word in _OTHER_OBJECTS or cursor.word == "OWNED":
+    if cursor.word in ("SECRET", "CONNECTION"):
+        return parse_drop_hidden(cursor)
+    for word, aggregate in (("FUNCTION", False), ("AGGREGATE", True)):
+        if cursor.accept(word):
+            return parse_drop_function(cursor, aggregate=aggregate)
+    if cursor.word in _OTHER_OBJECTS or cursor.word == "OWNED":
         cursor.unsupported(f"DROP {cursor.word}")
-    else:
+    kind = next((kind for words, kind in _DROPPED.items() if cursor.accept(*words.split())), None)
+    if kind is None:
         cursor.fail()
+    if kind is Index and cursor.word == "CONCURRENTLY":
+        cursor.unsupported("DROP INDEX CONCURRENTLY")
     if_exists = cursor.accept("IF", "EXISTS")
     relations = cursor.comma_separated(cursor.object_name)
     return Drop(kind, relations, if_exists, parse_cascade(cursor))

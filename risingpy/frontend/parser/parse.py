@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.errors import Check, SqlError, StatementTooComplex, SyntaxError_, unchecked
 from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
-from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.cursor import STRINGS, Cursor
 from risingpy.frontend.parser.dialect import UnexpectedToken
 from risingpy.frontend.parser.statements import parse_statement
 from risingpy.frontend.parser.tokenize import tokenize
@@ -93,7 +93,7 @@ def _guarded(
     except UnexpectedToken as error:
         unexpected = error.token or following
         if nameless is None or (unexpected is not None and unexpected.start < nameless.start):
-            raise _syntax_error(unexpected, tokens[-1], sql) from None
+            raise _syntax_error(unexpected, tokens, sql) from None
     except SqlError:
         if nameless is None:
             raise
@@ -105,8 +105,10 @@ def _guarded(
     return result
 
 
-def _syntax_error(token: Token | None, last: Token, sql: str) -> SyntaxError_:
+def _syntax_error(token: Token | None, tokens: list[Token], sql: str) -> SyntaxError_:
     if token is None:
-        return SyntaxError_("syntax error at end of input", position=last.end + 2)
+        return SyntaxError_("syntax error at end of input", position=tokens[-1].end + 2)
     text = sql[token.start : token.end + 1]
+    if token.token_type in STRINGS and any(each.text.upper() == "SECRET" for each in tokens[:2]):
+        text = "'***'"  # it is the secret
     return SyntaxError_(f'syntax error at or near "{text}"', position=token.start + 1)

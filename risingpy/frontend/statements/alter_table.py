@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from risingpy.connectors.secrets.opened_options import opened
 from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
 from risingpy.frontend.binder import BoundAlterTable, RowCheck, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
@@ -90,7 +91,7 @@ def replace_altered(session: StatementContext, relation: Table, bound: BoundAlte
     """Puts the table's new form in the place of `relation`, once its rows have passed the checks."""
     if bound.relation == relation:
         return
-    database, altered = session.database, _with_source(bound.relation)
+    database, altered = session.database, _with_source(session, bound.relation)
     process_id = session.startup.process_id
     with database.writes.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
@@ -103,12 +104,13 @@ def replace_altered(session: StatementContext, relation: Table, bound: BoundAlte
             session.notice(notice)
 
 
-def _with_source(table: Table) -> Table:
+def _with_source(session: StatementContext, table: Table) -> Table:
     """The table, its source reading the same columns. Raises what `check_source_columns` does."""
     if table.source is None:
         return table
     source = source_of_table(table.source, table.columns, table.primary_key)
-    check_source_columns(source)
+    options = opened(session.database.vault, session.database.reads.catalog.resolved(source))
+    check_source_columns(source, options)
     return replace(table, source=source)
 
 

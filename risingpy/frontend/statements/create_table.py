@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.connectors.secrets.hidden_options import StoredOptions
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
@@ -13,11 +14,12 @@ from risingpy.frontend.parser.ast import CreateTable, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.given_options import named_secret, opened_statement, refuse_references
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
-from risingpy.plan.catalog import ColumnDesc, Identity
+from risingpy.plan.catalog import ColumnDesc, Identity, Webhook
 from risingpy.types import BIGINT, SqlType
 
 
@@ -30,9 +32,11 @@ def bind(
     """
     if statement.copied is not None:
         refuse_unsupported(statement)
+    stored: StoredOptions | None = None
     if statement.is_fed:
-        statement, defined = _with_source(session, statement)
+        defined, stored = _with_source(session, statement)
     else:
+        refuse_references(statement)
         defined = bind_table(statement, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
@@ -41,7 +45,7 @@ def bind(
             skipped(session, statement.name)  # also if the system of a table to be copied does not answer
         else:
             definition = shown_text(parsed)
-            table = new_table(session, definition, statement, defined)
+            table = new_table(session, definition, statement, defined, stored)
             if not session.database.ddl.create_table(
                 table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
             ):
@@ -52,8 +56,14 @@ def bind(
     return Command(run)
 
 
-def new_table(session: StatementContext, definition: str, statement: CreateTable, defined: TableDefinition) -> NewTable:
-    """The statement's table, in its schema."""
+def new_table(
+    session: StatementContext,
+    definition: str,
+    statement: CreateTable,
+    defined: TableDefinition,
+    stored: StoredOptions | None,
+) -> NewTable:
+    """The statement's table, in its schema. `stored` are the options of the source that feeds it."""
     columns, key, upstream = defined.columns, defined.primary_key, None
     if statement.copied is not None:
         columns, key, upstream = copied_columns(session, statement.copied, defined)
@@ -67,26 +77,30 @@ def new_table(session: StatementContext, definition: str, statement: CreateTable
         on_conflict=defined.on_conflict,
         version_column=defined.version_column,
         watermark=defined.watermark,
-        webhook=defined.webhook,
+        webhook=_with_secret(session, statement, defined.webhook),
         upstream=upstream,
-        source=FedBy(statement.options, statement.message_format, defined.included) if statement.is_fed else None,
+        source=None if stored is None else FedBy(stored, defined.included),
     )
 
 
-def _with_source(session: StatementContext, statement: CreateTable) -> tuple[CreateTable, TableDefinition]:
-    """(The statement with the columns of its messages' schema, the table). Raises SqlError if it cannot be fed so."""
-    try:
+def _with_secret(session: StatementContext, statement: CreateTable, webhook: Webhook | None) -> Webhook | None:
+    """The webhook with the secret that VALIDATE names. Raises UndefinedObject."""
+    if webhook is None or statement.validation_secret is None:
+        return webhook
+    return replace(webhook, secret_id=named_secret(session, statement.validation_secret).secret_id)
+
+
+def _with_source(session: StatementContext, statement: CreateTable) -> tuple[TableDefinition, StoredOptions]:
+    """(The table with the columns of its messages' schema, its source). Raises SqlError if it cannot be fed so."""
+    statement, given = opened_statement(session, statement)
+    with given.masked_errors(statement.name.position):
         statement = with_schema_columns(statement)
         defined = bind_table(statement, session=session.session_values())
         for column in defined.columns:
             if column.identity is not None or column.default is not None:
                 what = f'a value of its own for column "{column.name}"'
                 raise FeatureNotSupported(f"{what} of a table that a source feeds is not supported")
-        statement = replace(statement, options=checked_options(statement, defined))
-    except SqlError as error:
-        error.position = error.position or statement.name.position
-        raise
-    return statement, defined
+        return defined, given.stored(checked_options(statement, defined), statement.message_format)
 
 
 def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:

@@ -38,7 +38,15 @@ from risingpy.frontend.statements import (
     truncate,
     update_delete,
 )
-from risingpy.frontend.statements.connectors import alter_source, create_source, sink, source_columns
+from risingpy.frontend.statements.connectors import (
+    alter_connector,
+    alter_source,
+    connection,
+    create_source,
+    secret,
+    sink,
+    source_columns,
+)
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
 from risingpy.frontend.statements.writes import merge
@@ -47,7 +55,10 @@ from risingpy.types import SqlType
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
 Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
 BINDERS: dict[type, Binder] = {
+    ast.AlterConnection: connection.bind_alter,
+    ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,
+    ast.AlterSecret: secret.bind_alter,
     ast.AlterSink: sink.bind_alter,
     ast.AlterSource: alter_source.bind,
     ast.AlterSourceColumns: source_columns.bind,
@@ -59,10 +70,12 @@ BINDERS: dict[type, Binder] = {
     ast.CloseCursor: cursor.bind_close,
     ast.Commit: transaction_control.bind_commit,
     ast.Copy: copy.bind,
+    ast.CreateConnection: connection.bind,
     ast.CreateFunction: create_function.bind,
     ast.CreateIndex: create_index.bind,
     ast.CreateMaterializedView: create_view.bind_materialized,
     ast.CreateSchema: create_schema.bind,
+    ast.CreateSecret: secret.bind,
     ast.CreateSink: sink.bind,
     ast.CreateSource: create_source.bind,
     ast.CreateSubscription: subscription.bind,
@@ -76,6 +89,7 @@ BINDERS: dict[type, Binder] = {
     ast.Discard: discard.bind,
     ast.Drop: drop.bind,
     ast.DropFunction: create_function.bind_drop,
+    ast.DropHidden: secret.bind_drop,
     ast.DropSchema: create_schema.bind_drop,
     ast.Execute: prepare.bind_execute,
     ast.Explain: explain.bind,

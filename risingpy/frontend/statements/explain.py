@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from risingpy.batch import explain_plan, with_parameters
+from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import (
     bind_delete,
@@ -42,7 +43,7 @@ from risingpy.frontend.statements.connectors.sink import new_sink
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.meta.schema.sinks import add_sink
+from risingpy.meta.schema.sinks import add_sink, sink_target
 from risingpy.meta.schema.tables import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (
@@ -205,6 +206,8 @@ def _explain_sink(
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(sink.plan, explain_format=explain.format)
     after, relation = add_sink(before, sink, session.database.reads.table_rows, session.check)
+    if relation.into is None:
+        sink_target(after.catalog, relation, session.database.vault)
     job = after.jobs[relation.relation_id]
     return _job_lines(explain, job.fragments[-1].root, job)
 
@@ -215,8 +218,9 @@ def _explain_table(session: StatementContext, explain: Explain, text: str, state
         what = "EXPLAIN of a table that copies another is not supported"
         raise FeatureNotSupported(what, position=statement.copied.position)
     defined = bind_table(statement, session=session.session_values())
+    stored = StoredOptions(statement.options, statement.message_format) if statement.is_fed else None
     before = session.database.reads.state
-    after, _ = add_table(before, new_table(session, text, statement, defined))
+    after, _ = add_table(before, new_table(session, text, statement, defined, stored))
     (job_id,) = after.jobs.keys() - before.jobs.keys()
     job = after.jobs[job_id]
     return _job_lines(explain, job.fragments[-1].root, job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -13,6 +14,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.system_catalog.index_text import included_names, key_text, ordered_text
+from risingpy.frontend.system_catalog.rw_sources import shown_options
 from risingpy.plan.catalog import (
     ExternalSource,
     Index,
@@ -50,6 +52,7 @@ _HEADINGS = {
     ShowKind.JOBS: ("Id", "Statement", "Progress"),
     ShowKind.FUNCTIONS: ("Name", "Arguments", "Return Type", "Language", "Link"),
     ShowKind.SUBSCRIPTION_CURSORS: ("Name", "Subscription", "Since"),
+    ShowKind.CONNECTIONS: ("Name", "Type", "Properties"),
     ShowKind.INDEXES: ("Name", "On", "Key", "Include", "Distributed By"),
 }
 
@@ -79,7 +82,22 @@ def _rows(session: StatementContext, statement: Show, like: Like) -> Rows:
         return _indexes(session, statement, like)
     if statement.kind in _RELATIONS:
         return _relations(session, _RELATIONS[statement.kind], statement.schema, like)
+    if statement.kind in (ShowKind.SECRETS, ShowKind.CONNECTIONS):
+        return [row for row in _hidden(session, statement) if like(row[0])]
     return [row for row in _others(session, statement.kind) if like(row[0])]
+
+
+def _hidden(session: StatementContext, statement: Show) -> Rows:
+    """Secrets or connections of a schema, or of the search path. No value that is secret is among the properties."""
+    catalog = session.database.reads.catalog
+    schemas = session.search_path() if statement.schema is None else (statement.schema,)
+    if statement.kind is ShowKind.SECRETS:
+        return sorted((each.name,) for each in catalog.secrets.values() if each.schema_name in schemas)
+    return sorted(
+        (each.name, each.type, json.dumps(shown_options(each, catalog.secrets), ensure_ascii=False))
+        for each in catalog.connections.values()
+        if each.schema_name in schemas
+    )
 
 
 def _others(session: StatementContext, kind: ShowKind) -> Rows:

@@ -56,12 +56,9 @@ _COLUMNS = {
 }
 
 _RISINGWAVE_COLUMNS = {
-    "rw_connections": "id int4, name text, schema_id int4, owner int4, type_ text, provider text, acl _text,"
-    "connection_params text",
     "rw_description": "objoid int4, classoid int4, objsubid int4, description text",
     "rw_functions": "id int4, name text, schema_id int4, owner int4, type text, arg_type_ids _text,"
     "return_type_id int4, language text, link text, acl _text",
-    "rw_secrets": "id int4, schema_id int4, name text, owner int4, acl _text",
 }
 
 _INFORMATION_SCHEMA_COLUMNS = {

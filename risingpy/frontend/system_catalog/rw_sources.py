@@ -1,16 +1,20 @@
 """Sources: in rw_catalog how far views have read them and which messages did not decode, in pg_catalog foreign tables.
 
+Secrets and connections have their names in rw_catalog, and no value that is secret.
+
 For PostgreSQL's clients, such as psql's `\\d`, the connector is the server that has the table. Its options are not
 shown there, since they may be credentials, which SHOW CREATE SOURCE masks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 
-from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, connector_oid, relation_oid
+from risingpy.connectors.secret_options import MASK
+from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, connector_oid, relation_oid, schema_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import CreatedRelation, ExternalSource
+from risingpy.plan.catalog import ConnectionDesc, CreatedRelation, ExternalSource, SecretDesc
 
 
 def _lags(state: SystemState) -> Iterable[Row]:
@@ -59,6 +63,25 @@ def _tables(state: SystemState) -> Iterable[Row]:
         yield relation_oid(source), connector_oid(_connector(source)), None
 
 
+def shown_options(connection: ConnectionDesc, secrets: Mapping[int, SecretDesc]) -> dict[str, str]:
+    """A connection's options by name: `***` for a password, `SECRET name` for one that names a secret."""
+    hidden = {each.name: MASK for each in connection.hidden.sealed}
+    hidden |= {each.name: f"SECRET {secrets[each.secret_id].name}" for each in connection.hidden.secrets}
+    return {**dict(connection.options), **hidden}
+
+
+def _secrets(state: SystemState) -> Iterable[Row]:
+    for each in state.catalog.secrets.values():
+        yield each.secret_id, schema_oid(each.schema_name), each.name, ROOT_USER_OID, None
+
+
+def _connections(state: SystemState) -> Iterable[Row]:
+    for each in state.catalog.connections.values():
+        shown = json.dumps(shown_options(each, state.catalog.secrets), ensure_ascii=False)
+        schema = schema_oid(each.schema_name)
+        yield each.connection_id, each.name, schema, ROOT_USER_OID, each.type.upper(), "", None, shown
+
+
 RW_SOURCE_LAG = relation(
     "rw_catalog",
     "rw_source_lag",
@@ -85,3 +108,10 @@ PG_FOREIGN_SERVER = relation(
     _servers,
 )
 PG_FOREIGN_TABLE = relation("pg_catalog", "pg_foreign_table", "ftrelid oid, ftserver oid, ftoptions _text", _tables)
+RW_SECRETS = relation("rw_catalog", "rw_secrets", "id int4, schema_id int4, name text, owner int4, acl _text", _secrets)
+RW_CONNECTIONS = relation(
+    "rw_catalog",
+    "rw_connections",
+    "id int4, name text, schema_id int4, owner int4, type_ text, provider text, acl _text, connection_params text",
+    _connections,
+)

@@ -78,13 +78,22 @@ def _validate(session: ClientSession, webhook: Webhook, request: Request) -> Non
     if webhook.validation is None:
         return
     headers = pa.array([json.dumps(dict(request.headers))], VARCHAR.arrow)
-    given = pa.table([parse_column(JSONB, headers), pa.array([request.body], pa.binary())], names=["c0", "c1"])
+    columns = [parse_column(JSONB, headers), pa.array([request.body], pa.binary())]
     try:
+        if webhook.secret_id is not None:
+            columns.append(pa.array([_secret(session, webhook.secret_id)], VARCHAR.arrow))
+        given = pa.table(columns, names=[f"c{k}" for k in range(len(columns))])
         answer = session.context.evaluate([webhook.validation], (Field("c0", BOOLEAN),), given, ())
     except SqlError as error:
         raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the validation of the request failed") from error
     if answer.column(0)[0].as_py() is not True:
         raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the request was not accepted by VALIDATE")
+
+
+def _secret(session: ClientSession, secret_id: int) -> str:
+    """The value that the secret has now."""
+    database = session.context.database
+    return database.vault.open(database.reads.catalog.secrets[secret_id].box)
 
 
 def _rows(webhook: Webhook, body: bytes) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.connectors.seekable import SplitEnd
 from risingpy.executors.epoch.descriptor import SplitRange
 from risingpy.executors.epoch.source_reading import SourceFailed
@@ -79,12 +80,13 @@ class NextRanges:
 class SourceOffsets:
     """Finds new rows of the sources that running jobs read. For the barrier loop's thread, except where it says so."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, vault: Vault, wake: Callable[[], None]) -> None:
         """`wake` is called, in any thread, when a source has news."""
+        self._vault = vault
         self._guard = threading.Lock()
         self._watchers: dict[int, SourceWatcher] = {}
         self._wake = wake
-        # A cache: (the last jobs and sources, the sources that each job reads). Every epoch asks several times.
+        # A cache: (the last jobs and catalog, the sources that each job reads). Every epoch asks several times.
         self._known: tuple[object, object, list[tuple[int, int]]] = ({}, {}, [])
         self._paces: dict[tuple[int, int], _Pace] = {}
 
@@ -185,14 +187,14 @@ class SourceOffsets:
 
     def _readers(self, state: MetaState) -> list[tuple[int, int]]:
         """(job, source) of every job that reads a source."""
-        jobs, relations, readers = self._known
-        if jobs is not state.jobs or relations is not state.catalog.relations:
+        jobs, catalog, readers = self._known
+        if jobs is not state.jobs or catalog is not state.catalog:
             sources = state.catalog.sources
             looked = state.jobs.values() if sources else ()  # to look through all of them takes long
             readers = [(job.job_id, source) for job in looked for source in sorted(_source_ids(job))]
             self._follow(sources, {source for _, source in readers})
             self._paces = {reader: pace for reader, pace in self._paces.items() if reader in readers}
-            self._known = (state.jobs, state.catalog.relations, readers)
+            self._known = (state.jobs, state.catalog, readers)
         return readers
 
     def _follow(self, sources: Mapping[int, ExternalSource], read: set[int]) -> None:
@@ -209,7 +211,9 @@ class SourceOffsets:
         with self._guard:
             found = self._watchers.get(source_id)
             if found is None:
-                found = self._watchers[source_id] = SourceWatcher(state.catalog.sources[source_id], self._wake)
+                found = self._watchers[source_id] = SourceWatcher(
+                    state.catalog.sources[source_id], self._vault, self._wake
+                )
                 found.follow(True)
             return found
 

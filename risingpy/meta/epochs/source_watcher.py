@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from traceback import format_exc
 
 from risingpy.connectors.registry import connector_of, rate_limit
-from risingpy.connectors.secret_options import masked_text
+from risingpy.connectors.secrets.opened_options import OpenedOptions, opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.connectors.seekable import SeekableConnector, SplitEnd, Splits
 from risingpy.errors import SqlError
 from risingpy.plan.catalog import ExternalSource
@@ -38,8 +39,10 @@ class SourceStatus:
 class SourceWatcher:
     """The thread of one source. Any thread may call its methods; `wake` is called with news."""
 
-    def __init__(self, source: ExternalSource, wake: Callable[[], None]) -> None:
+    def __init__(self, source: ExternalSource, vault: Vault, wake: Callable[[], None]) -> None:
         self.source = source
+        self._vault = vault
+        self._options = OpenedOptions(dict(source.options))
         self.gives_messages = True
         self.rate_limit = rate_limit(dict(source.options))
         self._wake = wake
@@ -101,7 +104,7 @@ class SourceWatcher:
         while self._wait(pause):
             asked, began = self._asked, time.thread_time()
             try:
-                connector = connector or connector_of(dict(self.source.options), self.source.message_format)
+                connector = connector or self._connector()
                 self.gives_messages = connector.gives_messages
                 splits = splits or connector.splits()
                 self._answer(SourceStatus(dict(splits.ends())), asked)
@@ -140,6 +143,10 @@ class SourceWatcher:
             self._news_at = time.monotonic()
             self._wake()
 
+    def _connector(self) -> SeekableConnector:
+        self._options = opened(self._vault, self.source)
+        return connector_of(self._options.options, self._options.message_format)
+
     def _answer_failure(self, reason: str, asked: int) -> None:
         with self._changed:
             self._fail(reason)
@@ -147,7 +154,7 @@ class SourceWatcher:
             self._changed.notify_all()
 
     def _masked(self, text: str) -> str:
-        return masked_text(text, dict(self.source.options))
+        return self._options.masked(text)
 
     def _fail(self, reason: str) -> None:
         reason = self._masked(reason)

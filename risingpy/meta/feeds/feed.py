@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable
 from traceback import format_exc
 
+from risingpy.connectors.pushed import PushedConnector
 from risingpy.connectors.registry import pushed_connector_of
-from risingpy.connectors.secret_options import masked_text
+from risingpy.connectors.secrets.opened_options import OpenedOptions, opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import SqlError
 from risingpy.meta.feeds.feed_rows import FeedRows
 from risingpy.plan.catalog import ExternalSource
@@ -21,10 +23,19 @@ LOG = logging.getLogger(__name__)
 class Feed:
     """Made for a source of the catalog; `start` and `stop` are called once each."""
 
-    def __init__(self, source: ExternalSource, make_rows: Callable[[threading.Event, Callable[[], None]], FeedRows]):
+    def __init__(
+        self,
+        source: ExternalSource,
+        vault: Vault,
+        make_rows: Callable[[threading.Event, Callable[[], None]], FeedRows],
+    ) -> None:
         """`make_rows` is given what says that the thread is to end, and what to call when the other side answers."""
         self.source = source
+        self._vault = vault
+        self._options = OpenedOptions(dict(source.options))
         self._stopping = threading.Event()
+        self._guard = threading.Lock()
+        self._run_ends = threading.Event()  # of the connector's present run
         self._forgets = False
         self._failures = 0
         self.rows = make_rows(self._stopping, self._answers)
@@ -35,8 +46,17 @@ class Feed:
 
     def stop(self, *, forgets: bool) -> None:
         """Ends the thread, without waiting for it. `forgets`: the source is dropped, and the other side is told."""
-        self._forgets = forgets
-        self._stopping.set()
+        with self._guard:
+            self._forgets = forgets
+            self._stopping.set()
+            self._run_ends.set()
+
+    def renew(self, source: ExternalSource) -> None:
+        """The source as it is now. If its options are others than before, the connector begins again with them."""
+        with self._guard:
+            before, self.source = self.source, source
+            if (before.options, before.hidden) != (source.options, source.hidden):
+                self._run_ends.set()
 
     def join(self, seconds: float) -> None:
         """Waits for the thread's end."""
@@ -46,12 +66,16 @@ class Feed:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
+            with self._guard:
+                if not self._stopping.is_set():
+                    self._run_ends = threading.Event()
+            ends = self._run_ends
             try:
-                pushed_connector_of(dict(self.source.options)).run(self.rows, self._stopping)
+                self._connector().run(self.rows, ends)
             except SqlError as error:
                 self._failed(str(error))
             except Exception as error:  # a connector's own mistake must not stop the others
-                if not self._stopping.is_set():
+                if not ends.is_set():
                     LOG.error('the connector of source "%s" failed\n%s', self.source.name, self._masked(format_exc()))
                 self._failed(f"{type(error).__name__}: {error}")
         if self._forgets:
@@ -59,23 +83,27 @@ class Feed:
 
     def _forget(self) -> None:
         try:
-            pushed_connector_of(dict(self.source.options)).forget()
+            self._connector().forget()
         except Exception as error:
             reason = self._masked(str(error))
             LOG.warning('source "%s" is dropped, but the other side still keeps rows: %s', self.source.name, reason)
 
     def _failed(self, reason: str) -> None:
-        if self._stopping.is_set():
+        if self._run_ends.is_set():
             return
         reason = self._masked(reason)
         if not self._failures:
             LOG.warning('source "%s" stands still: %s', self.source.name, reason)
         self._failures += 1
         self.rows.failed(reason)
-        self._stopping.wait(min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 16), LONGEST_BACK_OFF))
+        self._run_ends.wait(min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 16), LONGEST_BACK_OFF))
 
     def _masked(self, text: str) -> str:
-        return masked_text(text, dict(self.source.options))
+        return self._options.masked(text)
+
+    def _connector(self) -> PushedConnector:
+        self._options = opened(self._vault, self.source)
+        return pushed_connector_of(self._options.options)
 
     def _answers(self) -> None:
         if self._failures:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from risingpy.connectors.registry import is_pushed
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import SourceUnavailable, UndefinedTable
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.epochs.published_state import PublishedState
@@ -25,8 +26,11 @@ STOP_SECONDS = 5.0  # how long the end of a source or of the server waits for a 
 class Feeds:
     """Starts a thread for each pushed source that `follow` tells it of. Any thread may call it."""
 
-    def __init__(self, published: PublishedState, waiters: Waiters, log: DmlLog, rejected: RejectedMessages) -> None:
+    def __init__(
+        self, published: PublishedState, waiters: Waiters, log: DmlLog, rejected: RejectedMessages, vault: Vault
+    ) -> None:
         self._published = published
+        self._vault = vault
         self._waiters = waiters
         self._log = log
         self._rejected = rejected
@@ -37,11 +41,7 @@ class Feeds:
 
     def follow(self, catalog: Catalog) -> None:
         """The catalog has changed, or epochs begin to run: from then on the sources may send."""
-        sources = {
-            relation.relation_id: relation
-            for relation in catalog.relations.values()
-            if isinstance(relation, ExternalSource) and is_pushed(dict(relation.options))
-        }
+        sources = {source_id: each for source_id, each in catalog.sources.items() if is_pushed(dict(each.options))}
         with self._guard:
             if self._closed:
                 return
@@ -53,9 +53,10 @@ class Feeds:
                 readers = [each for each in catalog.dependents(source_id) if isinstance(each, Table)]
                 feed = self._feeds.get(source_id)
                 if feed is not None:
+                    feed.renew(source)
                     feed.rows.follow(readers)
                 else:
-                    feed = self._feeds[source_id] = Feed(source, partial(self._rows, source_id))
+                    feed = self._feeds[source_id] = Feed(source, self._vault, partial(self._rows, source_id))
                     feed.rows.follow(readers)
                     feed.start()
 

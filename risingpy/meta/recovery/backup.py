@@ -18,7 +18,7 @@ from typing import BinaryIO
 from risingpy.errors import Check, SqlError, unchecked
 from risingpy.meta.state import MetaState
 from risingpy.storage.disk_failure import disk_failure
-from risingpy.storage.durable_directory import make_directory, sync_directory
+from risingpy.storage.durable_directory import PRIVATE, make_directory, make_private, sync_directory
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.engine.shard_store import shard_directory
@@ -100,7 +100,7 @@ def _check_target(target: Path) -> None:
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise SqlError(f'"{target}" exists and is not an empty directory', sqlstate="58P02")
-        make_directory(target)
+        make_private(target)
     except OSError as error:
         raise disk_failure(f"cannot write the backup in {target}", error) from error
 
@@ -114,7 +114,9 @@ def restore(backup: Path, data_dir: Path) -> int:
     try:
         if data_dir.exists() and any(data_dir.iterdir()):
             raise SqlError(f"{data_dir} exists and is not empty", sqlstate="58P02")
+        make_private(data_dir)
         shutil.copytree(backup, data_dir, ignore=shutil.ignore_patterns(NOTE, "lock.mdb"), dirs_exist_ok=True)
+        data_dir.chmod(PRIVATE)  # copytree has given it the mode of the backup
         for path in sorted(data_dir.rglob("*")):
             _sync(path)
         _sync(data_dir)

@@ -3,7 +3,8 @@
 1. The meta store says which epoch is committed, and how many shards there are. A wanted rescaling is done now.
 2. Views whose CREATE had not returned are removed.
 3. Each shard undoes what it has of a later epoch, by its undo records. All shards are then at the committed epoch.
-4. The log has all acknowledged rows after that epoch: `DmlLog` finds them, and they are in the next epoch.
+4. Passwords that an earlier version stored in clear are sealed, and nothing of them stays in a file.
+5. The log has all acknowledged rows after that epoch: `DmlLog` finds them, and they are in the next epoch.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from risingpy.executors.epoch.descriptor import run_directory
+from risingpy.connectors.secrets.vault import Vault
+from risingpy.executors.epoch.descriptor import run_directory, write_key_file
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState, without_unfinished_jobs
 from risingpy.meta.recovery.rescale import remove_other_shards, rescale_opened
+from risingpy.meta.recovery.sealing import begin_sealing, check_key, finish_sealing, with_passwords_sealed
 from risingpy.meta.state import MetaState
+from risingpy.storage.durable_directory import make_private
 from risingpy.storage.engine.lmdb_environment import DamagedStore
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.read_views import StateStore
@@ -36,15 +40,30 @@ class OpenedDirectory:
     store: StateStore
 
 
-def open_directory(data_dir: Path, parallelism: int, tuning: StoreTuning = DEFAULT_TUNING) -> OpenedDirectory:
+def open_directory(
+    data_dir: Path, parallelism: int, vault: Vault, tuning: StoreTuning = DEFAULT_TUNING
+) -> OpenedDirectory:
     """Opens `data_dir`, which gets `parallelism` shards if it is new, and undoes changes that were not committed.
 
-    Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a file is missing or damaged.
+    Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a file is missing or damaged,
+    SecretKeyUnavailable if it has secrets and their key is not there.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
+    make_private(data_dir)
     if shards_directory(data_dir).exists() and not meta_directory(data_dir).exists():
         raise DamagedStore(f"{data_dir} has shards and no meta store, which says what is in them")
     meta_store = MetaStore(data_dir)
+    try:
+        states, state = _recovered(data_dir, meta_store, parallelism, vault)
+        store = StateStore(data_dir, state.shards, cast=cast_stored, tuning=tuning)
+        store.recover(state.committed.epoch)
+    except BaseException:
+        meta_store.close()
+        raise
+    return OpenedDirectory(meta_store, states, state, store)
+
+
+def _recovered(data_dir: Path, meta_store: MetaStore, parallelism: int, vault: Vault) -> tuple[DurableState, MetaState]:
+    """The state of the last commit, without what was not finished then."""
     run_directory(data_dir).mkdir(exist_ok=True)
     states = DurableState(meta_store)
     stored = states.load(parallelism)
@@ -54,7 +73,11 @@ def open_directory(data_dir: Path, parallelism: int, tuning: StoreTuning = DEFAU
     else:
         remove_other_shards(data_dir, stored.shards)
     state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
+    check_key(state.catalog, vault)
+    write_key_file(data_dir, vault.key_file)
+    unsealed, state = state, with_passwords_sealed(state, vault)
+    if state is not unsealed:
+        begin_sealing(data_dir)
     states.commit(stored, state)
-    store = StateStore(data_dir, state.shards, cast=cast_stored, tuning=tuning)
-    store.recover(state.committed.epoch)
-    return OpenedDirectory(meta_store, states, state, store)
+    finish_sealing(data_dir, meta_store)
+    return states, state

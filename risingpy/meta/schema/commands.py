@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
-from risingpy.connectors.targets.choice import target_of
+from risingpy.connectors.secrets.hidden_options import StoredOptions
+from risingpy.connectors.secrets.opened_options import opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
-from risingpy.meta.schema import alter, relations, sinks, sources, subscriptions, tables
+from risingpy.meta.schema import alter, relations, schemas, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import gone_if_cancelled
 from risingpy.meta.schema.planned_ahead import PlannedAhead
+from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import FollowedRelation, Sink, Subscription, UpstreamTable
@@ -37,6 +40,7 @@ class SchemaCommands:
         locks: TableLocks,
         source_offsets: SourceOffsets,
         feeds: Feeds,
+        vault: Vault,
         table_rows: Callable[[int], int],
     ) -> None:
         self._published = published
@@ -45,6 +49,7 @@ class SchemaCommands:
         self._locks = locks
         self._source_offsets = source_offsets
         self._feeds = feeds
+        self._vault = vault
         self._table_rows = table_rows  # how many rows a relation has now
 
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
@@ -54,7 +59,7 @@ class SchemaCommands:
         The other side of a source that feeds the table must answer.
         """
         if table.source is not None and not (if_not_exists and self._exists(table)):
-            connector_of(dict(table.source.options), table.source.message_format).check()
+            self._check_source(table.source.stored)
         made: list[int] = []
 
         def add(state: MetaState) -> MetaState:
@@ -66,6 +71,15 @@ class SchemaCommands:
         if created and table.upstream is not None:
             self._take_in(made[0], table.upstream, cancelled)
         return created
+
+    def _check_source(self, stored: StoredOptions) -> None:
+        """Reaches the other side of a source. Raises what the connector's `check` does."""
+        options = opened(self._vault, self._published.state.catalog.resolved(stored))
+        with options.masked_errors():
+            if is_pushed(options.options):
+                pushed_connector_of(options.options).check()
+            else:
+                connector_of(options.options, options.message_format).check()
 
     def _exists(self, table: tables.NewTable) -> bool:
         return self._published.state.catalog.find(table.name, table.schema_name, ()) is not None
@@ -96,12 +110,8 @@ class SchemaCommands:
         self, source: sources.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> bool:
         """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
-        options = dict(source.options)
         if not (if_not_exists and self._published.state.catalog.find(source.name, source.schema_name, ())):
-            if is_pushed(options):
-                pushed_connector_of(options).check()
-            else:
-                connector_of(options, source.message_format).check()
+            self._check_source(source.stored)
         return self._create(
             source.schema_name, source.name, if_not_exists, lambda state: sources.add_source(state, source), cancelled
         )
@@ -148,7 +158,7 @@ class SchemaCommands:
         )
         _, relation = planned.on(self._published.state)
         if relation.into is None:
-            target_of(dict(relation.options), relation.schema, relation.message_format).check()
+            sinks.sink_target(self._published.state.catalog, relation, self._vault).check()
 
         def add(state: MetaState) -> MetaState:
             after, relation = planned.on(state)
@@ -238,6 +248,16 @@ class SchemaCommands:
         """Applies a change of another module (`functions`, `system_parameters`) between two epochs."""
         self._changes.apply(change, cancelled)
 
+    def drop_hidden(
+        self, targets: Sequence[HiddenTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
+    ) -> tuple[str, ...]:
+        """Drops secrets or connections; returns notices. Raises DependentObjectsStillExist if others need them."""
+        notices = self._notices_of(
+            lambda state: drop_hidden(state, targets, if_exists=if_exists, cascade=cascade), cancelled
+        )
+        self._feeds.until_forgotten()
+        return notices
+
     def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a schema; False if it exists and `if_not_exists`."""
         created = True
@@ -245,7 +265,7 @@ class SchemaCommands:
         def add(state: MetaState) -> MetaState:
             nonlocal created
             created = not (if_not_exists and name in state.catalog.schemas)
-            return relations.add_schema(state, name) if created else state
+            return schemas.add_schema(state, name) if created else state
 
         self._changes.apply(add, cancelled)
         return created
@@ -264,7 +284,7 @@ class SchemaCommands:
         locked = {each.relation_id for each in known if cascade and each.schema_name == name}
         with self._locks.held(locked, LockMode.ALONE, cancelled, process_id=process_id):
             notices = self._notices_of(
-                lambda state: relations.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
+                lambda state: schemas.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
             )
         self._feeds.until_forgotten()
         return notices

@@ -149,32 +149,6 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
     return with_relation(state, relation, allocate)
 
 
-def add_schema(state: MetaState, name: str) -> MetaState:
-    """`state` with a schema."""
-    if name in state.catalog.schemas:
-        raise SqlError(f'schema "{name}" already exists', sqlstate="42P06")
-    return _with_schemas(state, (*state.catalog.schemas, name))
-
-
-def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) -> tuple[MetaState, tuple[str, ...]]:
-    """(`state` without the schema, notices)."""
-    if name not in state.catalog.schemas:
-        if if_exists:
-            return state, (f'schema "{name}" does not exist, skipping',)
-        raise SqlError(f'schema "{name}" does not exist', sqlstate="3F000")
-    inside = [r for r in state.catalog.relations.values() if r.schema_name == name]
-    if inside and not cascade:
-        raise DependentObjectsStillExist(
-            f"cannot drop schema {name} because other objects depend on it",
-            detail="\n".join(f"{r.noun} {r.qualified_name} depends on schema {name}" for r in inside),
-            hint="Use DROP ... CASCADE to drop the dependent objects too.",
-        )
-    for relation in with_all_readers(state, inside):
-        state = without_relation(state, relation)
-    notices = (f"drop cascades to {len(inside)} other objects",) if inside else ()
-    return _with_schemas(state, tuple(s for s in state.catalog.schemas if s != name)), notices
-
-
 def drop_targets(state: MetaState, targets: Iterable[DropTarget]) -> list[Relation]:
     """The relations that DROP names and that exist."""
     found = (state.catalog.find(t.name, t.schema_name, t.search_path) for t in targets)
@@ -310,7 +284,3 @@ def with_relation(state: MetaState, relation: CreatedRelation, allocate: IdAlloc
         ),
         next_id=allocate.next_id,
     )
-
-
-def _with_schemas(state: MetaState, schemas: tuple[str, ...]) -> MetaState:
-    return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, schemas=schemas))

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.secrets.hidden_options import StoredOptions
+from risingpy.connectors.secrets.opened_options import opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.connectors.targets.choice import target_of
 from risingpy.connectors.targets.engine_options import engine_options
+from risingpy.connectors.targets.target import SinkTarget
 from risingpy.errors import Check, SerializationFailure, SqlError, unchecked
 from risingpy.meta.durable_state import with_status, without_job
+from risingpy.meta.schema.options import OptionChanges, with_changes
 from risingpy.meta.schema.relations import check_new_name, check_unchanged, with_job
+from risingpy.meta.schema.secrets import check_hidden
 from risingpy.meta.sinks.into_tables import feeds, with_sinks_connected
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.sinks import WantedSink, plan_sink
-from risingpy.plan.catalog import CreatedRelation, JobStatus, Sink, Table
+from risingpy.plan.catalog import Catalog, CreatedRelation, JobStatus, Sink, Table
 from risingpy.plan.logical import LogicalPlan
 
 
@@ -34,8 +39,7 @@ class NewSink:
     definition: str
     depends_on: tuple[CreatedRelation, ...]
     functions: tuple[int, ...]
-    options: tuple[tuple[str, str], ...]
-    message_format: MessageFormat | None
+    stored: StoredOptions
     wanted: WantedSink
     identity: str
     snapshot: bool = True
@@ -47,11 +51,12 @@ def add_sink(
 ) -> tuple[MetaState, Sink]:
     """(`state` with the sink and its job, the sink). The job is in creation if it is to read a snapshot.
 
-    Raises InvalidParameterValue or FeatureNotSupported if the options are wrong; nothing is connected.
+    Its options are checked by `sink_target`.
     """
     check_new_name(state, sink.schema_name, sink.name)
     needed = sink.depends_on if sink.into is None else (*sink.depends_on, sink.into)
     check_unchanged(state, needed)
+    check_hidden(state, sink.stored.hidden)
     if sink.into is not None:
         _refuse_cycle(state, sink.depends_on, sink.into)
     allocate = IdAllocator(state.next_id)
@@ -82,14 +87,13 @@ def add_sink(
         type=planned.type,
         primary_key=planned.primary_key,
         identity=sink.identity,
-        options=sink.options,
-        message_format=sink.message_format,
+        options=sink.stored.options,
+        message_format=sink.stored.message_format,
+        hidden=sink.stored.hidden,
         depends_on=tuple(sorted({relation.relation_id for relation in needed})),
         functions=sink.functions,
         into=None if sink.into is None else sink.into.relation_id,
     )
-    if relation.into is None:
-        target_of(dict(relation.options), relation.schema, relation.message_format)
     after = with_sinks_connected(with_job(state, relation, job, allocate))
     return replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id}), relation
 
@@ -104,18 +108,30 @@ def _refuse_cycle(state: MetaState, read: Sequence[CreatedRelation], into: Table
             )
 
 
+def sink_target(catalog: Catalog, sink: Sink, vault: Vault) -> SinkTarget:
+    """The other side of a sink, not yet connected.
+
+    Raises InvalidParameterValue or FeatureNotSupported if the options are wrong, SecretKeyUnavailable.
+    """
+    options = opened(vault, catalog.resolved(sink))
+    with options.masked_errors():
+        return target_of(options.options, sink.schema, options.message_format)
+
+
 def with_sink_options(
-    state: MetaState, sink_id: int, options: Sequence[tuple[str, str]], text: Callable[[str, str, str], str]
+    state: MetaState, sink_id: int, changes: OptionChanges, text: Callable[[str, str, str], str], vault: Vault
 ) -> MetaState:
     """`state` with other values of a sink's options; `text` puts one into the sink's definition."""
     sink = state.catalog.relations.get(sink_id)
     if not isinstance(sink, Sink):
         raise SerializationFailure("the sink was dropped meanwhile", hint="Run the statement again.")
-    changed = replace(sink, options=tuple({**dict(sink.options), **dict(options)}.items()))
-    for option in options:
-        changed = replace(changed, definition=text(changed.definition, *option))
+    check_hidden(state, changes.hidden)
+    options, hidden = with_changes(sink.options, sink.hidden, changes)
+    changed = replace(sink, options=options, hidden=hidden)
+    for name, value in changes.texts:
+        changed = replace(changed, definition=text(changed.definition, name, value))
     engine_options(dict(changed.options), changed.message_format)
-    target_of(dict(changed.options), changed.schema, changed.message_format)
+    sink_target(state.catalog, changed, vault)
     relations = {**state.catalog.relations, sink_id: changed}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
 

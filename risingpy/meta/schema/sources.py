@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.errors import SerializationFailure
 from risingpy.meta.schema.alter import repointed_views
+from risingpy.meta.schema.options import OptionChanges, with_changes
 from risingpy.meta.schema.relations import check_new_name, with_relation
+from risingpy.meta.schema.secrets import check_hidden
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import repointed_source
 from risingpy.plan.catalog import ColumnDesc, CreatedRelation, ExternalSource, Table, Watermark
@@ -22,16 +24,16 @@ class NewSource:
     schema_name: str
     name: str
     columns: tuple[ColumnDesc, ...]
-    options: tuple[tuple[str, str], ...]
+    stored: StoredOptions
     definition: str
     watermark: Watermark | None = None
-    message_format: MessageFormat | None = None
     included: tuple[IncludedColumn, ...] = ()
 
 
 def add_source(state: MetaState, source: NewSource) -> MetaState:
     """`state` with an external source, whose options are checked."""
     check_new_name(state, source.schema_name, source.name)
+    check_hidden(state, source.stored.hidden)
     allocate = IdAllocator(state.next_id)
     relation = ExternalSource(
         relation_id=allocate(),
@@ -39,9 +41,10 @@ def add_source(state: MetaState, source: NewSource) -> MetaState:
         name=source.name,
         columns=source.columns,
         definition=source.definition,
-        options=source.options,
+        options=source.stored.options,
+        hidden=source.stored.hidden,
         watermark=source.watermark,
-        message_format=source.message_format,
+        message_format=source.stored.message_format,
         included=source.included,
         version=state.catalog.version + 1,
     )
@@ -69,20 +72,23 @@ def with_source_columns(state: MetaState, before: ExternalSource, after: Externa
     )
 
 
-def with_source_option(
-    state: MetaState, source_id: int, option: tuple[str, str], text: Callable[[str, str, str], str]
+def with_source_options(
+    state: MetaState, source_id: int, changes: OptionChanges, text: Callable[[str, str, str], str]
 ) -> MetaState:
-    """`state` with another value of an option of a source, or of the one that feeds a table.
+    """`state` with other values of options of a source, or of the one that feeds a table.
 
-    `text` puts it into the relation's definition.
+    `text` puts one into the relation's definition.
     """
     relation = state.catalog.relations.get(source_id)
     source = relation.source if isinstance(relation, Table) else relation
     if not isinstance(source, ExternalSource):
         raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
-    options = tuple({**dict(source.options), option[0]: option[1]}.items())
-    definition = text(source.definition, *option)
-    renewed = replace(source, options=options, definition=definition)
+    check_hidden(state, changes.hidden)
+    options, hidden = with_changes(source.options, source.hidden, changes)
+    definition = source.definition
+    for name, value in changes.texts:
+        definition = text(definition, name, value)
+    renewed = replace(source, options=options, hidden=hidden, definition=definition)
     changed = replace(relation, source=renewed, definition=definition) if isinstance(relation, Table) else renewed
     relations = {**state.catalog.relations, source_id: changed}
     catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)

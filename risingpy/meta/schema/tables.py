@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.connectors.secrets.hidden_options import HiddenOptions, SecretOption, StoredOptions
 from risingpy.errors import SerializationFailure, UndefinedTable
 from risingpy.meta.durable_state import with_status
 from risingpy.meta.schema.relations import check_new_name, with_job
+from risingpy.meta.schema.secrets import check_hidden
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.plan.catalog import ColumnDesc, ExternalSource, JobStatus, Table, UpstreamTable, Watermark, Webhook
@@ -20,8 +21,7 @@ from risingpy.types import BIGINT
 class FedBy:
     """What feeds a table: WITH (options) FORMAT … ENCODE … and INCLUDE of CREATE TABLE."""
 
-    options: tuple[tuple[str, str], ...]
-    message_format: MessageFormat | None
+    stored: StoredOptions
     included: tuple[IncludedColumn, ...]
 
 
@@ -51,6 +51,10 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
     check_new_name(state, table.schema_name, table.name)
     if table.upstream is not None and table.upstream.source_id not in state.catalog.relations:
         raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
+    if table.source is not None:
+        check_hidden(state, table.source.stored.hidden)
+    if table.webhook is not None and table.webhook.secret_id is not None:
+        check_hidden(state, HiddenOptions(secrets=(SecretOption("", table.webhook.secret_id),)))
     allocate = IdAllocator(state.next_id)
     relation_id = allocate()
     source = None if table.source is None else _table_source(state, table, table.source, allocate)
@@ -95,8 +99,9 @@ def _table_source(state: MetaState, table: NewTable, fed: FedBy, allocate: IdAll
         name=table.name,
         columns=table.columns,
         definition=table.definition,
-        options=fed.options,
-        message_format=fed.message_format,
+        options=fed.stored.options,
+        hidden=fed.stored.hidden,
+        message_format=fed.stored.message_format,
         included=fed.included,
         version=state.catalog.version + 1,
     )

@@ -31,7 +31,7 @@ class SinkDeliveries:
     def follow(self, catalog: Catalog) -> None:
         """Lets the sinks of the catalog deliver, once they have all rows of their query, and no others."""
         complete = (r for r in catalog.relations.values() if isinstance(r, Sink) and r.status is JobStatus.CREATED)
-        sinks = {sink.relation_id: sink for sink in complete if sink.into is None}
+        sinks = {sink.relation_id: catalog.resolved(sink) for sink in complete if sink.into is None}
         with self._guard:
             for sink_id, delivery in list(self._running.items()):
                 sink = sinks.get(sink_id)
@@ -110,4 +110,4 @@ class SinkDeliveries:
 
 def _without_name(sink: Sink | None) -> object:
     """What of a sink its delivery depends on."""
-    return None if sink is None else (sink.options, sink.message_format, sink.schema, sink.table)
+    return None if sink is None else (sink.options, sink.message_format, sink.hidden, sink.schema, sink.table)

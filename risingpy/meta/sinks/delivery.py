@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from traceback import format_exc
 
-from risingpy.connectors.secret_options import masked_text
+from risingpy.connectors.secrets.opened_options import OpenedOptions, opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.connectors.targets.choice import target_of
 from risingpy.connectors.targets.engine_options import engine_options
 from risingpy.connectors.targets.target import SinkTarget
@@ -51,6 +52,7 @@ class DeliveryTools:
     changelogs: ChangelogReader
     delivered: DeliveredEpochs
     trimming: Trimming
+    vault: Vault
     backlog: Callable[[int], int]
     give_up: Callable[[int], None]
 
@@ -67,6 +69,7 @@ class SinkDelivery:
         self.changed = threading.Condition()  # of the status
         self._schema = sink.schema
         self._options = engine_options(dict(sink.options), sink.message_format)
+        self._opened = OpenedOptions(dict(sink.options))
         self._tools = tools
         self._status = DeliveryStatus()
         self._stopping = CancelFlag()
@@ -124,7 +127,8 @@ class SinkDelivery:
             self._stopping.wait()
             return
         sink, tools = self.sink, self._tools
-        target = target_of(dict(sink.options), self._schema, sink.message_format)
+        self._opened = opened(tools.vault, sink)
+        target = target_of(self._opened.options, self._schema, self._opened.message_format)
         try:
             self._noted = tools.delivered.of(sink.relation_id)
             after = max(self._noted, target.open() or 0)
@@ -207,7 +211,7 @@ class SinkDelivery:
             self._stopping.wait(min(BACKLOG_SECONDS, max(end - time.monotonic(), 0.0)))
 
     def _masked(self, text: str) -> str:
-        return masked_text(text, dict(self.sink.options))
+        return self._opened.masked(text)
 
     def _check_backlog(self) -> None:
         """Gives the sink up if more waits for the other side than may."""

@@ -6,6 +6,7 @@ columns            what a relation has as columns, and the watermark over one of
 upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
 functions          what CREATE FUNCTION and CREATE AGGREGATE make
+secrets            what CREATE SECRET and CREATE CONNECTION make, and who uses it
 earlier_relation   the record of a relation in stores of earlier versions
 
 The meta service makes these and stores them; the frontend, the optimizer, the batch engine and tasks read them.
@@ -36,6 +37,7 @@ from risingpy.plan.catalog.relations import (
     Table,
     View,
 )
+from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.snapshot import DEFAULT_SCHEMA, INTERNAL_PREFIX, Catalog
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
@@ -46,6 +48,7 @@ __all__ = [
     "INTERNAL_PREFIX",
     "Catalog",
     "ColumnDesc",
+    "ConnectionDesc",
     "CreatedRelation",
     "ExternalSource",
     "FollowedForm",
@@ -67,6 +70,7 @@ __all__ = [
     "Relation",
     "RelationClass",
     "ScannedRelation",
+    "SecretDesc",
     "Sink",
     "StoredRelation",
     "Subscription",

@@ -21,6 +21,7 @@ from typing import ClassVar, TypeAlias
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
 from risingpy.plan.catalog.upstream_table import UpstreamTable
@@ -189,6 +190,7 @@ class Sink(JobRelation):
 
     `columns` are those that the other side gets, then hidden ones. `primary_key` are positions of the former (empty:
     it has none). `options` are those of WITH and `message_format` is what FORMAT … ENCODE … says (None: nothing).
+    Options of both that must not be in clear are `hidden`.
     `depends_on` and `functions` are as those of a materialized view. `identity` tells the sink from every other one
     that ever wrote to the same place.
     One that goes `into` a table (its id, which is in `depends_on`, too) hands its rows to the table's job in the same
@@ -205,6 +207,7 @@ class Sink(JobRelation):
     depends_on: tuple[int, ...] = ()
     functions: tuple[int, ...] = ()
     into: int | None = None
+    hidden: HiddenOptions = NOTHING_HIDDEN
 
     @property
     def schema(self) -> SinkSchema:
@@ -285,7 +288,7 @@ class ExternalSource(_Relation):
     """CREATE SOURCE. `options` are those of WITH, `watermark` is what WATERMARK FOR says.
 
     `message_format` says how messages become rows (None: the connector gives rows), and `included` are the columns
-    that are parts of messages.
+    that are parts of messages. Options of WITH and of the format that must not be in clear are `hidden`.
     The last column is the hidden `_row_id`. A source only ever inserts rows, unless it feeds a table: then `table_key`
     are the positions of the table's primary key, and the table has the source (`Table.source`), not the catalog.
     """
@@ -298,6 +301,7 @@ class ExternalSource(_Relation):
     message_format: MessageFormat | None = field(default=None, kw_only=True)
     included: tuple[IncludedColumn, ...] = field(default=(), kw_only=True)
     table_key: tuple[int, ...] | None = field(default=None, kw_only=True)
+    hidden: HiddenOptions = field(default=NOTHING_HIDDEN, kw_only=True)
 
     @property
     def depends_on(self) -> tuple[int, ...]:

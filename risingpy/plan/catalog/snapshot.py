@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from risingpy.plan.catalog.functions import FunctionDesc
 from risingpy.plan.catalog.relations import (
@@ -20,7 +21,9 @@ from risingpy.plan.catalog.relations import (
     Sink,
     Table,
 )
+from risingpy.plan.catalog.secrets import ConnectedRelation, ConnectionDesc, SecretDesc, resolved
 
+Named = TypeVar("Named")
 DEFAULT_SCHEMA = "public"
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
 
@@ -41,6 +44,8 @@ class Catalog:
     relations: Mapping[int, CreatedRelation] = field(default_factory=dict)
     internal_tables: Mapping[int, InternalTable] = field(default_factory=dict)
     functions: Mapping[int, FunctionDesc] = field(default_factory=dict)
+    secrets: Mapping[int, SecretDesc] = field(default_factory=dict)
+    connections: Mapping[int, ConnectionDesc] = field(default_factory=dict)
 
     def functions_named(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Sequence[FunctionDesc]:
         """The functions called `name` in `schema`, or in the first schema of the search path that has one."""
@@ -99,11 +104,23 @@ class Catalog:
 
     @cached_property
     def sources(self) -> Mapping[int, ExternalSource]:
-        """By id, the sources, also those that feed a table."""
+        """By id, the sources, also those that feed a table, with what their secrets and connections say now."""
         relations = self.relations.values()
         found = [r for r in relations if isinstance(r, ExternalSource)]
         found += [r.source for r in relations if isinstance(r, Table) and r.source is not None]
-        return {source.relation_id: source for source in found}
+        return {source.relation_id: self.resolved(source) for source in found}
+
+    def resolved(self, relation: ConnectedRelation) -> ConnectedRelation:
+        """See `secrets.resolved`."""
+        return resolved(relation, self.secrets, self.connections)
+
+    def find_secret(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> SecretDesc | None:
+        """As `find`, among the secrets, which have names of their own."""
+        return _named(self._secrets_by_name, name, schema, search_path)
+
+    def find_connection(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> ConnectionDesc | None:
+        """As `find`, among the connections, which have names of their own."""
+        return _named(self._connections_by_name, name, schema, search_path)
 
     def indexes_of(self, relation_id: int) -> list[Index]:
         """The indexes of a relation, also those that are still being created or have stopped."""
@@ -123,6 +140,14 @@ class Catalog:
         return found
 
     @cached_property
+    def _secrets_by_name(self) -> Mapping[tuple[str, str], SecretDesc]:
+        return {(each.schema_name, each.name): each for each in self.secrets.values()}
+
+    @cached_property
+    def _connections_by_name(self) -> Mapping[tuple[str, str], ConnectionDesc]:
+        return {(each.schema_name, each.name): each for each in self.connections.values()}
+
+    @cached_property
     def _functions_by_name(self) -> Mapping[tuple[str, str], Sequence[FunctionDesc]]:
         """By schema and name: several may differ in their arguments."""
         found: dict[tuple[str, str], list[FunctionDesc]] = {}
@@ -138,3 +163,13 @@ class Catalog:
             for upstream in dict.fromkeys(relation.depends_on):
                 found.setdefault(upstream, []).append(relation)
         return found
+
+
+def _named(
+    known: Mapping[tuple[str, str], Named], name: str, schema: str | None, search_path: tuple[str, ...]
+) -> Named | None:
+    for candidate in (schema,) if schema is not None else search_path:
+        found = known.get((candidate, name))
+        if found is not None:
+            return found
+    return None

@@ -13,10 +13,12 @@ class Webhook:
 
     `payload` is the id of the jsonb column that gets a request's body, or each of its lines if `is_batched`. A request
     is refused unless `validation` (`text` is its SQL) is true. Its `InputRef`s are 0, the headers as jsonb with names
-    in lower case, and 1, the body as bytea. None accepts every request.
+    in lower case, 1, the body as bytea, and 2, the value of the secret `secret_id`, if it names one. None accepts every
+    request.
     """
 
     payload: int
     is_batched: bool = False
     text: str | None = None
     validation: Expr | None = None
+    secret_id: int | None = None

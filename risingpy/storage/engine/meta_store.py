@@ -11,10 +11,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from risingpy.errors import SqlError
 from risingpy.storage.disk_failure import disk_failure
-from risingpy.storage.durable_directory import make_directory
+from risingpy.storage.durable_directory import make_private, sync_directory
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot, open_environment
 from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.fault_points import reach
@@ -41,10 +42,11 @@ class MetaStore:
     def __init__(self, data_dir: Path, *, map_size: int = MAP_BYTES) -> None:
         """Takes the data directory. DataDirectoryInUse if somebody has it, IoError if it cannot be written."""
         try:
-            make_directory(data_dir)
+            make_private(data_dir)
             self._lock = _lock_directory(data_dir)
         except OSError as error:
             raise disk_failure(f"cannot use the data directory {data_dir}", error) from error
+        self._data_dir, self._map_size = data_dir, map_size
         try:
             self._environment = open_environment(meta_directory(data_dir), databases=[_DATABASE], map_size=map_size)
         except BaseException:
@@ -75,6 +77,33 @@ class MetaStore:
             yield snapshot
         finally:
             snapshot.close()
+
+    def rewrite(self) -> None:
+        """Writes all keys into a new file: free pages, and the gaps of others, may still have what was replaced.
+
+        Only while nobody else uses the store. IoError if the disk refuses; the store is as it was then.
+        """
+        directory = meta_directory(self._data_dir)
+        with self._turn, TemporaryDirectory(dir=self._data_dir, prefix="meta-") as scratch:
+            self._copy_keys(Path(scratch))
+            self._environment.close()
+            try:
+                os.replace(Path(scratch) / "data.mdb", directory / "data.mdb")
+                sync_directory(directory)
+            finally:
+                self._environment = open_environment(directory, databases=[_DATABASE], map_size=self._map_size)
+
+    def _copy_keys(self, directory: Path) -> None:
+        renewed = open_environment(directory, databases=[_DATABASE], map_size=self._map_size)
+        snapshot = self._environment.snapshot()
+        try:
+            transaction = MetaTransaction(renewed, snapshot)
+            for key, value in transaction.scan():
+                transaction.put(key, value)
+            transaction.write()
+        finally:
+            snapshot.close()
+            renewed.close()
 
     def close(self) -> None:
         """Gives the data directory free."""

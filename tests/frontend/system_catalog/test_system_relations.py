@@ -230,9 +230,9 @@ def test_ids_join_rw_catalog_with_pg_catalog(asked: Any) -> None:
 def test_system_ids_of_rw_catalog_are_all_listed() -> None:
     """A new column of a relation's id must be among those that are looked up."""
     ids = {"id", "relation_id", "relationid", "primary_table_id", "objid", "refobjid", "ddl_id", "table_id"}
-    others = {  # of databases, schemas, users, types, and of the state's tables, which have no row in pg_class
+    others = {  # of databases, schemas, users, types, secrets, and of the state's tables, which have no row in pg_class
         *("rw_databases.id", "rw_schemas.id", "rw_users.id", "rw_types.id", "rw_table_stats.id"),
-        *("rw_internal_tables.id", "rw_compactions.id", "rw_functions.id"),
+        *("rw_internal_tables.id", "rw_compactions.id", "rw_functions.id", "rw_secrets.id", "rw_connections.id"),
         # pg_class has none of RisingWave's sinks and subscriptions, which have fragments too.
         *("rw_sinks.id", "rw_subscriptions.id", "rw_fragments.table_id"),
     }

@@ -91,6 +91,50 @@ def test_a_wrong_or_missing_signature_is_401(server: Server, hooks: WebhookServe
     assert server.client().run("FLUSH; SELECT count(*) FROM signed") == [(0,)]
 
 
+def test_the_secret_has_a_name(server: Server, hooks: WebhookServer) -> None:
+    """ALTER SECRET counts from the next request on; nothing shows the value."""
+    client = server.client()
+    client.run("CREATE SECRET mine WITH (backend = 'meta') AS 'it''s mine'")
+    client.run(SIGNED.replace("VALIDATE AS", "VALIDATE SECRET mine AS").replace("'it''s mine'", "mine"))
+    path, body = "/webhook/dev/public/signed", b"1"
+    assert post(hooks.port, path, body, signature(body)) == (200, "")
+    assert post(hooks.port, path, body, signature(b"2"))[0] == 401
+    client.run("ALTER SECRET mine AS 'another'")
+    assert post(hooks.port, path, body, signature(body))[0] == 401
+    client.run("ALTER SECRET mine AS 'it''s mine'")
+    hooks.stop()
+    server.restart()
+    again = WebhookServer("127.0.0.1", 0, server.database)
+    again.start()
+    try:
+        assert post(again.port, path, body, signature(body)) == (200, "")
+    finally:
+        again.stop()
+    client = server.client()
+    with pytest.raises(SqlError, match="cannot drop secret mine"):
+        client.run("DROP SECRET mine")
+    assert "s mine" not in str(client.run("SHOW CREATE TABLE signed"))
+    client.run("DROP TABLE signed; DROP SECRET mine")
+
+
+@pytest.mark.parametrize(
+    "name, sqlstate, message",
+    [
+        ("nosuch", "42704", 'secret "nosuch" does not exist'),
+        ("headers", "42P16", 'the secret cannot have the name "headers"'),
+        ("data", "42P16", 'the secret cannot have the name "data"'),
+    ],
+)
+def test_a_wrong_name_of_a_secret(server: Server, name: str, sqlstate: str, message: str) -> None:
+    client = server.client()
+    for known in ("headers", "data"):
+        client.run(f"CREATE SECRET {known} WITH (backend = 'meta') AS 'x'")
+    with pytest.raises(SqlError) as caught:
+        client.run(f"CREATE TABLE t (data jsonb) WITH (connector = 'webhook') VALIDATE SECRET {name} AS true")
+    assert (caught.value.sqlstate, message in caught.value.message) == (sqlstate, True)
+    assert caught.value.position == 74
+
+
 def test_a_batch_is_whole_or_not_there(server: Server, hooks: WebhookServer) -> None:
     client = server.client()
     client.run("CREATE TABLE b (data jsonb) WITH (connector = 'webhook', is_batched = true)")
@@ -196,7 +240,7 @@ def test_an_altered_table_goes_on(server: Server, hooks: WebhookServer) -> None:
         ("(headers jsonb) WITH (connector = 'webhook')", "42P16", "cannot have the name"),
         ("(data jsonb) WITH (connector = 'webhook') VALIDATE AS 1", "42804", "must be type boolean"),
         ("(data jsonb) WITH (connector = 'webhook') VALIDATE AS other = 'x'", "42703", "other"),
-        ("(data jsonb) WITH (connector = 'webhook') VALIDATE SECRET s AS true", "0A000", "VALIDATE SECRET"),
+        ("(data jsonb) WITH (connector = 'webhook') VALIDATE SECRET s AS true", "42704", "does not exist"),
     ],
 )
 def test_create_names_the_mistake(server: Server, sql: str, sqlstate: str, message: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import CannotConnectNow, DuplicateRelation, SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.meta.changelogs.trimming import Trimming
@@ -62,7 +63,8 @@ class Parts:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
-        self._opened = open_directory(data_dir, 1)
+        self.vault = Vault(data_dir / "key")
+        self._opened = open_directory(data_dir, 1, self.vault)
         self.states: DurableState = self._opened.states
         self.published = PublishedState(self._opened.state, self._opened.store)
         self.waiters = Waiters(self.published)
@@ -78,7 +80,7 @@ class Parts:
             published=self.published,
             waiters=self.waiters,
             changes=self.changes,
-            scheduler=EpochScheduler(self.log, SourceOffsets(lambda: None), Trimming(lambda: None)),
+            scheduler=EpochScheduler(self.log, SourceOffsets(self.vault, lambda: None), Trimming(lambda: None)),
             committer=self.committer,
             runner=self.runner,
             retries=retries,

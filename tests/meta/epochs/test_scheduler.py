@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.executors.epoch.time import COUNTER_BITS
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.scheduler import COMPACTION_PAUSE_SECONDS, EpochScheduler
@@ -30,7 +31,9 @@ def log(tmp_path: Path) -> Iterator[DmlLog]:
 
 @pytest.fixture
 def scheduler(log: DmlLog) -> EpochScheduler:
-    return EpochScheduler(log, SourceOffsets(lambda: None), Trimming(lambda: None), now=lambda: TIME)
+    return EpochScheduler(
+        log, SourceOffsets(Vault(Path("none")), lambda: None), Trimming(lambda: None), now=lambda: TIME
+    )
 
 
 def write(log: DmlLog, rows: int) -> int:

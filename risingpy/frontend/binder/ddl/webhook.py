@@ -10,10 +10,10 @@ from risingpy.frontend.binder.ddl.generated import renamed_text
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
-from risingpy.frontend.parser.ast import CreateTable
+from risingpy.frontend.parser.ast import CreateTable, ObjectName
 from risingpy.plan.catalog import ColumnDesc, Webhook
 from risingpy.plan.logical import Field
-from risingpy.types import BOOLEAN, BYTEA, JSONB
+from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR
 
 HEADERS = "headers"
 _BOOLEANS = {"true": True, "false": False}
@@ -56,6 +56,8 @@ def _validated(context: BindContext, statement: CreateTable, payload: ColumnDesc
     """The webhook with VALIDATE's expression over the headers and the body as it came."""
     assert statement.validation is not None
     fields = [Field(HEADERS, JSONB), Field(payload.name, BYTEA)]
+    if statement.validation_secret is not None:
+        fields.append(Field(_secret_name(statement.validation_secret, payload), VARCHAR))
     scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
     operand = ExpressionBinder(context, scope, "VALIDATE").bind(statement.validation.tree)
     refuse_system(context.system_uses, "VALIDATE")
@@ -63,6 +65,14 @@ def _validated(context: BindContext, statement: CreateTable, payload: ColumnDesc
         message = f"argument of VALIDATE must be type boolean, not type {operand.type.name}"
         raise DatatypeMismatch(message, position=operand.position)
     return replace(webhook, text=statement.validation.text, validation=operand.expr)
+
+
+def _secret_name(secret: ObjectName, payload: ColumnDesc) -> str:
+    """By which the expression has the secret's value. Raises InvalidTableDefinition if it means something else."""
+    if secret.name in (HEADERS, payload.name):
+        message = f'the secret cannot have the name "{secret.name}", which means something else in VALIDATE'
+        raise InvalidTableDefinition(message, position=secret.position)
+    return secret.name
 
 
 def with_renamed_payload(webhook: Webhook, old: str, new: str) -> Webhook:

@@ -25,8 +25,10 @@ def parse_create_sink(cursor: Cursor) -> CreateSink:
     reader = OptionsReader(cursor)
     options = reader.read() if cursor.accept("WITH") else ()
     message_format = parse_format(cursor, reader)
-    places = tuple(reader.places)
-    return CreateSink(name, relation, query, options, if_not_exists, message_format, places, into, into_columns)
+    places, references = tuple(reader.places), tuple(reader.references)
+    return CreateSink(
+        name, relation, query, options, if_not_exists, message_format, places, into, into_columns, references
+    )
 
 
 def parse_wait(cursor: Cursor) -> WaitSink:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import TYPES
-from risingpy.frontend.parser.ast_create import CopiedTable, IncludeDefinition, OptionPlace
+from risingpy.frontend.parser.ast_create import CopiedTable, IncludeDefinition, OptionPlace, OptionReference
+from risingpy.frontend.parser.ast_parts import ObjectName
 from risingpy.frontend.parser.cursor import Cursor
 
 _STORAGE_PARAMETERS = (
@@ -25,22 +26,59 @@ class OptionsReader:
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self.places: list[OptionPlace] = []
+        self.references: list[OptionReference] = []
 
-    def read(self) -> tuple[tuple[str, str], ...]:
-        """`(name = value, …)`: names in lower case, in order."""
-        return self._cursor.in_parentheses(self.option)
+    def read(self, *, of_format: bool = False) -> tuple[tuple[str, str], ...]:
+        """`(name = value, …)`: names in lower case, in order. Those of secrets and connections go to `references`."""
+        found = self._cursor.in_parentheses(lambda: self._option_or_reference(of_format=of_format))
+        return tuple(option for option in found if option is not None)
+
+    def read_one(self) -> tuple[tuple[str, str], ...]:
+        """`name = value`; empty if it is a reference."""
+        found = self._option_or_reference(of_format=False)
+        return () if found is None else (found,)
 
     def option(self) -> tuple[str, str]:
-        """`name = value`."""
+        """`name = value`, which is no reference."""
+        found = self._option_or_reference(of_format=False)
+        if found is None:
+            reference = self.references[-1]
+            position = reference.object.position
+            return self._cursor.fail_with(f"the option {reference.option} cannot be a reference", position)
+        return found
+
+    def _option_or_reference(self, *, of_format: bool) -> tuple[str, str] | None:
         cursor = self._cursor
         name = cursor.any_word()
         while cursor.accept("."):
             name += f".{cursor.any_word()}"
         cursor.expect("=")
-        begin = cursor.position
+        begin, name = cursor.position, name.lower()
+        reference = self._reference(name, of_format=of_format)
+        if reference is not None:
+            self.references.append(reference)
+            self.places.append(OptionPlace(name, begin, cursor.end, is_reference=True))
+            return None
         value = cursor.value()
-        self.places.append(OptionPlace(name.lower(), begin, cursor.end))
-        return name.lower(), value
+        self.places.append(OptionPlace(name, begin, cursor.end))
+        return name, value
+
+    def _reference(self, name: str, *, of_format: bool) -> OptionReference | None:
+        """`SECRET name [AS FILE]`, and the name of a connection, if one comes."""
+        cursor = self._cursor
+        if name == "connection":
+            if cursor.word:
+                return OptionReference(name, cursor.object_name(), of_format, is_connection=True)
+            position = cursor.position
+            return OptionReference(name, ObjectName(cursor.value(), None, position), of_format, is_connection=True)
+        if cursor.word != "SECRET" or cursor.peek(2)[-1] in (",", ")", "SECRET"):  # a word may be a value, too
+            return None
+        cursor.expect("SECRET")
+        secret = cursor.object_name()
+        as_file = cursor.accept("AS", "FILE")
+        if not as_file and cursor.accept("AS"):
+            cursor.expect("TEXT")
+        return OptionReference(name, secret, of_format, as_file=as_file)
 
 
 def parse_includes(cursor: Cursor) -> tuple[IncludeDefinition, ...]:
@@ -78,4 +116,4 @@ def parse_format(cursor: Cursor, options: OptionsReader) -> MessageFormat | None
     row_format = cursor.any_word().lower()
     cursor.expect("ENCODE")
     encoding = cursor.any_word().lower()
-    return MessageFormat(row_format, encoding, options.read() if cursor.word == "(" else ())
+    return MessageFormat(row_format, encoding, options.read(of_format=True) if cursor.word == "(" else ())

@@ -13,7 +13,8 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.connectors.options import with_option
-from risingpy.meta.schema.sources import with_source_option
+from risingpy.meta.schema.options import OptionChanges
+from risingpy.meta.schema.sources import with_source_options
 from risingpy.plan.catalog import ExternalSource, Table
 from risingpy.types import SqlType
 
@@ -38,8 +39,9 @@ def bind(
                 message = f'source "{relation.name}" sends its rows by itself: it has no {statement.option}'
                 raise FeatureNotSupported(message, position=statement.position)
             option, source_id = (statement.option, statement.value), relation.relation_id
+            changes = OptionChanges((option,), texts=(option,))
             session.database.ddl.change(
-                lambda state: with_source_option(state, source_id, option, with_option), session.cancelled
+                lambda state: with_source_options(state, source_id, changes, with_option), session.cancelled
             )
         return Result(CommandTag("ALTER TABLE" if isinstance(relation, Table) else "ALTER SOURCE"))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import SqlError
 from risingpy.frontend.binder import bind_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSource, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.given_options import opened_statement
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_table import with_row_id
 from risingpy.frontend.statements.create_view import new_schema, skipped
@@ -25,23 +25,21 @@ def bind(
 
     A schema of messages is read now, since it says what the columns are.
     """
-    try:
+    statement, given = opened_statement(session, statement)
+    with given.masked_errors(statement.name.position):
         statement = with_schema_columns(statement)
         defined = bind_table(statement, session=session.session_values())
         options = checked_options(statement, defined)
-    except SqlError as error:
-        error.position = error.position or statement.name.position
-        raise
+        stored = given.stored(options, statement.message_format)
 
     def run(parameters: Parameters) -> Result:
         source = NewSource(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
             columns=with_row_id(defined.columns),
-            options=options,
+            stored=stored,
             definition=shown_text(parsed),
             watermark=defined.watermark,
-            message_format=statement.message_format,
             included=defined.included,
         )
         if not session.database.ddl.create_source(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from risingpy.connectors.secret_options import masked_value
 from risingpy.errors import SyntaxError_
 from risingpy.frontend.parser import parse
-from risingpy.frontend.shown_text import option_places, quoted_literal
+from risingpy.frontend.shown_text import option_places, option_text
 
 
 def check_names(options: Sequence[tuple[str, str]]) -> None:
@@ -21,9 +19,11 @@ def check_names(options: Sequence[tuple[str, str]]) -> None:
 
 def with_option(definition: str, name: str, value: str) -> str:
     """A source's, table's, sink's or subscription's CREATE statement with another value of an option."""
-    value = masked_value(name, value)
-    if not re.fullmatch(r"\w+", value):
-        value = quoted_literal(value)
+    return with_option_text(definition, name, option_text(name, value))
+
+
+def with_option_text(definition: str, name: str, value: str) -> str:
+    """As `with_option`, for a value as it stands in SQL."""
     [parsed] = parse(definition)
     places = {place.name: place for place in option_places(parsed.statement)}
     if name in places:

@@ -16,7 +16,8 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
-from risingpy.frontend.statements.connectors.options import check_names, with_option
+from risingpy.frontend.statements.connectors.given_options import GivenOptions, changed_options, opened_statement
+from risingpy.frontend.statements.connectors.options import check_names, with_option_text
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.table_definition import quoted
@@ -55,6 +56,14 @@ def bind(
 
 def new_sink(session: StatementContext, parsed: ParsedStatement, statement: CreateSink) -> NewSink:
     """The sink that the statement describes, on the newest catalog. Its options are checked."""
+    statement, given = opened_statement(session, statement)
+    with given.masked_errors(statement.name.position):
+        return _new_sink(session, parsed, statement, given)
+
+
+def _new_sink(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateSink, given: GivenOptions
+) -> NewSink:
     check_names(statement.options)
     if statement.into is not None:
         _check_for_table(statement)
@@ -80,8 +89,7 @@ def new_sink(session: StatementContext, parsed: ParsedStatement, statement: Crea
         definition=shown_text(parsed),
         depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         functions=bound.query.functions,
-        options=statement.options,
-        message_format=statement.message_format,
+        stored=given.stored(statement.options, statement.message_format),
         wanted=WantedSink(options.type, options.primary_key, options.force_append_only),
         identity=f"{statement.name.name}-{uuid.uuid4().hex[:12]}",
         snapshot=options.snapshot,
@@ -107,7 +115,9 @@ def bind_alter(
     session: StatementContext, parsed: ParsedStatement, statement: AlterSink, parameter_types: Sequence[SqlType]
 ) -> Command:
     """The values are checked when it runs, with the sink's other options."""
-    for name, _ in statement.options:
+    names = [*(name for name, _ in statement.options), *(each.option for each in statement.references)]
+    check_names([(name, "") for name in names])
+    for name in names:
         if name in _FIXED:
             raise InvalidParameterValue(
                 f'option "{name}" of a sink cannot be changed',
@@ -124,9 +134,10 @@ def bind_alter(
                     f'sink "{sink.name}" goes into a table: it has no options that could change',
                     position=statement.position,
                 )
-            sink_id = sink.relation_id
+            sink_id, vault = sink.relation_id, session.database.vault
+            changes = changed_options(session, statement.options, statement.references)
             session.database.ddl.change(
-                lambda state: with_sink_options(state, sink_id, statement.options, with_option), session.cancelled
+                lambda state: with_sink_options(state, sink_id, changes, with_option_text, vault), session.cancelled
             )
         return Result(CommandTag("ALTER SINK"))
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from risingpy.connectors.formats.schema_options import TEXT, with_text
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
+from risingpy.connectors.secrets.opened_options import OpenedOptions, opened
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, SqlError, WrongObjectType
 from risingpy.frontend.binder import BoundAlterTable, bind_source_column, check_relation
 from risingpy.frontend.command import Command, Parameters
@@ -42,13 +44,15 @@ def bind(
         source = relation.source if isinstance(relation, Table) else relation
         if not isinstance(relation, statement.kind) or not isinstance(source, ExternalSource):
             raise WrongObjectType(f'"{relation.name}" is not a source', position=statement.name.position)
+        vault, catalog = session.database.vault, session.database.reads.catalog
+        options = opened(vault, catalog.resolved(source))
         try:
             if statement.added is not None:
                 altered = _with_added(session, source, statement.added)
             else:
-                altered = _refreshed(source)
+                altered = _refreshed(source, options)
             if altered is not source:
-                check_source_columns(altered)
+                check_source_columns(altered, options)
         except SqlError as error:
             error.position = error.position or statement.position
             raise
@@ -83,13 +87,16 @@ def _with_added(session: StatementContext, source: ExternalSource, action: AddCo
     return _with_columns(source, [column])
 
 
-def _refreshed(source: ExternalSource) -> ExternalSource:
+def _refreshed(source: ExternalSource, options: OpenedOptions) -> ExternalSource:
     """The source with its messages' schema as it is now. Raises FeatureNotSupported if columns are gone or changed."""
     message_format = source.message_format
     if message_format is None or not has_schema(message_format):
         raise FeatureNotSupported("REFRESH SCHEMA is for sources whose messages have a schema: AVRO and PROTOBUF")
-    message_format = with_schema(message_format, dict(source.options))
-    found = dict(schema_columns(message_format))
+    assert options.message_format is not None
+    with options.masked_errors():
+        opened_format = with_schema(options.message_format, options.options)
+    found = dict(schema_columns(opened_format))
+    message_format = with_text(message_format, dict(opened_format.options)[TEXT])
     included = {column.column_id for column in source.included}
     own = [c for c in source.columns[:-1] if c.column_id not in included and c.generated is None and not c.hidden]
     lost = [column.name for column in own if column.name not in found]

@@ -11,6 +11,7 @@ from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
 from risingpy.connectors.included_columns import OF_FILES, IncludedColumn
 from risingpy.connectors.registry import connector_of, file_connector_of, is_pushed, pushed_connector_of
+from risingpy.connectors.secrets.opened_options import OpenedOptions
 from risingpy.connectors.seekable import GeneratorConnector
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.frontend.binder import TableDefinition
@@ -86,16 +87,20 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
     return statement.options
 
 
-def check_source_columns(source: ExternalSource) -> None:
+def check_source_columns(source: ExternalSource, options: OpenedOptions) -> None:
     """Checks that a source that is altered can read its columns. Raises as `checked_options`."""
-    connector = connector_of(dict(source.options), source.message_format)
+    message_format = source.message_format
+    if message_format is not None and options.message_format is not None:  # a new schema, and options in clear
+        in_clear = {**dict(options.message_format.options), **dict(message_format.options)}
+        message_format = replace(message_format, options=tuple(in_clear.items()))
+    connector = connector_of(options.options, message_format)
     decoded = _decoded(source.columns[:-1], source.included)
-    if isinstance(connector, GeneratorConnector) and source.message_format in _OF_GENERATORS:
+    if isinstance(connector, GeneratorConnector) and message_format in _OF_GENERATORS:
         connector.check_columns(decoded)
-    elif not connector.gives_messages or source.message_format is None:
+    elif not connector.gives_messages or message_format is None:
         raise FeatureNotSupported(f"the {connector.name} connector gives the same columns always")
     else:
-        decoder_of(source.message_format, decoded, [source.columns[k].name for k in source.table_key or ()])
+        decoder_of(message_format, decoded, [source.columns[k].name for k in source.table_key or ()])
 
 
 def _decoded(columns: Sequence[ColumnDesc], included: Sequence[IncludedColumn]) -> list[tuple[str, SqlType]]:
