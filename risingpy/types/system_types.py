@@ -45,6 +45,11 @@ def is_object_identifier(type_: SqlType) -> bool:
     return bool(type_.system) and SYSTEM_FAMILIES[type_.system].names_object
 
 
+def names_objects(sql_type: SqlType) -> bool:
+    """Whether a text of this type may have names: regclass and its siblings, and arrays of them."""
+    return is_object_identifier(sql_type.leaf if sql_type.kind is TypeKind.ARRAY else sql_type)
+
+
 def is_oid(type_: SqlType) -> bool:
     """Whether values are oids, however they are shown."""
     return bool(type_.system) and SYSTEM_FAMILIES[type_.system].is_oid

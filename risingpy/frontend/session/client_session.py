@@ -15,6 +15,7 @@ from risingpy.frontend.results import CopyIn, Notice, Prepared, Result, StartupP
 from risingpy.frontend.session.context import SessionContext
 from risingpy.frontend.shown_text import shown_text, shown_unparsed
 from risingpy.meta.database import Database
+from risingpy.types import SqlType
 
 
 def open_session(database: Database, startup: StartupParameters) -> ClientSession:
@@ -90,6 +91,9 @@ class ClientSession:
 
     def time_zone(self) -> str:
         return self.context.settings.get("timezone")
+
+    def named_value(self, sql_type: SqlType, text: str) -> object:
+        return self.context.object_names().value(sql_type, text)
 
     def parameter_status(self) -> Mapping[str, str]:
         return self.context.settings.reported()

@@ -25,7 +25,8 @@ from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.shown_text import masked_errors_of
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
-from risingpy.frontend.system_catalog.registry import StateRows
+from risingpy.frontend.system_catalog.names import ObjectNames
+from risingpy.frontend.system_catalog.registry import StateRows, object_names
 from risingpy.frontend.system_catalog.session_state import state_of
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
@@ -100,6 +101,10 @@ class SessionContext:
     def database_names(self) -> tuple[str, ...]:
         return self.database.reads.catalog.database, self.startup.database
 
+    def object_names(self) -> ObjectNames:
+        """The names of relations, types and so on, as this session sees them now."""
+        return object_names(self.database.reads.catalog, self.search_path())
+
     def session_values(self) -> SessionValues:
         path = [schema for schema in self.search_path() if schema in self.database.reads.catalog.schemas]
         return SessionValues(
@@ -116,7 +121,13 @@ class SessionContext:
 
     def limits(self) -> StatementLimits:
         asked = parse_bytes(self.settings.get("statement_memory"))
-        return StatementLimits(asked or share_of_memory(STATEMENT_SHARE), self.cancelled, signal=self._signal)
+        return StatementLimits(
+            asked or share_of_memory(STATEMENT_SHARE), self.cancelled, signal=self._signal, set_config=self._set_config
+        )
+
+    def _set_config(self, name: str, value: str, local: bool) -> str:
+        self.settings.set(name, (value,), local=local)
+        return value
 
     def check(self) -> None:
         if self.cancelled.is_set():

@@ -28,9 +28,11 @@ from risingpy.frontend.system_catalog import (
     rw_sources,
     rw_state_store,
 )
+from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, SystemRelation, SystemState
+from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import Field, SystemScan
 from risingpy.types.system_types import OID
 
@@ -67,6 +69,12 @@ _ALL = _all_relations()
 RELATIONS: dict[tuple[str, str], SystemRelation] = {k: r for k, r in _ALL.items() if r.schema != INTERNAL_SCHEMA}
 NAMED_RELATIONS = tuple(RELATIONS.values())
 INTERNAL_RELATIONS: dict[str, SystemRelation] = {r.name: r for r in _ALL.values() if r.schema == INTERNAL_SCHEMA}
+
+
+def object_names(catalog: Catalog, search_path: Collection[str]) -> ObjectNames:
+    """The names in a catalog for a session with this search path; schemas that do not exist are left out of it."""
+    path = tuple(schema for schema in search_path if schema in catalog.schemas)
+    return ObjectNames(SystemState(catalog, NAMED_RELATIONS, search_path=path), catalog.database)
 
 
 def find_system_relation(schema: str | None, name: str) -> SystemRelation | None:

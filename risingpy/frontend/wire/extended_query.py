@@ -82,7 +82,7 @@ class ExtendedQuery:
         prepared, arguments = entry.prepared or Prepared(), message.arguments
         if isinstance(arguments, SqlError):
             raise arguments
-        parameters = decode_parameters(arguments, message.statement, prepared, self._session.time_zone())
+        parameters = decode_parameters(arguments, message.statement, prepared, self._session)
         formats = arguments.result_formats
         if prepared.fields is not None:
             count = len(prepared.fields)

@@ -8,8 +8,10 @@ from risingpy.errors import ProtocolViolation
 from risingpy.frontend.results import BINARY, TEXT, Prepared
 from risingpy.frontend.wire.client_messages import Arguments
 from risingpy.frontend.wire.payload import decode_text
+from risingpy.frontend.wire.session_protocol import Session
 from risingpy.types import SqlType
 from risingpy.types.forms import decode_binary, parse_text
+from risingpy.types.system_types import names_objects
 
 
 def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
@@ -24,8 +26,11 @@ def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
     raise ProtocolViolation(f"bind message has {len(formats)} {what}")
 
 
-def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, time_zone: str) -> list[object | None]:
-    """The values of a Bind message's parameters; `name` is the statement's."""
+def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, session: Session) -> list[object | None]:
+    """The values of a Bind message's parameters; `name` is the statement's.
+
+    A text is read as the session reads it: in its time zone, and names of objects in its search path.
+    """
     count, wanted = len(arguments.values), len(prepared.parameter_types)
     if count != wanted:
         raise ProtocolViolation(
@@ -33,12 +38,14 @@ def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, time_
         )
     formats = expand_formats(arguments.formats, count, f"parameter formats but {count} parameters")
     return [
-        None if value is None else _decode(type_, value, format_, time_zone)
+        None if value is None else _decode(type_, value, format_, session)
         for type_, value, format_ in zip(prepared.parameter_types, arguments.values, formats, strict=True)
     ]
 
 
-def _decode(type_: SqlType, data: bytes, format_: int, time_zone: str) -> object:
+def _decode(type_: SqlType, data: bytes, format_: int, session: Session) -> object:
     if format_ == BINARY:
         return decode_binary(type_, data)
-    return parse_text(type_, decode_text(data), time_zone=time_zone)
+    if names_objects(type_):
+        return session.named_value(type_, decode_text(data))
+    return parse_text(type_, decode_text(data), time_zone=session.time_zone())

@@ -24,6 +24,7 @@ from typing import Protocol
 from risingpy.errors import SqlError
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, Statement
+from risingpy.types import SqlType
 
 
 class Session(Protocol):
@@ -92,6 +93,12 @@ class Session(Protocol):
 
     def time_zone(self) -> str:
         """The session's TimeZone, an IANA name, for timestamptz as text."""
+
+    def named_value(self, sql_type: SqlType, text: str) -> object:
+        """What a parameter's text means as a regclass or one of its siblings, or as an array of them.
+
+        Raises 42P01 for a relation that does not exist, and so on, as a cast of the text does.
+        """
 
     def parameter_status(self) -> Mapping[str, str]:
         """Settings to report at startup, over the wire layer's defaults (`wire.startup.PARAMETER_STATUS`)."""

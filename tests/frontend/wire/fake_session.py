@@ -312,6 +312,9 @@ class FakeSession:
     def time_zone(self) -> str:
         return self.zone
 
+    def named_value(self, sql_type: SqlType, text: str) -> object:
+        return 1259
+
     def parameter_status(self) -> Mapping[str, str]:
         return {"application_name": self.parameters.settings.get("application_name", "")}
 

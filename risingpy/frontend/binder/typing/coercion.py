@@ -32,7 +32,7 @@ from risingpy.types import (
 )
 from risingpy.types.families import FAMILIES, Category
 from risingpy.types.forms import parse_text
-from risingpy.types.system_types import is_object_identifier
+from risingpy.types.system_types import names_objects
 
 
 class Context(IntEnum):
@@ -175,9 +175,9 @@ class Coercer:
         match operand.expr:
             case Literal(None):
                 return Literal(None, target)
-            case Literal(str(text)) if is_object_identifier(target):
+            case Literal(str(text)) if names_objects(target):
                 try:
-                    return Literal(self.names.oid(target.system, text), target)
+                    return Literal(self.names.value(target, text), target)
                 except SqlError as error:
                     error.position = operand.position
                     raise
