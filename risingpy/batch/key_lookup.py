@@ -34,10 +34,12 @@ def key_read(relation: StoredRelation, scan: Scan, predicate: Expr) -> PointGet 
 
 
 def is_key_expression(expr: Expr) -> bool:
-    """Whether the expression is a constant once parameters have values, unless it overflows."""
+    """Whether the expression is a constant once parameters have values, unless it overflows its type."""
     match expr:
         case Literal() | Parameter():
             return True
+        case Cast(Call("check_length" | "check_character", (arg, Literal())), type_) if type_.is_text:
+            return is_key_expression(arg)  # a text on its way into varchar(n): only one that fits is a constant
         case Cast(arg, type_):
             is_number = type_.kind in _INTEGERS or type_.is_fixed_numeric
             is_cast = arg.type.kind in _INTEGERS and is_number

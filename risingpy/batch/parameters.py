@@ -9,7 +9,7 @@ from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.optimizer.rules.long_lists import long_lists
 from risingpy.plan.expression_trees import transform, walk
-from risingpy.plan.expressions import Cast, Expr, Literal, Parameter
+from risingpy.plan.expressions import Call, Cast, Expr, Literal, Parameter
 from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import TypeKind
 
@@ -56,6 +56,14 @@ def parameter_alone(expr: Expr) -> int | None:
         case Cast(Parameter(index) as parameter, type_):
             return index if type_.kind in _WIDER_INTEGERS.get(parameter.type.kind, ()) else None
     return None
+
+
+def parameter_stored(expr: Expr) -> int | None:
+    """As `parameter_alone`, but the parameter may also be a text for varchar(n) or character(n)."""
+    match expr:
+        case Cast(Call("check_length" | "check_character", (Parameter(index), Literal())), _):
+            return index
+    return parameter_alone(expr)
 
 
 def has_parameters(expr: Expr) -> bool:

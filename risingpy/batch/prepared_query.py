@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from risingpy.batch.constants import constant_table
-from risingpy.batch.parameters import Parameters, has_parameters, parameter_alone, with_parameters
+from risingpy.batch.parameters import Parameters, has_parameters, parameter_stored, with_parameters
 from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, Direct
 from risingpy.batch.planner import has_given_rows, has_system_scan, plan_query, scans_of
 from risingpy.batch.sql import to_duckdb_sql
@@ -56,8 +56,8 @@ class PreparedQuery:
                 values, others = [expr for column in columns for expr in column], []
             case ComputedRows():
                 return False
-        places = sorted(place for place in map(parameter_alone, values) if place is not None)
-        elsewhere = [expr for expr in values if parameter_alone(expr) is None] + others
+        places = sorted(place for place in map(parameter_stored, values) if place is not None)
+        elsewhere = [expr for expr in values if parameter_stored(expr) is None] + others
         return places == [*range(1, parameters + 1)] and not any(map(has_parameters, elsewhere))
 
     def constants(self, parameters: Parameters) -> pa.Table | None:

@@ -57,6 +57,8 @@ def fold(expr: Expr) -> Expr:
             return _logic(expr)
         case Call("is_null" | "is_not_null", (Literal(value),)):
             return Literal((value is None) == (expr.function == "is_null"), BOOLEAN)
+        case Call("check_length" | "check_character", (Literal(None | str()) as text, Literal(int(length)))):
+            return text if text.value is None or len(str(text.value)) <= length else expr
         case Call(function, (Literal(a, a_type), Literal(b, b_type))) if a is not None and b is not None:
             return _binary(expr, function, (a, a_type), (b, b_type))
         case Cast(Literal(int(value)), target) if not isinstance(value, bool) and target.kind in _LIMITS:
@@ -69,10 +71,24 @@ def fold(expr: Expr) -> Expr:
         case Cast(Literal(bytes(data), source), target) if source.is_wide and target.is_fixed_numeric:
             rounded = _rounded(to_decimal(data), target)
             return expr if rounded is None else Literal(rounded, target)
+        case Cast(Literal(None | str(), source) as text, target) if source.kind is target.kind and _fits(text, target):
+            return Literal(text.value, target)
         case Case():
             return _case(expr)
         case _:
             return expr
+
+
+def _fits(text: Literal, target: SqlType) -> bool:
+    """Whether a text is a varchar(n) as it is, without a cut; blanks at the end of a character(n) are not kept."""
+    value = text.value
+    if not target.is_text or text.type.system or target.system:
+        return False
+    if value is None:
+        return True
+    assert isinstance(value, str)
+    long_enough = target.length is None or len(value) <= target.length
+    return long_enough and (target.kind is TypeKind.VARCHAR or not value.endswith(" "))
 
 
 def _rounded(value: Decimal, target: SqlType) -> Decimal | None:
