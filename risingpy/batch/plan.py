@@ -117,10 +117,11 @@ class BatchPlan:
     `query` is the logical plan, with scans of indexes in place of those of tables. `inputs` has a node per scan, left
     to right. Every plan has both: if `answer` cannot use the values of parameters (a key that overflows its type),
     DuckDB computes the query. `custom`: the values of parameters may give better keys, so that the query is planned
-    again with them.
+    again with them. `read_again` are the numbers of the inputs that a recursion reads once for each of its steps.
     """
 
     query: LogicalPlan
     inputs: tuple[Input, ...]
     answer: ConstantRows | Direct | ComputedRows
     custom: bool = False
+    read_again: frozenset[int] = frozenset()

@@ -28,7 +28,7 @@ from risingpy.optimizer.rewrite import plan_inputs, with_inputs
 from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Sink, Subscription, Table, View
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Scan, SystemScan, Values
+from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
 
 
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
@@ -43,7 +43,8 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
     chosen = _Inputs(catalog, changed)
     over = chosen.of(query)
     inputs = tuple(chosen.inputs)
-    return BatchPlan(over, inputs, _direct(over, inputs) or ComputedRows(), chosen.custom)
+    answer = _direct(over, inputs) or ComputedRows()
+    return BatchPlan(over, inputs, answer, chosen.custom, frozenset(chosen.read_again))
 
 
 def scans_of(query: LogicalPlan) -> list[Scan]:
@@ -73,12 +74,13 @@ def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:
 
 @dataclass(slots=True)
 class _Inputs:
-    """Chooses an input for each scan; `inputs` are in the order of the scans."""
+    """Chooses an input for each scan; `inputs` are in the order of the scans. See `BatchPlan` for what it collects."""
 
     catalog: Catalog
     changed: Set[int]
     inputs: list[Input] = field(default_factory=list)
     custom: bool = False
+    read_again: set[int] = field(default_factory=set)
 
     def of(self, query: LogicalPlan) -> LogicalPlan:
         """The query with the chosen indexes in place of their relations."""
@@ -91,8 +93,10 @@ class _Inputs:
                 return query
             case Filter(Scan() as scan, predicate):
                 return self._narrowed(query, scan, predicate)
-        inputs = plan_inputs(query)
+        inputs, first = plan_inputs(query), len(self.inputs)
         rewritten = [self.of(each) for each in inputs]
+        if isinstance(query, Recursion):
+            self.read_again.update(range(first, len(self.inputs)))
         if all(new is old for new, old in zip(rewritten, inputs, strict=True)):
             return query
         return with_inputs(query, rewritten)

@@ -6,7 +6,7 @@ Constants, and rows found by their whole key, are answered without DuckDB, which
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -114,6 +114,7 @@ class BatchRunner:
             else:
                 sql = query.sql(plan, changed, parameters)
                 inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
+                inputs |= {f"scan_{i}": self._kept(inputs[f"scan_{i}"]) for i in plan.read_again}
                 inputs |= reads.system.lookups(names_in(sql))
                 inputs |= {} if given is None else {GIVEN_ROWS: given}
                 yield from self._run_in_duckdb(sql, query.schema, inputs)
@@ -152,14 +153,22 @@ class BatchRunner:
         finally:
             snapshot.view.release()
 
+    def _kept(self, rows: Rows) -> pa.Table:
+        """The rows as a table, which can be read several times. Raises OutOfMemory if they are too large."""
+        return rows if isinstance(rows, pa.Table) else self._gathered(rows.schema, rows)
+
     def _as_table(self, schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
         """All batches of this schema. Raises OutOfMemory if they are too large."""
+        return self._gathered(_arrow_schema(schema), batches)
+
+    def _gathered(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         limits, kept, size = self._limits(), [], 0
         for batch in batches:
             size += batch.nbytes
             limits.check(size, "the statement's rows")
+            limits.look()
             kept.append(batch)
-        return pa.Table.from_batches(kept, _arrow_schema(schema))
+        return pa.Table.from_batches(kept, schema)
 
     def evaluate(self, expressions: Sequence[Expr], schema: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """Expressions over rows (c0…); `schema` has their types."""

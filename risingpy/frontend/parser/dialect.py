@@ -31,6 +31,24 @@ MORE_ROWS = "more rows"  # meta key of VALUES: the text of the rows after the fi
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
 
+class SearchClause(exp.Expression):
+    """`SEARCH DEPTH FIRST BY expressions SET this`, or BREADTH."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True, "breadth": False}
+
+
+class CycleClause(exp.Expression):
+    """`CYCLE expressions SET this [TO to DEFAULT default] USING using`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "expressions": True,
+        "to": False,
+        "default": False,
+        "using": False,
+    }
+
+
 class UnexpectedToken(ParseError):
     """What sqlglot could not parse; `token` is None at the end of the input."""
 
@@ -135,13 +153,48 @@ class QueryParser(ExpressionParser):
         alias = self._parse_table_alias(self.ID_VAR_TOKENS)
         if alias is None or not self._match_text_seq("AS", "CHANGELOG", "FROM"):
             self._retreat(index)
-            return super()._parse_cte()
+            return self._with_search_and_cycle(super()._parse_cte())
         table = self._parse_table_parts()
         if not isinstance(table.this, exp.Identifier):
             self.raise_error("table expected")
         cte = exp.CTE(this=table, alias=alias)
         cte.meta[CHANGELOG] = True
         return cte
+
+    def _with_search_and_cycle(self, cte: Any) -> Any:
+        """SEARCH and CYCLE stand behind each query of a WITH."""
+        if self._match_text_seq("SEARCH"):
+            breadth = self._match_text_seq("BREADTH")
+            if not breadth and not self._match_text_seq("DEPTH"):
+                self.raise_error("DEPTH or BREADTH expected")
+            self._expect_words("FIRST", "BY")
+            columns = self._parse_csv(self._parse_id_var)
+            self._expect_words("SET")
+            cte.set("search", SearchClause(this=self._name(), expressions=columns, breadth=bool(breadth)))
+        if self._match_text_seq("CYCLE"):
+            columns = self._parse_csv(self._parse_id_var)
+            self._expect_words("SET")
+            clause = CycleClause(this=self._name(), expressions=columns)
+            if self._match_text_seq("TO"):
+                clause.set("to", self._parse_bitwise())
+                self._expect_words("DEFAULT")
+                clause.set("default", self._parse_bitwise())
+            self._expect_words("USING")
+            clause.set("using", self._name())
+            cte.set("cycle", clause)
+        return cte
+
+    def _expect_words(self, *words: str) -> None:
+        for word in words:
+            if not self._match_text_seq(word):
+                self.raise_error(f"{word} expected")
+
+    def _name(self) -> exp.Expr:
+        name = self._parse_id_var()
+        if name is None:
+            self.raise_error("name expected")
+        assert name is not None
+        return name
 
     def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         # DuckDB's `FROM t` and `SUMMARIZE t` are no SQL of ours.

@@ -47,6 +47,7 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Apply, Filter, JoinKind, LogicalPlan
 
 _JOIN_PARTS = ("this", "on", "using", "method", "side", "kind")
+_RELATIONS_OF_FUNCTIONS = {"pg_show_all_settings": "pg_settings"}
 _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 
 
@@ -93,6 +94,8 @@ class FromBinder:
     def _item(self, tree: exp.Expr) -> Item:
         self._context.session.check()
         match tree:
+            case exp.Table(this=exp.Anonymous() as call) if (relation := _relation_of(call)) is not None:
+                item = self._table(_as_relation(tree, call, relation))
             case exp.Table() | exp.Unnest() | exp.Lateral() if function_of(tree) is not None:
                 item = self._function(None, tree)
             case exp.Table():
@@ -169,7 +172,7 @@ class FromBinder:
 
     def _subquery(self, tree: exp.Subquery | exp.Values) -> Item:
         alias = tree.args.get("alias")
-        if isinstance(tree.this, exp.Table):  # (a JOIN b ON …)
+        if _is_joined(tree):  # (a JOIN b ON …)
             item = self._item(tree.this)
             if alias is None:
                 return item
@@ -288,6 +291,32 @@ class FromBinder:
         if not args:
             return joined(left[0], right[0], _JOIN_KINDS[side], condition), scope
         return Apply(left[0], right[0], _JOIN_KINDS[side], args, condition, schema), scope
+
+
+def _relation_of(call: exp.Anonymous) -> str | None:
+    """The system relation that has the rows of a function without arguments."""
+    return None if call.expressions else _RELATIONS_OF_FUNCTIONS.get(name_of(call.this))
+
+
+def _as_relation(tree: exp.Table, call: exp.Anonymous, relation: str) -> exp.Table:
+    """`FROM f()` as `FROM pg_catalog.relation AS f`."""
+    table = tree.copy()
+    table.set("this", exp.to_identifier(relation, quoted=True))
+    table.set("db", exp.to_identifier("pg_catalog", quoted=True))
+    if tree.args.get("alias") is None:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(name_of(call.this), quoted=True)))
+    return table
+
+
+def _is_joined(tree: exp.Expr) -> bool:
+    """Whether parentheses hold an item of FROM, as in `((a JOIN b ON …) JOIN c ON …)`, and not a query."""
+    inner = tree.this
+    match inner:
+        case exp.Table() | exp.Unnest() | exp.Lateral():
+            return True
+        case exp.Subquery() | exp.Values():
+            return bool(inner.args.get("joins") or inner.args.get("alias")) or _is_joined(inner)
+    return False
 
 
 def _as_lateral(join: exp.Join) -> exp.Join:

@@ -14,11 +14,18 @@ from risingpy.frontend.binder.plans import as_of_system, converted, renamed, set
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
 from risingpy.frontend.binder.query.joins import Item as FromItem
 from risingpy.frontend.binder.query.parameter_rows import rows_of
-from risingpy.frontend.binder.query.recursion import bound_recursion, is_recursive, with_column_names
+from risingpy.frontend.binder.query.recursion import bound_recursion, in_order, is_recursive, with_column_names
 from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
 from risingpy.frontend.binder.query.set_operations import bound_set_operation
 from risingpy.frontend.binder.scope.columns import Scope
-from risingpy.frontend.binder.scope.context import BindContext, Outer, SessionValues, SystemUse, depth_limited
+from risingpy.frontend.binder.scope.context import (
+    BindContext,
+    Outer,
+    SessionValues,
+    SetConfig,
+    SystemUse,
+    depth_limited,
+)
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Operand
@@ -39,7 +46,7 @@ class BoundQuery:
     """A query's plan, its result columns, its parameters' types.
 
     `dependencies` are the relations that it names (views unexpanded), `functions` the users' functions,
-    `settings` the names and values that calls of set_config set, `system_uses` what of the system it needs.
+    `settings` what calls of set_config set before the first row, `system_uses` what of the system it needs.
     """
 
     plan: LogicalPlan
@@ -47,7 +54,7 @@ class BoundQuery:
     parameter_types: tuple[SqlType, ...]
     dependencies: tuple[int, ...]
     functions: tuple[int, ...] = ()
-    settings: tuple[tuple[Expr, Expr], ...] = ()
+    settings: tuple[SetConfig, ...] = ()
     system_uses: tuple[SystemUse, ...] = ()
 
 
@@ -147,6 +154,8 @@ class QueryBinder:
                 message = f'WITH query name "{name}" specified more than once'
                 raise SqlError(message, sqlstate="42712", position=begin_of(cte.args["alias"]))
             defined.add(name)
+        for cte in in_order(with_) if with_.args.get("recursive") else with_.expressions:
+            name = name_of(cte.args["alias"].this)
             plan = self._common_plan(with_, cte, name)
             check_size(plan)  # before the next one reads it several times
             self._common[name] = CommonTable(plan, self._context.outer)
@@ -156,6 +165,8 @@ class QueryBinder:
             return with_column_names(self._change_log(cte.this), cte, name)
         if with_.args.get("recursive") and is_recursive(cte.this, name):
             return bound_recursion(cte, name, self._context, self._bind_knowing)
+        if cte.args.get("search") or cte.args.get("cycle"):
+            raise SyntaxError_("WITH query is not recursive", position=begin_of(cte.args["alias"]))
         return with_column_names(settled(self.bind(cte.this), self._context.coercer), cte, name)
 
     def _change_log(self, table: exp.Expr) -> LogicalPlan:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from risingpy.frontend.binder.plans import renamed, settled
+from risingpy.frontend.binder.query.search_and_cycle import carried_columns
 from risingpy.frontend.binder.query.set_operations import with_common_types
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import begin_of, name_of
@@ -69,7 +70,11 @@ def bound_recursion(cte: exp.CTE, name: str, context: BindContext, bind: BindKno
         tree = tree.this
     _check(tree, name)
     start = _with_any_decimals(with_column_names(settled(bind(tree.this, name, None), context.coercer), cte, name))
-    step = settled(bind(tree.expression, name, RecursiveScan(name, start.schema)), context.coercer)
+    carried, right, seen = carried_columns(cte, start.schema, context), tree.expression, start.schema
+    if carried is not None:
+        right = carried.step_tree(right, _references(right, name)[0], name)
+        start, seen = carried.started(start), carried.scanned(start.schema)
+    step = settled(bind(right, name, RecursiveScan(name, seen)), context.coercer)
     (first, others), fields = with_common_types(context, "UNION", [tree.this, tree.expression], [start, step])
     for i, (given, overall) in enumerate(zip(start.schema, fields, strict=True), 1):
         if given.type != overall.type:
@@ -79,12 +84,30 @@ def bound_recursion(cte: exp.CTE, name: str, context: BindContext, bind: BindKno
                 position=begin_of(tree.this),
                 hint="Cast the output of the non-recursive term to the correct type.",
             )
+    if carried is not None:
+        others = carried.stepped(others)
     return Recursion(first, others, name, bool(tree.args.get("distinct")), fields)
 
 
 def _shown(type_: SqlType, other: SqlType) -> str:
     """A type by its name, with its length or precision where that makes the difference."""
     return str(type_) if type_.kind is other.kind else type_.kind.value
+
+
+def in_order(with_: exp.With) -> list[exp.CTE]:
+    """The items of a WITH RECURSIVE, each after those that it reads. Raises 0A000 where two read each other."""
+    left = {name_of(cte.args["alias"].this): cte for cte in with_.expressions}
+    reads = {
+        name: {other for other in left if other != name and is_recursive(cte.this, other)} for name, cte in left.items()
+    }
+    ordered: list[exp.CTE] = []
+    while left:
+        free = next((name for name in left if not reads[name] & left.keys()), None)
+        if free is None:
+            position = begin_of(next(iter(left.values())).args["alias"])
+            raise FeatureNotSupported("mutual recursion between WITH items is not implemented", position=position)
+        ordered.append(left.pop(free))
+    return ordered
 
 
 def _references(tree: exp.Expr, name: str) -> list[exp.Table]:
