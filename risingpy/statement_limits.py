@@ -23,11 +23,16 @@ def _has_no_sessions(function: str, process_id: int, milliseconds: int) -> bool:
     return False
 
 
+def _has_no_settings(name: str, value: str, local: bool) -> str:
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
     """`memory` is in bytes; `setting` is the parameter that a user can raise to have more.
 
     `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
+    `set_config(name, value, local)` changes a setting of the session, and gives its new value.
     """
 
     memory: int
@@ -35,6 +40,7 @@ class StatementLimits:
     setting: str = "statement_memory"
     alone: bool = False  # this process serves nothing else
     signal: Callable[[str, int, int], bool] = _has_no_sessions
+    set_config: Callable[[str, str, bool], str] = _has_no_settings
 
     @property
     def hint(self) -> str:

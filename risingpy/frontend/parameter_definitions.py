@@ -62,6 +62,7 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _P("log_min_duration_statement", "-1", kinds.least_duration,
        "Milliseconds from which on a statement is logged with its text; 0: all, -1: none."),
     _P("max_identifier_length", "63", kinds.read_only, "The longest name that clients should make."),
+    _P("max_index_keys", "32", kinds.read_only, "Told to clients that make room for an index's columns."),
     _P("query_mode", "auto", kinds.only("auto", "local"), "How SELECT runs: in the server's process."),
     _P("row_security", "on", kinds.on_off, "Accepted; there are no row policies."),
     _P("rw_implicit_flush", "false", kinds.true_false,

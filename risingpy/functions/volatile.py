@@ -2,5 +2,5 @@
 
 NON_DETERMINISTIC = frozenset(
     {"random", "gen_random_uuid", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until", "next_number"}
-    | {"pg_cancel_backend", "pg_terminate_backend"}
+    | {"pg_cancel_backend", "pg_terminate_backend", "set_config"}
 )

@@ -22,7 +22,7 @@ from risingpy.frontend.binder.dml.merge import BoundMerge, bind_merge
 from risingpy.frontend.binder.dml.rewrite import BoundRewrite, bind_delete, bind_update
 from risingpy.frontend.binder.query.arguments import bind_arguments
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
-from risingpy.frontend.binder.scope.context import SessionValues
+from risingpy.frontend.binder.scope.context import SessionValues, SetConfig
 
 __all__ = [
     "BoundAlterTable",
@@ -36,6 +36,7 @@ __all__ = [
     "RowCheck",
     "RowsForTable",
     "SessionValues",
+    "SetConfig",
     "TableDefinition",
     "bind_alter_table",
     "bind_arguments",

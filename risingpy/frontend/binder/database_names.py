@@ -90,7 +90,11 @@ def _names_of_node(node: exp.Expr) -> Iterator[_Name]:
             if len(parts) > 2 and all(isinstance(part, exp.Identifier) for part in parts[:-1]):
                 yield _Name(tuple(map(_shown, parts)), 3, begin_of(parts[0]))
         case exp.DataType(args={"kind": exp.Dot()}):
-            yield _type_name(str(node.meta[TYPE_TEXT]), begin_of(node))
+            whole: exp.Expr | None = node  # of an array's type the text is known as a whole only
+            while whole is not None and TYPE_TEXT not in whole.meta:
+                whole = whole.parent
+            if whole is not None:
+                yield _type_name(str(whole.meta[TYPE_TEXT]).partition("[")[0], begin_of(whole))
 
 
 def _type_name(text: str, position: int) -> _Name:

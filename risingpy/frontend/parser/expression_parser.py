@@ -368,12 +368,12 @@ class ExpressionParser(NestedParser):
         first = self._index
         token = self._curr
         kind = super()._parse_types(*args, **kwargs)
-        while kind is not None and self._match_pair(TokenType.L_BRACKET, TokenType.R_BRACKET):  # as in `oid[]`
-            kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind], nested=True)
-        if kind is not None and self._index > first:
-            words = [_as_written(t) for t in self._tokens[first : self._index]]
-            kind.meta[TYPE_TEXT] = " ".join(words)
+        while kind is not None and self._index > first:
+            kind.meta[TYPE_TEXT] = " ".join(_as_written(t) for t in self._tokens[first : self._index])
             self._at(kind, token)
+            if not self._match_pair(TokenType.L_BRACKET, TokenType.R_BRACKET):  # as in `oid[]`
+                break
+            kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind], nested=True)
         return kind
 
     def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import InvalidParameterValue
+from risingpy.errors import InvalidParameterValue, UndefinedObject
 from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement, ObjectName
 from risingpy.frontend.parser.connectors.source import OptionsReader, is_storage_parameter
 from risingpy.frontend.parser.cursor import Cursor
+
+# The classes of btree. All compare as an index does here, texts by code point: those of patterns are no other order.
+_OPERATOR_CLASSES = frozenset(
+    f"{name}_ops"
+    for name in (
+        *("array", "bool", "bpchar", "bpchar_pattern", "bytea", "char", "date", "float4", "float8", "int2", "int4"),
+        *("int8", "interval", "jsonb", "macaddr", "name", "numeric", "oid", "oidvector", "record", "text"),
+        *("text_pattern", "time", "timestamp", "timestamptz", "uuid", "varchar", "varchar_pattern"),
+    )
+)
 
 
 def parse_create_index(cursor: Cursor) -> CreateIndex:
@@ -49,6 +59,8 @@ def _parse_element(cursor: Cursor) -> IndexElement:
     expression = cursor.expression()
     if isinstance(expression.tree, exp.Column) and expression.tree.args.get("table") is not None:
         cursor.fail()  # a column's name, or an expression, which PostgreSQL wants in parentheses unless it is a call
+    if cursor.word.endswith("_OPS"):
+        _check_operator_class(cursor)
     descending = cursor.accept("DESC")
     if not descending:
         cursor.accept("ASC")
@@ -56,3 +68,11 @@ def _parse_element(cursor: Cursor) -> IndexElement:
     if cursor.accept("NULLS"):
         nulls_first = cursor.one_of("FIRST", "LAST") == "FIRST"
     return IndexElement(expression, descending, nulls_first)
+
+
+def _check_operator_class(cursor: Cursor) -> None:
+    """Takes the name of an operator class, which changes nothing."""
+    position, name = cursor.position, cursor.any_word()
+    if name not in _OPERATOR_CLASSES:
+        message = f'operator class "{name}" does not exist for access method "btree"'
+        raise UndefinedObject(message, position=position)

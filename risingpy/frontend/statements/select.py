@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.batch.parameters import bound as with_values
-from risingpy.errors import FeatureNotSupported
-from risingpy.frontend.binder import bind_query
+from risingpy.frontend.binder import SetConfig, bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
 
@@ -42,16 +41,13 @@ def bind(
     )
 
 
-def set_settings(session: StatementContext, settings: Sequence[tuple[Expr, Expr]], parameters: Parameters) -> None:
+def set_settings(session: StatementContext, settings: Sequence[SetConfig], parameters: Parameters) -> None:
     """Applies calls of set_config; a call with a NULL as name or value has no effect."""
-    for name, value in settings:
-        match with_values(name, parameters), with_values(value, parameters):
-            case Literal(str(setting)), Literal(str(text)):
-                session.settings.set(setting, (text,))
-            case Literal(), Literal():
-                pass
-            case _:
-                raise FeatureNotSupported("set_config of a name or a value that is no constant is not supported")
+    for each in settings:
+        parts = (with_values(part, parameters) for part in (each.name, each.value, each.local))
+        name, value, local = (part.value if isinstance(part, Literal) else None for part in parts)
+        if isinstance(name, str) and isinstance(value, str):
+            session.settings.set(name, (value,), local=bool(local))
 
 
 def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> None:

@@ -18,6 +18,10 @@ _COLUMNS = {
     "pg_extension": "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text,"
     "extconfig _oid, extcondition _text",
     "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
+    "pg_amop": "oid oid, amopfamily oid, amoplefttype oid, amoprighttype oid, amopstrategy int2, amoppurpose char,"
+    "amopopr oid, amopmethod oid, amopsortfamily oid",
+    "pg_amproc": "oid oid, amprocfamily oid, amproclefttype oid, amprocrighttype oid, amprocnum int2, amproc regproc",
+    "pg_init_privs": "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _aclitem",
     "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
     "pg_opclass": "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid,"
     "opcdefault bool, opckeytype oid",
@@ -29,6 +33,8 @@ _COLUMNS = {
     "partclass oidvector, partcollation oidvector, partexprs text",
     "pg_policy": "oid oid, polname name, polrelid oid, polcmd char, polpermissive bool, polroles _oid, polqual text,"
     "polwithcheck text",
+    "pg_policies": "schemaname name, tablename name, policyname name, permissive text, roles _name, cmd text,"
+    "qual text, with_check text",
     "pg_prepared_xacts": "transaction oid, gid text, prepared timestamptz, owner name, database name",
     "pg_publication": "oid oid, pubname name, pubowner oid, puballtables bool, pubinsert bool, pubupdate bool,"
     "pubdelete bool, pubtruncate bool, pubviaroot bool",
@@ -38,6 +44,8 @@ _COLUMNS = {
     "pg_range": "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "
     "rngcanonical regproc, rngsubdiff regproc",
     "pg_seclabel": "objoid oid, classoid oid, objsubid int4, provider text, label text",
+    "pg_seclabels": "objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text,"
+    "provider text, label text",
     "pg_sequence": "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8,"
     "seqcache int8, seqcycle bool",
     "pg_sequences": "schemaname name, sequencename name, sequenceowner name, data_type oid, start_value int8,"
@@ -47,10 +55,16 @@ _COLUMNS = {
     "pg_subscription": "oid oid, subdbid oid, subname name, subowner oid, subenabled bool, subconninfo text,"
     "subslotname name, subsynccommit text, subpublications _text",
     "pg_timezone_names": "name text, abbrev text, utc_offset text, is_dst bool",
+    "pg_transform": "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc",
     "pg_trigger": "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char,"
     "tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool,"
     "tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs text, tgqual text, tgoldtable name, tgnewtable name",
     "pg_ts_config": "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid",
+    "pg_ts_config_map": "mapcfg oid, maptokentype int4, mapseqno int4, mapdict oid",
+    "pg_ts_dict": "oid oid, dictname name, dictnamespace oid, dictowner oid, dicttemplate oid, dictinitoption text",
+    "pg_ts_parser": "oid oid, prsname name, prsnamespace oid, prsstart regproc, prstoken regproc, prsend regproc,"
+    "prsheadline regproc, prslextype regproc",
+    "pg_ts_template": "oid oid, tmplname name, tmplnamespace oid, tmplinit regproc, tmpllexize regproc",
     "pg_user_mappings": "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text",
     "pg_user_mapping": "oid oid, umuser oid, umserver oid, umoptions _text",
 }

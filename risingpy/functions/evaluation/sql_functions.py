@@ -92,7 +92,7 @@ SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "firsts_of_keys": _firsts_of_keys,
     "first_of_key": _first_of_key,
     **dict.fromkeys(("next_number", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
-    **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend"), _each_time),
+    **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend", "set_config"), _each_time),
     **ARITHMETIC,
     **STRINGS,
     **DATE_AND_TIME,

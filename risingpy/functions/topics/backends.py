@@ -1,6 +1,6 @@
-"""pg_cancel_backend and pg_terminate_backend: called for each row, in the order in which DuckDB comes to it.
+"""pg_cancel_backend, pg_terminate_backend, set_config: called for each row, in the order in which DuckDB comes to it.
 
-What they do to other sessions is in the limits of the statement, since a task of an epoch has no sessions.
+What they do to sessions is in the limits of the statement, since a task of an epoch has no sessions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,15 @@ def _terminate(process_ids: pa.Array, *rest: pa.Array) -> pa.Array:
     return pa.array([signal("pg_terminate_backend", *pair) for pair in pairs], pa.bool_())
 
 
+def _set_config(names: pa.Array, values: pa.Array, local: pa.Array, _random: pa.Array) -> pa.Array:
+    """The new values, or NULL where the name or the value is."""
+    change = current_limits().set_config
+    rows = zip(names.to_pylist(), values.to_pylist(), local.to_pylist(), strict=True)
+    return pa.array([None if None in row[:2] else change(row[0], row[1], bool(row[2])) for row in rows], pa.string())
+
+
 BACKENDS: dict[str, Function] = {
     "pg_cancel_backend": Function(_cancel),
     "pg_terminate_backend": Function(_terminate),
+    "set_config": Function(_set_config, takes_nulls=True),
 }

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.batch import BatchRunner, OwnChanges, PreparedQuery
-from risingpy.frontend.binder import SessionValues, bind_query
+from risingpy.frontend.binder import SessionValues, SetConfig, bind_query
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.results import ResultField
@@ -24,7 +24,6 @@ from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, ColumnDesc, MaterializedView, Table, View
-from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.state_tables import relation_table
 from risingpy.statement_limits import StatementLimits
@@ -112,7 +111,7 @@ class HeldView:
 class FakeSettings(dict[str, str]):
     """A session's settings."""
 
-    def set(self, name: str, values: tuple[str, ...]) -> None:
+    def set(self, name: str, values: tuple[str, ...], *, local: bool = False) -> None:
         [self[name]] = values
 
 
@@ -123,7 +122,7 @@ class Prepared:
     plan: LogicalPlan
     columns: tuple[ResultField, ...]
     parameters: tuple[SqlType, ...]
-    settings: tuple[tuple[Expr, Expr], ...]
+    settings: tuple[SetConfig, ...]
 
 
 class Asked:

@@ -27,9 +27,9 @@ from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
 from risingpy.nesting import MAX_TYPE_NESTING
-from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
-from risingpy.types.system_types import is_vector
+from risingpy.types.system_types import CHAR, NAME, TEXT, is_vector
 
 _MAX_SUBSCRIPT = 2**31 - 1
 
@@ -113,6 +113,8 @@ def bind_subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
         return Call("map_access", (value.expr, key), value.type.items[1])
     if kind is TypeKind.JSONB and not tree.args.get("slice"):
         return binder.calls.operator("->", [value, binder.bind(tree.args["index"])], position)
+    if value.type == NAME and not tree.args.get("slice"):
+        return _of_name(binder, tree, value)
     if kind is not TypeKind.ARRAY:
         message = f"cannot subscript type {value.type.name} because it does not support subscripting"
         raise DatatypeMismatch(message, position=value.position)
@@ -137,6 +139,18 @@ def _of_vector(binder: ExpressionBinder, tree: Subscript, vector: Operand) -> Ex
         bounds = counted("lower", 0), counted("upper", _MAX_SUBSCRIPT - 1)
         return Call("slice", (vector.expr, *bounds), array_of(element))
     return Call("subscript", (vector.expr, counted("index", 0)), element)
+
+
+def _of_name(binder: ExpressionBinder, tree: Subscript, name: Operand) -> Expr:
+    """A character of a name, which counts from 0; NULL past the end, as of an array."""
+    coercer, one = binder.context.coercer, Operand(Literal(1, INTEGER), name.where)
+    index = Operand(_bound(binder, tree.args["index"], 0), name.where)
+    place = binder.calls.operator("+", [index, one], position_of(tree))
+    text = coercer.coerce(name, TEXT, Context.EXPLICIT)
+    after, end = Call("gt", (place, Literal(0, INTEGER)), BOOLEAN), Call("length", (text,), INTEGER)
+    inside = Call("and", (after, Call("le", (place, end), BOOLEAN)), BOOLEAN)
+    letter = Operand(Call("substring", (text, place, one.expr), TEXT), name.where)
+    return Case(((inside, coercer.coerce(letter, CHAR, Context.EXPLICIT)),), Literal(None, CHAR), CHAR)
 
 
 def _bound(binder: ExpressionBinder, tree: exp.Expr | None, default: int) -> Expr:

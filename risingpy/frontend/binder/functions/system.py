@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from risingpy.errors import SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.scope.context import SetConfig
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.functions.signature_tables.system import SYSTEM
-from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, Parameter
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
 from risingpy.types.system_types import NAME, OBJECT_IDENTIFIERS, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
 
@@ -46,6 +48,7 @@ _CONSTANTS: dict[str, Literal] = {
     "pg_encoding_to_char": Literal("UTF8", NAME),
     "pg_char_to_encoding": Literal(_UTF8, INTEGER),
     "pg_client_encoding": Literal("UTF8", NAME),
+    "getdatabaseencoding": Literal("UTF8", NAME),
     "pg_my_temp_schema": Literal(0, OID),
     "txid_current": Literal(0, BIGINT),
 }
@@ -84,12 +87,17 @@ def _current_schemas(binder: ExpressionBinder, name: str, args: list[Operand], p
 
 
 def _set_config(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    """The new value; the statement sets it when it begins to run, once, however many rows it has."""
+    """The new value. The statement sets constants when it begins to run; else each row sets it when it is computed."""
     if len(args) != 3:
         raise no_function(name, args, position)
-    setting, value = (binder.context.coercer.coerce(arg, TEXT, Context.IMPLICIT) for arg in args[:2])
-    binder.context.settings.append((setting, value))
-    return value
+    coercer = binder.context.coercer
+    setting, value = (coercer.coerce(arg, TEXT, Context.IMPLICIT) for arg in args[:2])
+    local = coercer.coerce(args[2], BOOLEAN, Context.IMPLICIT)
+    parts = (setting, value, local)
+    if all(isinstance(part, Literal | Parameter) for part in parts):
+        binder.context.settings.append(SetConfig(*parts))
+        return value
+    return Call("set_config", parts, TEXT)
 
 
 def current_setting_of(value: Operand, binder: ExpressionBinder) -> Expr:
@@ -143,6 +151,14 @@ def _of_vector(binder: ExpressionBinder, name: str, args: list[Operand], positio
     return Call(_VECTOR_FUNCTIONS[name], tuple(operands), INTEGER)
 
 
+def _not_in_recovery(_binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """As PostgreSQL, which only a standby can ask."""
+    if args:
+        raise no_function(name, args, position)
+    hint = "Recovery control functions can only be executed during recovery."
+    raise SqlError("recovery is not in progress", sqlstate="55000", hint=hint)
+
+
 def _json_object(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     """There is no type json: the text of the jsonb. Some clients read a column's identity this way."""
     made = Operand(binder.calls.function("jsonb_build_object", args, position, shown=name), position)
@@ -160,6 +176,7 @@ SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int]
     "rw_digest": _digest,
     "pg_get_expr": _get_expr,
     "json_build_object": _json_object,
+    **dict.fromkeys(("pg_is_wal_replay_paused", "pg_get_wal_replay_pause_state"), _not_in_recovery),
 }
 NEED_SYSTEM = (
     (SYSTEM_FUNCTIONS.keys() - _ORDINARY)

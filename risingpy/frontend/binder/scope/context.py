@@ -13,9 +13,7 @@ from sqlglot import exp
 from risingpy.errors import Check, FeatureNotSupported, StatementTooComplex, unchecked
 from risingpy.frontend.binder.typing.coercion import Coercer
 from risingpy.frontend.binder.typing.parameters import Parameters
-from risingpy.frontend.system_catalog.names import ObjectNames
-from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
-from risingpy.frontend.system_catalog.system_relation import SystemState
+from risingpy.frontend.system_catalog.registry import object_names
 from risingpy.nesting import MAX_COPIED_NODES
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
 from risingpy.plan.expression_trees import walk
@@ -76,13 +74,22 @@ class SystemUse:
     is_relation: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SetConfig:
+    """A call of set_config with constants and parameters: the name, the value, and whether the transaction ends it."""
+
+    name: Expr
+    value: Expr
+    local: Expr
+
+
 @dataclass(slots=True)
 class BindContext:
     """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
 
     `dependencies` collects the ids of the relations that the statement names, views included, `functions` those of the
-    user's functions, `system_uses` what the statement needs of the system. `settings` is what calls of set_config are
-    to set, as names and values. `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in
+    user's functions, `system_uses` what the statement needs of the system. `settings` are the calls of set_config that
+    act before the first row. `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in
     this one, with the common table expressions that are known there.
     """
 
@@ -93,15 +100,14 @@ class BindContext:
     node_binders: NodeBinders
     dependencies: list[int] = field(default_factory=list)
     functions: list[int] = field(default_factory=list)
-    settings: list[tuple[Expr, Expr]] = field(default_factory=list)
+    settings: list[SetConfig] = field(default_factory=list)
     system_uses: list[SystemUse] = field(default_factory=list)
     outer: Outer | None = None
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
     coercer: Coercer = field(init=False)
 
     def __post_init__(self) -> None:
-        path = tuple(schema for schema in self.search_path if schema in self.catalog.schemas)
-        names = ObjectNames(SystemState(self.catalog, NAMED_RELATIONS, search_path=path), self.catalog.database)
+        names = object_names(self.catalog, self.search_path)
         self.coercer = Coercer(self.parameters, self.session.time_zone, names)
 
     def note_type(self, sql_type: SqlType, position: int) -> None:
