@@ -1,9 +1,8 @@
 """The errors that a client sees: one class per family, each with its SQLSTATE.
 
-Every error that leaves the binder, an executor or storage towards a client is a `SqlError`. The wire layer
-turns it into an ErrorResponse (severity, SQLSTATE, message, detail, hint, position); anything else that
-reaches the wire layer is a defect and is answered as XX000. Messages use PostgreSQL's wording where
-PostgreSQL has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+Every error that leaves the binder, an executor or storage towards a client is a `SqlError`. The wire layer turns it
+into an ErrorResponse (severity, SQLSTATE, message, detail, hint, position); anything else there is a defect, XX000.
+Messages use PostgreSQL's wording where it has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
 """
 
 from __future__ import annotations
@@ -57,9 +56,8 @@ class SqlError(Exception):
         """Puts `change` of each text that a client sees in the text's place."""
         self.message = change(self.message)
         self.args = (self.message,)
-        self.detail, self.hint, self.where = (
-            None if text is None else change(text) for text in (self.detail, self.hint, self.where)
-        )
+        others = (self.detail, self.hint, self.where)
+        self.detail, self.hint, self.where = (None if text is None else change(text) for text in others)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors are pickled between processes (Spark tasks): keep every field.
@@ -314,6 +312,12 @@ class CannotConnectNow(SqlError):
     """The server is starting or stopping."""
 
     sqlstate = "57P03"
+
+
+class EpochsCannotRun(SqlError):
+    """Epochs fail again and again: the operator must act. The server goes on trying."""
+
+    sqlstate = "58000"
 
 
 class AdminShutdown(SqlError):

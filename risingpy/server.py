@@ -96,9 +96,6 @@ def _serve_database(
     runner.start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while not stop.wait(1.0):
-        if database.fatal is not None:
-            listeners.stop()
-            return _refuse(f"the engine has stopped: {database.fatal}")
         if not warm and runner.is_warm:
             warm = True
             _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")

@@ -21,7 +21,7 @@ def assert_falls_idle(database: Database) -> None:
 
     Epochs that only time asks for (filters on now()) are a second apart, at least: they are no failure.
     """
-    if database.fatal is not None:
+    if database.stalled is not None:
         return
     began = quiet_since = time.monotonic()
     seen, epochs = database.reads.committed_epoch, 0

@@ -125,9 +125,9 @@ class Database:
             self._committer.tell_of_catalogs(follow)
 
     @property
-    def fatal(self) -> str | None:
-        """Why the barrier loop has given up, if it has."""
-        return self._waiters.fatal
+    def stalled(self) -> str | None:
+        """Why epochs have failed for minutes; None if they get on. The barrier loop goes on trying."""
+        return self._waiters.stalled
 
     def backup(self, target: Path, cancelled: Cancelled = None) -> int:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""

@@ -317,18 +317,32 @@ def test_an_epoch_waits_for_memory_that_others_took(server: Server, monkeypatch:
     assert client.run("SELECT count(*) FROM m") == [(1,)]
 
 
-def test_a_loop_that_breaks_down_says_so(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for ever for an engine that is no more."""
+def test_a_loop_that_breaks_down_says_so_and_goes_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for ever; what needs no epoch goes on: reads of committed rows, and changes of the schema."""
 
     def broken(*_: object) -> bool:
         raise RuntimeError("the wheel came off")
 
     client = server.client()
     client.run(TABLE)
-    monkeypatch.setattr("risingpy.meta.epochs.source_offsets.SourceOffsets.available", broken)
-    with pytest.raises(SqlError, match="the engine has stopped: RuntimeError: the wheel came off"):
-        for number in range(1000):  # it looks at the sources when there is nothing else to do
-            client.run(f"INSERT INTO t VALUES ({number}, 1, 1); FLUSH")
+    client.run("INSERT INTO t VALUES (-1, 1, 1); FLUSH")
+    with monkeypatch.context() as patched:
+        patched.setattr("risingpy.meta.epochs.scheduler.EpochScheduler.next_epoch", broken)
+        with pytest.raises(SqlError, match="epochs cannot run: RuntimeError: the wheel came off"):
+            client.run("INSERT INTO t VALUES (1, 1, 1); FLUSH")
+        told = "RuntimeError: the wheel came off"
+        assert client.run("SELECT epoch_failure FROM rw_catalog.rw_state_store") == [(told,)]
+        with pytest.raises(SqlError, match="epochs cannot run"):
+            client.run("SELECT count(*) FROM t")
+        client.run("SET visibility_mode TO checkpoint")
+        assert client.run("SELECT id FROM t") == [(-1,)]
+        client.run("SET visibility_mode TO strict; CREATE TABLE other (x INT); INSERT INTO other VALUES (1)")
+    deadline = time.monotonic() + 30
+    while server.database.stalled is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert client.run("SELECT count(*) FROM t") == [(2,)]
+    assert client.run("SELECT * FROM other") == [(1,)]
 
 
 def test_a_stopped_table_refuses_rows(server: Server) -> None:

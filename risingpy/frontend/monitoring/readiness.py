@@ -40,8 +40,8 @@ class Readiness:
         database = self._database
         if database is None:
             return "the server is starting: it recovers the database"
-        if database.fatal is not None:
-            return f"the engine has stopped: {database.fatal}"
+        if database.stalled is not None:
+            return f"epochs cannot run, and are tried again: {database.stalled}"
         times = database.introspection.epoch_times
         if times.failing is not None:
             return f"the last epoch failed, and is tried again: {times.failing}"

@@ -185,8 +185,11 @@ class SessionContext:
         reads, mode = self.database.reads, self.settings.get("visibility_mode")
         if mode == Visibility.STRICT and relation_ids is not None:
             reads.wait_for_writes_below(relation_ids, self.cancelled)
-        elif mode != Visibility.CHECKPOINT and relation_ids != frozenset() and self.transaction.last_lsn:
-            reads.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
+        elif mode != Visibility.CHECKPOINT and relation_ids != frozenset():
+            # If epochs cannot run, the system relations say why.
+            lsn = 0 if relation_ids is None and self.database.stalled is not None else self.transaction.last_lsn
+            if lsn:
+                reads.wait_for_lsn(lsn, self.cancelled)
         return reads.snapshot()
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:

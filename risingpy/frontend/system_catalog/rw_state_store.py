@@ -26,7 +26,7 @@ def _state_store(state: SystemState) -> Iterable[Row]:
     epoch = int(state.parameters["committed_epoch"])
     committed_at = datetime.fromtimestamp(milliseconds(epoch) / 1000, UTC) if epoch else None
     sizes = (int(state.parameters["data_bytes"]), int(state.parameters["log_bytes"]))
-    yield epoch, committed_at, int(state.parameters["parallelism"]), *sizes
+    yield epoch, committed_at, int(state.parameters["parallelism"]), *sizes, state.epoch_failure()
 
 
 def _read_views(state: SystemState) -> Iterable[Row]:
@@ -89,7 +89,7 @@ RW_TABLE_STATS = relation(
 RW_STATE_STORE = relation(
     "rw_catalog",
     "rw_state_store",
-    "committed_epoch int8, committed_at timestamptz, shards int4, data_bytes int8, log_bytes int8",
+    "committed_epoch int8, committed_at timestamptz, shards int4, data_bytes int8, log_bytes int8, epoch_failure text",
     _state_store,
 )
 RW_READ_VIEWS = relation(

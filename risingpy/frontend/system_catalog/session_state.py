@@ -44,6 +44,7 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         jobs=tuple(database.reads.state.jobs.values()),
         work=database.introspection.operator_work,
         epochs=database.introspection.epoch_times.recent,
+        epoch_failure=lambda: database.introspection.epoch_times.failing,
         memory=database.introspection.memory,
         statistics=snapshot.view.statistics,
         compactions=snapshot.view.compactions,

@@ -125,6 +125,7 @@ class SystemState:
     jobs: tuple[Job, ...] = ()
     work: Callable[[], Mapping[OperatorPosition, OperatorWork]] = dict
     epochs: Callable[[], Sequence[EpochTime]] = tuple
+    epoch_failure: Callable[[], str | None] = lambda: None
     memory: Callable[[], MemoryUse | None] = lambda: None
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise

@@ -2,6 +2,7 @@
 
 One thread owns the `MetaState`. It applies graph changes in the order in which they were submitted. Then it runs an
 epoch if there is work, commits it, opens the new read view and wakes all waiting statements. An idle database sleeps.
+An epoch that fails is tried again, for as long as the server runs: reads of what is committed need no epoch.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EpochRetries:
-    """How often an epoch whose engine failed is tried before the loop gives up; by default for some three minutes."""
+    """How soon an epoch whose engine failed is tried again. After `tries` failures in a row, by default some three
+    minutes, nobody should wait for it any more: statements that do are refused until an epoch runs.
+    """
 
     tries: int = 20
     first_pause: float = 0.5  # seconds between the first two tries; each pause is twice as long as the one before
@@ -85,32 +88,43 @@ class BarrierLoop:
     # The loop's own thread
 
     def _run(self) -> None:
-        try:
-            self._loop()
-        except Exception as error:
-            LOG.exception("the barrier loop failed")
-            self._give_up(f"{type(error).__name__}: {error}")
-
-    def _loop(self) -> None:
         failures = 0
-        while self._sleep_until_due():
+        while not self._waiters.is_stopping:
             try:
-                self._committer.publish()
-                self._apply_changes()
-                self._run_epoch()
-                failures = 0
-                self._committer.times.rest()
-            except (EpochFailed, DiskFailure, OSError, MemoryError) as error:
+                if self._sleep_until_due():
+                    self._committer.publish()
+                    self._apply_changes()
+                    self._run_epoch()
+                    self._gets_on(failures)
+                    failures = 0
+            except Exception as error:
                 failures += 1
-                self._committer.times.rest(failure=str(error))
-                if self._waiters.is_stopping:
-                    continue
-                LOG.error("epoch failed (%d of %d): %s", failures, self._retries.tries, error)
-                if failures >= self._retries.tries:
-                    self._give_up(str(error))
-                    return
-                self._pause(self._retries.pause_after(failures))
+                self._failed(error, failures)
         self._changes.refuse("the database system is shutting down")
+
+    def _gets_on(self, failures: int) -> None:
+        self._committer.times.rest()
+        if failures:
+            LOG.info("epochs get on again after %d failures", failures)
+            self._waiters.stall(None)
+
+    def _failed(self, error: Exception, failures: int) -> None:
+        """Tells of a failure, and pauses before the next try. A change of the schema ends the pause: it may help."""
+        is_defect = not isinstance(error, EpochFailed | DiskFailure | OSError | MemoryError)
+        reason = (f"{type(error).__name__}: {error}" if is_defect else str(error)) or type(error).__name__
+        self._committer.times.rest(failure=reason)
+        if self._waiters.is_stopping:
+            return
+        patience = self._retries.tries
+        if failures < patience or failures % patience == 0:  # every three minutes in the long run
+            LOG.error("epoch failed (try %d): %s", failures, reason, exc_info=is_defect and failures == 1)
+        if failures >= patience:
+            if failures == patience:
+                LOG.error(
+                    "epochs cannot run: what waits for one is refused, reads of committed rows go on; still trying"
+                )
+            self._waiters.stall(reason)
+        self._pause(failures)
 
     def _sleep_until_due(self) -> bool:
         """Returns when there is something to do; False if the database is closed."""
@@ -185,10 +199,8 @@ class BarrierLoop:
                 self._committer.commit_epoch(epoch, report, clock)
         self._scheduler.done()
 
-    def _pause(self, seconds: float) -> None:
+    def _pause(self, failures: int) -> None:
+        shortest, seconds = self._retries.pause_after(1), self._retries.pause_after(failures)
         with self._changed:
-            self._changed.wait_for(lambda: self._waiters.is_stopping, seconds)
-
-    def _give_up(self, reason: str) -> None:
-        self._waiters.give_up(reason)
-        self._changes.refuse(f"the engine has stopped: {reason}")
+            self._changed.wait_for(lambda: self._waiters.is_stopping, shortest)
+            self._changed.wait_for(lambda: self._waiters.is_stopping or bool(self._changes), seconds - shortest)

@@ -1,6 +1,6 @@
 """Lets statements wait for a later state: one with a position of the log, a new job, or rows that watermarks held.
 
-It also tells them when no later state will come, because the server stops or the loop has given up.
+It also tells them when no later state will come because the server stops, or when none is in sight because epochs fail.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
+from risingpy.errors import CannotConnectNow, EpochsCannotRun, QueryCanceled, SqlError
 from risingpy.meta.cancellation import WaitEvent, waiting
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import Offsets, reached
@@ -18,8 +18,8 @@ WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement checks whether it is c
 
 
 class Waiters:
-    """Any thread may call these. Waiting ends with QueryCanceled if `cancelled` is set meanwhile, and with
-    CannotConnectNow if no state will follow.
+    """Any thread may call these. Waiting ends with QueryCanceled if `cancelled` is set meanwhile, with EpochsCannotRun
+    while epochs are stalled, and with CannotConnectNow if no state will follow.
 
     The published state's `changed` guards everything here; it is notified of every new state, and of the end.
     """
@@ -28,7 +28,7 @@ class Waiters:
         self._published = published
         self.changed = published.changed
         self._stopping = False
-        self._fatal: str | None = None
+        self._stalled: str | None = None
         self._failures: dict[int, SqlError] = {}
         self._at_end: list[Callable[[], None]] = []
 
@@ -82,6 +82,11 @@ class Waiters:
     def _wait(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
         while not is_reached(self._published.state):
             self.refuse_if_down()
+            if self._stalled is not None:
+                told = f"epochs cannot run: {self._stalled}"
+                raise EpochsCannotRun(
+                    told, hint='The server goes on trying. Reads with visibility_mode "checkpoint" wait for no epoch.'
+                )
             if cancelled is not None and cancelled.is_set():
                 raise QueryCanceled("canceling statement due to user request")
             self.changed.wait(WAIT_SLICE_SECONDS)
@@ -94,15 +99,13 @@ class Waiters:
 
     def refuse_if_down(self) -> None:
         """Raises CannotConnectNow if no state will follow."""
-        if self._fatal is not None:
-            raise CannotConnectNow(f"the engine has stopped: {self._fatal}", hint="See the server's log.")
         if self._stopping:
             raise CannotConnectNow("the database system is shutting down")
 
     @property
-    def fatal(self) -> str | None:
-        """Why no more epochs can run; None if they can."""
-        return self._fatal
+    def stalled(self) -> str | None:
+        """Why epochs have failed for so long that nobody should wait for the next one; None if they get on."""
+        return self._stalled
 
     # For those who change the state
 
@@ -124,18 +127,14 @@ class Waiters:
         with self.changed:
             self._stopping = True
             self.changed.notify_all()
-        self._tell_of_the_end()
-
-    def give_up(self, reason: str) -> None:
-        """No further epoch can run, for `reason`."""
-        with self.changed:
-            self._fatal = reason
-            self.changed.notify_all()
-        self._tell_of_the_end()
-
-    def _tell_of_the_end(self) -> None:
         for call in self._at_end:
             call()
+
+    def stall(self, reason: str | None) -> None:
+        """Epochs fail again and again for `reason`, or get on again (None). Who waits for one is refused meanwhile."""
+        with self.changed:
+            self._stalled = reason
+            self.changed.notify_all()
 
     def failed(self, failures: Mapping[int, SqlError]) -> None:
         """Records why relations' jobs have failed. Called before the state without them is published."""

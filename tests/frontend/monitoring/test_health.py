@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from risingpy.errors import EpochsCannotRun
 from risingpy.frontend.monitoring import MonitoringServer, readiness, server
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.barrier_loop import EpochRetries
@@ -36,7 +37,7 @@ def database(directory: Path, *faults: Exception, pause: float = 0.01) -> Iterat
     opened = Database(directory / "data", parallelism=1)
     runner = FaultyRunner(InProcessRunner(opened.data_dir))
     runner.faults += faults
-    opened.start(runner, EpochRetries(tries=2, first_pause=pause))
+    opened.start(runner, EpochRetries(tries=2, first_pause=pause, longest_pause=pause))
     try:
         yield opened
     finally:
@@ -85,13 +86,18 @@ def test_a_failing_epoch_and_one_that_gets_on_again(monitoring: MonitoringServer
         until_ready_says(monitoring.port, 200, "ready")
 
 
-def test_an_engine_that_has_given_up(monitoring: MonitoringServer, tmp_path: Path) -> None:
-    with database(tmp_path, *[EpochFailed("no luck")] * 2) as opened:
+def test_epochs_that_cannot_run(monitoring: MonitoringServer, tmp_path: Path) -> None:
+    with database(tmp_path, *[EpochFailed("no luck")] * 40, pause=0.05) as opened:
         monitoring.serves(opened)
         client = Client(opened)
-        with pytest.raises(Exception, match="the engine has stopped"):
+        with pytest.raises(EpochsCannotRun, match="epochs cannot run: no luck"):
             client.run("CREATE TABLE t (x int); INSERT INTO t VALUES (1); FLUSH")
-        until_ready_says(monitoring.port, 503, "the engine has stopped: no luck")
+        until_ready_says(monitoring.port, 503, "epochs cannot run, and are tried again: no luck")
+        assert ask(monitoring.port, "/healthz") == (200, "alive\n")
+        assert client.run("SELECT epoch_failure FROM rw_state_store") == [("no luck",)]
+        until_ready_says(monitoring.port, 200, "ready")
+        assert client.run("SELECT x FROM t") == [(1,)]
+        assert client.run("SELECT epoch_failure FROM rw_state_store") == [(None,)]
 
 
 def test_an_epoch_that_does_not_end(

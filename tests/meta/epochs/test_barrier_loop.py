@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.connectors.secrets.vault import Vault
-from risingpy.errors import CannotConnectNow, DuplicateRelation, SqlError
+from risingpy.errors import CannotConnectNow, DuplicateRelation, EpochsCannotRun, SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.durable_state import DurableState
@@ -129,18 +129,52 @@ def test_only_failures_in_a_row_are_counted(parts: Parts) -> None:
     for _ in range(3):
         parts.runner.failures = [EpochFailed("lost"), EpochFailed("lost")]
         parts.waiters.until_lsn(parts.write())
-    assert parts.waiters.fatal is None
+    assert parts.waiters.stalled is None
 
 
-def test_it_gives_up_and_tells_everyone(parts: Parts) -> None:
-    parts.runner.failures = [EpochFailed("no worker left") for _ in range(9)]
+@pytest.mark.parametrize("failure", [EpochFailed("no worker left"), ZeroDivisionError("no worker left")])
+def test_it_says_that_epochs_cannot_run_and_goes_on_trying(parts: Parts, failure: Exception) -> None:
+    parts.runner.failures = [failure] * 1000
     lsn = parts.write()
     parts.start()
-    with pytest.raises(CannotConnectNow, match="no worker left"):
+    with pytest.raises(EpochsCannotRun, match=r"epochs cannot run: .*no worker left"):
         parts.waiters.until_lsn(lsn)
-    assert len(parts.runner.ran) == FAST.tries
-    with pytest.raises(CannotConnectNow, match="the engine has stopped: no worker left"):
-        parts.changes.submit(lambda state: state)
+    assert len(parts.runner.ran) >= FAST.tries
+    assert parts.committer.times.failing == parts.waiters.stalled
+    assert parts.changes.submit(lambda state: state).result(10) is parts.published.state
+    parts.runner.failures = []
+    wait_for(lambda: parts.published.state.committed.lsn == lsn)
+    wait_for(lambda: parts.waiters.stalled is None)
+    assert parts.committer.times.failing is None
+
+
+def test_what_fails_before_an_epoch_is_tried_again_too(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with a change waiting, the tries have pauses between them."""
+    tries: list[float] = []
+
+    def broken() -> None:
+        tries.append(time.monotonic())
+        raise RuntimeError("no memory for a read view")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(parts.committer, "publish", broken)
+        change = parts.changes.submit(lambda state: state)
+        parts.start(EpochRetries(tries=5, first_pause=0.02))
+        wait_for(lambda: parts.waiters.stalled)
+        assert tries[4] - tries[0] >= 4 * 0.02
+    assert change.result(10) is parts.published.state
+
+
+def test_a_change_of_the_schema_ends_a_pause(parts: Parts) -> None:
+    parts.runner.failures = [EpochFailed("lost")] * 2
+    lsn = parts.write()
+    parts.start(EpochRetries(first_pause=0.01, longest_pause=60.0))
+    parts.runner.failures = [EpochFailed("lost")] * 14
+    wait_for(lambda: len(parts.runner.failures) <= 5)  # the pause after ten failures is five seconds
+    began = time.monotonic()
+    while parts.published.state.committed.lsn < lsn:
+        parts.changes.submit(lambda state: state).result(10)
+    assert time.monotonic() - began < 4
 
 
 def test_a_pause_ends_when_the_database_stops(parts: Parts) -> None:

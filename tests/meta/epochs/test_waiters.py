@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
+from risingpy.errors import CannotConnectNow, EpochsCannotRun, QueryCanceled, SqlError
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
@@ -86,13 +86,28 @@ def test_who_waits_is_told_that_no_state_will_come(published: PublishedState, po
     changes = GraphChanges(waiters)
     waiting = pool.submit(waiters.until_lsn, 9)
     change = changes.submit(lambda state: state)
-    waiters.give_up("the disk is gone")
-    changes.refuse("the engine has stopped")
+    waiters.stop()
+    changes.refuse("the database system is shutting down")
     for future in (waiting, change):
         with pytest.raises(CannotConnectNow):
             future.result(5)
     with pytest.raises(CannotConnectNow):
         changes.submit(lambda state: state)
+
+
+def test_nobody_waits_for_epochs_that_cannot_run(published: PublishedState, pool: ThreadPoolExecutor) -> None:
+    waiters = Waiters(published)
+    waiting = pool.submit(waiters.until_lsn, 9)
+    change = GraphChanges(waiters).submit(lambda state: state)
+    waiters.stall("the disk is full")
+    with pytest.raises(EpochsCannotRun, match="epochs cannot run: the disk is full"):
+        waiting.result(5)
+    assert waiters.until_lsn(0) is BEFORE  # which is committed
+    assert not change.done()  # it is applied between two tries, and may be what helps
+    waiters.stall(None)
+    waiting = pool.submit(waiters.until_lsn, 9)
+    published.replace(AFTER)
+    assert waiting.result(5) is AFTER
 
 
 def test_who_waits_for_a_job_is_told_why_it_failed(published: PublishedState) -> None:
