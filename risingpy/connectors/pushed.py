@@ -8,7 +8,7 @@ already, and the connector leaves that out: it begins with the last offset in th
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,7 +31,8 @@ class PushedTable:
     """A table that copies one of the other side. `key` has the positions of its primary key, which is never empty.
 
     An `is_new` one has no rows yet, and nobody can read it: the connector gives it the other side's present rows, and
-    calls `taken_in` when it is as far as the other tables of the source.
+    calls `taken_in` when it is as far as the other tables of the source. `shape` is that of `UpstreamDescription` when
+    the table was created (empty: nothing is known), and `all_columns` says that it was to have all columns.
     """
 
     table_id: int
@@ -39,6 +40,8 @@ class PushedTable:
     columns: tuple[PushedColumn, ...]
     key: tuple[int, ...]
     is_new: bool
+    shape: str = ""
+    all_columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,16 @@ class UpstreamColumn:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamDescription:
-    """A table of the other side: its whole name, its columns, and the names of its key's columns."""
+    """A table of the other side: its whole name, its columns, and the names of its key's columns.
+
+    `shape` is a text of the connector's own: from it, and the table as it is later, the connector tells what has been
+    altered.
+    """
 
     name: str
     columns: tuple[UpstreamColumn, ...]
     key: tuple[str, ...]
+    shape: str = ""
 
 
 class PushedGroup(Protocol):
@@ -117,6 +125,13 @@ class PushedRows(Protocol):
         """A new table cannot have the other side's rows: its CREATE TABLE fails, and the table goes.
 
         Does nothing for a table that was taken in.
+        """
+        ...
+
+    def noted(self, reasons: Mapping[int, str]) -> None:
+        """Why tables of these ids get no more changes, or what they lack. It replaces what was noted before.
+
+        The source goes on with its other tables. What must outlast a restart is in the connector's offset.
         """
         ...
 

@@ -55,7 +55,7 @@ def copied_columns(
     except SqlError as error:
         error.position = error.position or copied.position
         raise
-    what = UpstreamTable(source.relation_id, upstream.name)
+    what = UpstreamTable(source.relation_id, upstream.name, upstream.shape, copied.all_columns)
     if copied.all_columns:
         check_relation(len(upstream.columns), copied.position)
         return _all_columns(upstream), _key(upstream), what

@@ -39,7 +39,8 @@ class SourceLag:
     """How far a job has read a split, and where this ends; None if it is not known yet.
 
     A source that has no splits has one line, whose split is empty. `rejected` are the messages that the job has left
-    out of all splits. `failure`: why the source does not answer. A pushed source has a line for each table that copies
+    out of all splits. `failure`: why the source does not answer, or why a table that copies from it gets no more
+    changes. A pushed source has a line for each table that copies
     from it, or one without a job.
     """
 
@@ -127,7 +128,8 @@ class Introspection:
                 assert table.upstream is not None
                 rejected = self._committer.rejected.count(table.relation_id, source.relation_id)
                 split, job_id = table.upstream.name, table.relation_id
-                yield SourceLag(source, job_id, split, fed.position, fed.end, rejected, fed.failure)
+                failure = fed.failure or fed.of_tables.get(job_id)
+                yield SourceLag(source, job_id, split, fed.position, fed.end, rejected, failure)
             if not readers:
                 yield SourceLag(source, None, "", fed.position, fed.end, 0, fed.failure)
 

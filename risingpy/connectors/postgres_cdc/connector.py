@@ -10,11 +10,14 @@ from functools import partial
 from psycopg.errors import ObjectInUse
 
 from risingpy.connectors.postgres_cdc import upstream
+from risingpy.connectors.postgres_cdc.followed_tables import FollowedTables
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions, postgres_cdc_options
 from risingpy.connectors.postgres_cdc.receiver import Receiver
 from risingpy.connectors.postgres_cdc.replication import ReplicationStream, lsn_of, replicating, shown_lsn
 from risingpy.connectors.postgres_cdc.snapshot import create_slot, take_snapshot
+from risingpy.connectors.postgres_cdc.upstream_connection import connected
 from risingpy.connectors.pushed import PushedRows, PushedTable, UpstreamDescription
+from risingpy.connectors.stopped_tables import parsed_offset
 from risingpy.errors import SourceUnavailable
 
 _STATEMENT_SECONDS = 4  # of what CREATE and DROP ask
@@ -31,28 +34,31 @@ class PostgresCdcConnector:
 
     def check(self) -> None:
         """The server can be followed. Makes the publication if it is missing."""
-        with upstream.connected(self._options) as connection:
+        with connected(self._options) as connection:
             connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
             upstream.check_server(connection, self._options)
 
     def describe(self, upstream_name: str) -> UpstreamDescription:
-        with upstream.connected(self._options) as connection:
+        with connected(self._options) as connection:
             connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
             return upstream.describe(connection, self._options, upstream_name)
 
     def run(self, rows: PushedRows, stopping: threading.Event) -> None:
         known = rows.tables()
+        begins: dict[int, int] = {}
         try:
             if not _has_slot(self._options, rows, stopping):
                 return
             while not stopping.is_set():
                 known = rows.tables()
-                begins = self._snapshots(known, rows, stopping)
-                with upstream.connected(self._options) as asking, replicating(self._options) as connection:
-                    stream = ReplicationStream(connection, self._options, lsn_of(rows.last_offset() or "0/0"))
+                begins |= self._snapshots([each for each in known if each.table_id not in begins], rows, stopping)
+                with connected(self._options) as asking, replicating(self._options) as connection:
+                    stream = ReplicationStream(connection, self._options, _position(rows))
                     taken = [table for table in known if not table.is_new or table.table_id in begins]
-                    end_of_log = partial(upstream.end_of_log, asking)
-                    Receiver(stream, rows, taken, begins, end_of_log).run(known, stopping)
+                    followed = FollowedTables(asking, self._options.publication, taken)
+                    receiver = Receiver(stream, rows, followed, begins, partial(upstream.end_of_log, asking))
+                    receiver.run(known, stopping)
+                    begins = receiver.begins
         except BaseException as error:
             for table in known:
                 if table.is_new:  # another snapshot would not know which of the rows that are here have gone since
@@ -63,7 +69,7 @@ class PostgresCdcConnector:
         """Drops the slot: PostgreSQL would keep its log for it for ever."""
         query = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s"
         deadline = time.monotonic() + _STATEMENT_SECONDS
-        with upstream.connected(self._options) as connection:
+        with connected(self._options) as connection:
             connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
             while True:
                 try:
@@ -96,7 +102,9 @@ def _has_slot(options: PostgresCdcOptions, rows: PushedRows, stopping: threading
     Later it must be there, and not be ahead: what it has let go of cannot be had again.
     """
     offset = rows.last_offset()
-    with upstream.connected(options) as connection:
+    if offset is not None:
+        offset, _ = parsed_offset(offset)
+    with connected(options) as connection:
         query = "SELECT confirmed_flush_lsn::text, wal_status FROM pg_replication_slots WHERE slot_name = %s"
         found = connection.execute(query, (options.slot,)).fetchone()
     if found is None and offset is not None:
@@ -117,6 +125,10 @@ def _has_slot(options: PostgresCdcOptions, rows: PushedRows, stopping: threading
     elif lsn_of(confirmed) > lsn_of(offset):
         raise _lost(options, f"was moved on to {confirmed}", offset)
     return True
+
+
+def _position(rows: PushedRows) -> int:
+    return lsn_of(parsed_offset(rows.last_offset() or "0/0")[0])
 
 
 def _lost(options: PostgresCdcOptions, what: str, offset: str) -> SourceUnavailable:

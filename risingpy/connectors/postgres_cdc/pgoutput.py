@@ -29,11 +29,17 @@ _TEXT, _MISSING = b"tu"
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a Relation message says: the table's whole name and its columns' names, in the order of tuples."""
+    """What a Relation message says: the table's whole name, and its columns in the order of tuples.
+
+    `sent` has (name, oid of the type, modifier) of each column. `key` are the places of those that old tuples have, and
+    `identity` is pg_class.relreplident.
+    """
 
     oid: int
     name: str
-    columns: tuple[str, ...]
+    identity: str
+    sent: tuple[tuple[str, int, int], ...]
+    key: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +77,17 @@ def relation_of(message: bytes) -> Relation:
     (oid,) = struct.unpack_from(">I", message, 1)
     schema, position = _text(message, 5)
     name, position = _text(message, position)
-    (count,) = struct.unpack_from(">H", message, position + 1)
+    identity, count = struct.unpack_from(">cH", message, position)
     position += 3
-    columns = []
-    for _ in range(count):
+    sent: list[tuple[str, int, int]] = []
+    key = set()
+    for place in range(count):
+        if message[position] & 1:
+            key.add(place)
         column, position = _text(message, position + 1)
-        columns.append(column)
+        sent.append((column, *struct.unpack_from(">Ii", message, position)))
         position += 8
-    return Relation(oid, f"{schema or 'pg_catalog'}.{name}", tuple(columns))
+    return Relation(oid, f"{schema or 'pg_catalog'}.{name}", identity.decode(), tuple(sent), frozenset(key))
 
 
 def truncated(message: bytes) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
+from risingpy.connectors.postgres_cdc.followed_tables import FollowedTable, FollowedTables
 from risingpy.connectors.postgres_cdc.pgoutput import (
     UNCHANGED,
     Relation,
@@ -26,6 +26,7 @@ from risingpy.connectors.postgres_cdc.replication import ReplicationStream, lsn_
 from risingpy.connectors.postgres_cdc.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.connectors.postgres_cdc.unchanged import with_unchanged
 from risingpy.connectors.pushed import PushedRows, PushedTable
+from risingpy.connectors.stopped_tables import Stop, offset_text, parsed_offset
 
 GROUP_BYTES = 16 << 20  # a group ends with the transaction in which it has grown so large
 GROUP_SECONDS = 0.2  # or has become so old, if transactions come without a pause
@@ -46,7 +47,7 @@ class Receiver:
         self,
         stream: ReplicationStream,
         rows: PushedRows,
-        tables: Sequence[PushedTable],
+        followed: FollowedTables,
         begins: Mapping[int, int],
         end_of_log: Callable[[], int],
     ) -> None:
@@ -54,32 +55,36 @@ class Receiver:
 
         `end_of_log` asks PostgreSQL where its log ends now.
         """
+        position, self._stops = parsed_offset(rows.last_offset() or "0/0")
         self._stream = stream
         self._end_of_log = end_of_log
         self._rows = rows
-        self._tables = {table.upstream: [t for t in tables if t.upstream == table.upstream] for table in tables}
-        self._begins = dict(begins)
+        self._followed = followed
+        self.begins = dict(begins)
+        """Of the new tables that the stream has not reached yet, what the constructor was given."""
         self._relations: dict[int, Relation] = {}
         self._pending: dict[bytes, list[bytes]] = {}  # row messages by the oid of their relation, as it is sent
         self._pending_bytes = self._group_bytes = 0
         self._group = rows.group()
         self._in_transaction = False
-        self._early: frozenset[int] = frozenset()  # tables whose snapshots have the transaction
-        self._logged = self._received = self._end = lsn_of(rows.last_offset() or "0/0")
+        self._without: frozenset[int] = frozenset()  # tables that do not take the transaction
+        self._transaction = 0  # where its commit record is
+        self._starts_again = False
+        self._logged = self._received = self._end = lsn_of(position)
         self._logged_at = time.monotonic()
         self._committed_at = self._ask_at = 0.0  # time.monotonic
         self._answered = 0
 
     def run(self, known: Sequence[PushedTable], stopping: threading.Event) -> None:
-        """Until `stopping` is set, or the source's tables are no more the `known` ones."""
+        """Until `stopping` is set, the tables are no more the `known` ones, or the stream is to begin again."""
         try:
-            while not stopping.is_set():
+            while not stopping.is_set() and not self._starts_again:
                 message = self._stream.next()
                 if message is not None:
                     self._take(message)
                 if not self._in_transaction and (message is None or self._is_due):
                     self._commit()
-                    if self._rows.tables() is not known and not self._begins:
+                    if self._rows.tables() is not known and not self.begins:
                         return
                 if message is None:
                     self._rest()
@@ -88,7 +93,7 @@ class Receiver:
 
     def _rest(self) -> None:
         """Nothing has come: waits for a moment. PostgreSQL says how far it is only if it is asked."""
-        if self._begins or self._received < self._end or self._stream.status_is_due:
+        if self.begins or self._received < self._end or self._stream.status_is_due:
             self._stream.confirm(self._logged, wants_answer=True)
         self._stream.wait(IDLE_SECONDS)
 
@@ -110,10 +115,10 @@ class Receiver:
             self._in_transaction = False
             self._received = struct.unpack_from(">Q", message, _HEADER + 10)[0]
         elif kind == _RELATION:
+            self._decode()
             relation = relation_of(message[_HEADER:])
-            if self._relations.get(relation.oid) != relation:
-                self._decode()
-                self._relations[relation.oid] = relation
+            self._relations[relation.oid] = relation
+            self._take_relation(relation, self._copies(relation.oid))
         elif kind == _TRUNCATE:
             self._truncate(truncated(message[_HEADER:]))
 
@@ -124,11 +129,42 @@ class Receiver:
         return large or time.monotonic() > self._committed_at + GROUP_SECONDS
 
     def _begin(self, commit_lsn: int) -> None:
-        self._in_transaction = True
-        early = frozenset(table_id for table_id, begin in self._begins.items() if commit_lsn < begin)
-        if early != self._early:
+        self._in_transaction, self._transaction = True, commit_lsn
+        in_snapshot = {table_id for table_id, begin in self.begins.items() if commit_lsn < begin}
+        stopped = {table_id for table_id, stop in self._stops.items() if lsn_of(stop.position) <= commit_lsn}
+        if in_snapshot | stopped != self._without:
             self._decode()
-            self._early = early
+            joining = self._without - in_snapshot
+            self._without = frozenset(in_snapshot | stopped)
+            for relation in self._relations.values():
+                joined = [copy for copy in self._copies(relation.oid) if copy.table.table_id in joining]
+                self._take_relation(relation, joined)
+
+    def _take_relation(self, relation: Relation, copies: Sequence[FollowedTable]) -> None:
+        """The copies understand the relation's rows from now on. Those that cannot do not take this transaction.
+
+        Some of its rows may be in the group already: the stream begins again at the last logged position.
+        """
+        reasons = self._followed.take(relation, copies) if copies else {}
+        if reasons:
+            self._stop(reasons, self._transaction)
+            self._group.discard()
+            self._group.commit(offset_text(shown_lsn(self._logged), self._stops))
+            self._pending, self._pending_bytes, self._starts_again = {}, 0, True
+
+    def _stop(self, reasons: Mapping[int, str], position: int) -> None:
+        """Tables take no transaction from the position on. It is durable with the next offset that is logged."""
+        for table_id, reason in reasons.items():
+            if table_id in self.begins:
+                self._rows.refused(table_id, reason)
+                self.begins.pop(table_id)
+            self._stops[table_id] = Stop(shown_lsn(position), reason)
+
+    def _note(self) -> None:
+        known = {table.table_id for table in self._rows.tables()}
+        self._stops = {table_id: stop for table_id, stop in self._stops.items() if table_id in known}
+        stopped = {table_id: f"stopped: {stop.reason}" for table_id, stop in self._stops.items()}
+        self._rows.noted({**self._followed.notes(), **stopped})
 
     def _keepalive(self, message: bytes) -> None:
         end, _, wants_answer = struct.unpack_from(">QQB", message, 1)
@@ -142,14 +178,13 @@ class Receiver:
     def _truncate(self, oids: Sequence[int]) -> None:
         self._decode()
         for oid in oids:
-            for table in self._copies(oid):
-                self._group.delete_all(table.table_id)
+            for copy in self._copies(oid):
+                self._group.delete_all(copy.table.table_id)
                 self._group_bytes += 1
 
-    def _copies(self, oid: int) -> list[PushedTable]:
+    def _copies(self, oid: int) -> list[FollowedTable]:
         """The tables that take the changes of a relation now."""
-        found = self._tables.get(self._relations[oid].name, ())
-        return [table for table in found if table.table_id not in self._early]
+        return [copy for copy in self._followed.of(oid) if copy.table.table_id not in self._without]
 
     def _decode(self) -> None:
         """Moves the pending messages to the group, as chunks."""
@@ -158,22 +193,19 @@ class Receiver:
             copies = self._copies(oid)
             if copies:
                 relation = self._relations[oid]
-                changes = row_changes(messages, len(relation.columns), _HEADER)
-                for table in copies:
-                    self._group.add(table.table_id, self._chunk(table, relation, changes, messages))
+                changes = row_changes(messages, len(relation.sent), _HEADER)
+                for copy in copies:
+                    self._group.add(copy.table.table_id, self._chunk(copy.table, copy.places, changes, messages))
                 self._group_bytes += sum(map(len, messages))
         self._pending, self._pending_bytes = {}, 0
 
     def _chunk(
-        self, table: PushedTable, relation: Relation, changes: RowChanges, messages: Sequence[bytes]
+        self, table: PushedTable, places: Sequence[int], changes: RowChanges, messages: Sequence[bytes]
     ) -> pa.Table:
-        places = [relation.columns.index(c.name) if c.name in relation.columns else None for c in table.columns]
-        nothing = pa.nulls(len(changes.ops), pa.string())
-        texts = [nothing if place is None else changes.texts(place) for place in places]
+        texts = [changes.texts(place) for place in places]
         reasons = BadRows()
         columns = parsed(table, changes.ops, texts, reasons)
-        none = np.zeros(len(changes.ops), np.bool_)
-        missing = [none if place is None else changes.lengths[place] == UNCHANGED for place in places]
+        missing = [changes.lengths[place] == UNCHANGED for place in places]
         if any(mask.any() for mask in missing):
             columns = with_unchanged(table, changes.ops, columns, missing, changes.replaces, self._group, reasons)
         note_missing(table, changes.ops, columns, reasons)
@@ -194,22 +226,36 @@ class Receiver:
         self._committed_at = time.monotonic()
         asked = self._rows.asked()
         if asked > self._answered or self._committed_at > self._ask_at:
-            self._ask_at = self._committed_at + ASK_SECONDS
-            self._end, self._answered = self._end_of_log(), asked
+            self._ask()
+            self._answered = asked
         self._rows.progress(self._received, self._end, self._answered)
+
+    def _ask(self) -> None:
+        """Whether the tables are as they were, and where the log ends. Those that are not stop at that end.
+
+        Until there, the stream has the transactions of before, and it says itself if they were after an alteration.
+        """
+        self._ask_at = self._committed_at + ASK_SECONDS
+        altered = self._followed.refresh()
+        self._end = self._end_of_log()
+        new = {table_id: reason for table_id, reason in altered.items() if table_id not in self._stops}
+        if new:
+            self._stop(new, self._end)
+            self._log(self._received)
+        self._note()
 
     def _advance(self) -> None:
         """Logs the position alone, where there were no rows for long, or a new table waits for it."""
-        reached = [table_id for table_id, begin in self._begins.items() if begin <= self._received]
+        reached = [table_id for table_id, begin in self.begins.items() if begin <= self._received]
         ahead = self._received - self._logged
         late = ahead and time.monotonic() > self._logged_at + ADVANCE_SECONDS
         if ahead and (reached or late or ahead > ADVANCE_BYTES):
             self._log(self._received)
         for table_id in reached:
-            del self._begins[table_id]
+            del self.begins[table_id]
             self._rows.taken_in(table_id)
 
     def _log(self, position: int) -> None:
-        self._group.commit(shown_lsn(position))
+        self._group.commit(offset_text(shown_lsn(position), self._stops))
         self._logged, self._logged_at = position, time.monotonic()
         self._stream.confirm(position)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from psycopg import pq
 
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
-from risingpy.connectors.postgres_cdc.upstream import Connection, connected
+from risingpy.connectors.postgres_cdc.upstream_connection import Connection, connected
 from risingpy.errors import SourceUnavailable
 
 STATUS_SECONDS = 10.0  # PostgreSQL ends a connection that says nothing for a minute

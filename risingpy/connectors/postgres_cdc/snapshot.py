@@ -14,18 +14,21 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 from psycopg import pq, sql
+from psycopg.errors import InvalidSchemaName, UndefinedTable
 from pyarrow import csv
 
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
 from risingpy.connectors.postgres_cdc.replication import lsn_of, replicating
 from risingpy.connectors.postgres_cdc.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
-from risingpy.connectors.postgres_cdc.upstream import Connection, connected
+from risingpy.connectors.postgres_cdc.table_shapes import CurrentTable, current_tables, difference, shape_of_text
+from risingpy.connectors.postgres_cdc.upstream_connection import Connection, connected
 from risingpy.connectors.pushed import PushedRows, PushedTable
 from risingpy.errors import SourceUnavailable
 
 CHUNK_BYTES = 8 << 20  # of COPY's text
 SLOT_SECONDS = 30.0  # for which open transactions upstream may hold up a snapshot, and with it the other tables
 LONGEST_NAME = 63
+TRIES = 5  # of a snapshot during which the table is altered
 
 
 def take_snapshot(
@@ -39,7 +42,23 @@ def take_snapshot(
     def gives_up() -> bool:
         return stopping.is_set() or all(each.table_id != table.table_id for each in rows.tables())
 
-    name = f"{options.slot[: LONGEST_NAME - 24]}_{table.table_id}_snapshot"
+    for number in range(TRIES):
+        name = f"{options.slot[: LONGEST_NAME - 24]}_{table.table_id}_{number}_snapshot"
+        try:
+            return _take_snapshot(options, name, table, rows, gives_up)
+        except _Altered:
+            continue
+    raise SourceUnavailable(f'table "{table.upstream}" is altered or truncated again and again upstream')
+
+
+class _Altered(Exception):
+    """Somebody altered or truncated the table after the slot was made. The snapshot might show it empty."""
+
+
+def _take_snapshot(
+    options: PostgresCdcOptions, name: str, table: PushedTable, rows: PushedRows, gives_up: Callable[[], bool]
+) -> int | None:
+    """With a temporary slot of this name."""
     with replicating(options) as slot_connection:
         made = create_slot(slot_connection, f"{name} TEMPORARY", "EXPORT_SNAPSHOT", gives_up, SLOT_SECONDS)
         if made is None:
@@ -48,7 +67,8 @@ def take_snapshot(
         with connected(options) as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(snapshot))
-            if not _copy(connection, table, rows, gives_up):
+            query = _locked_rows(connection, options, table)
+            if not _copy(connection, query, table, rows, gives_up):
                 return None
     return position
 
@@ -83,12 +103,53 @@ def create_slot(
     return lsn_of(point.decode()), (snapshot or b"").decode()
 
 
-def _copy(connection: Connection, table: PushedTable, rows: PushedRows, gives_up: Callable[[], bool]) -> bool:
-    """Logs all rows; False if the caller gives up."""
-    schema, _, name = table.upstream.partition(".")
-    names = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.columns)
+def _locked_rows(connection: Connection, options: PostgresCdcOptions, table: PushedTable) -> sql.Composed:
+    """The COPY of the table's columns. The table is as it was in the snapshot, and stays so while COPY runs.
+
+    PostgreSQL reads rows as of the snapshot, but the table's definition as it is now, and finds no rows in a file
+    that is newer than the snapshot. Raises _Altered; SourceUnavailable if the copy cannot follow the table any more.
+    """
+    created = shape_of_text(table.shape)
+    with connected(options) as current:
+        now = _find(current, options, created.oid)
+        if now is not None:
+            lock = sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(_name(now.shape.name))
+            try:
+                connection.execute(lock)
+            except (UndefinedTable, InvalidSchemaName) as error:
+                raise _Altered from error
+            now = _find(current, options, created.oid)
+    numbers = {column.name: column.number for column in created.columns}
+    copied = [numbers[column.name] for column in table.columns]
+    reason = difference(table, copied, created, now)
+    if reason is not None or now is None:
+        raise SourceUnavailable(reason or table.upstream)
+    then = _find(connection, options, created.oid)
+    if then is None or (then.shape, then.file) != (now.shape, now.file):
+        raise _Altered
+    names = {column.number: column.name for column in now.shape.columns}
+    columns = sql.SQL(", ").join(sql.Identifier(names[number]) for number in copied)
     select_all = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)")
-    query = select_all.format(names, sql.Identifier(schema, name))
+    return select_all.format(columns, _name(now.shape.name))
+
+
+def _find(connection: Connection, options: PostgresCdcOptions, oid: int) -> CurrentTable | None:
+    return next(iter(current_tables(connection, options.publication, oids=[oid])), None)
+
+
+def _name(whole: str) -> sql.Identifier:
+    schema, _, name = whole.partition(".")
+    return sql.Identifier(schema, name)
+
+
+def _copy(
+    connection: Connection,
+    query: sql.Composed,
+    table: PushedTable,
+    rows: PushedRows,
+    gives_up: Callable[[], bool],
+) -> bool:
+    """Logs all rows; False if the caller gives up."""
     group, first = rows.group(), 0
     with connection.cursor() as cursor, cursor.copy(query) as copy:
         for text in _chunks(copy):

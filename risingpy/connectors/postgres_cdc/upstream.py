@@ -5,16 +5,15 @@ All functions raise SourceUnavailable if it does not answer, InvalidParameterVal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import psycopg
 from psycopg import sql
 
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
+from risingpy.connectors.postgres_cdc.table_shapes import current_tables, shape_text
+from risingpy.connectors.postgres_cdc.upstream_connection import Connection
 from risingpy.connectors.pushed import UpstreamColumn, UpstreamDescription
-from risingpy.errors import InvalidParameterValue, SourceUnavailable
+from risingpy.errors import InvalidParameterValue
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -35,8 +34,6 @@ from risingpy.types import (
     array_of,
 )
 
-Connection = psycopg.Connection[tuple[Any, ...]]
-
 LOCK_SECONDS = 4  # for which a table's writers may hold up its way into the publication
 _TYPES = {
     "bool": BOOLEAN, "int2": SMALLINT, "int4": INTEGER, "int8": BIGINT, "float4": REAL, "float8": DOUBLE,
@@ -51,20 +48,6 @@ _COLUMNS = """
     LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
     WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
-
-
-@contextmanager
-def connected(options: PostgresCdcOptions, **more: Any) -> Iterator[Connection]:
-    """A connection in autocommit. What goes wrong on it becomes SourceUnavailable, with the other side's words."""
-    try:
-        connection = psycopg.connect(**{**options.connection(), **more}, autocommit=True)
-        try:
-            yield connection
-        finally:
-            connection.close()  # and nothing else: a stream takes no ROLLBACK
-    except (psycopg.Error, OSError) as error:
-        where = f"PostgreSQL at {options.host}:{options.port}"
-        raise SourceUnavailable(f"{where}: {str(error).strip()}") from error
 
 
 def check_server(connection: Connection, options: PostgresCdcOptions) -> None:
@@ -115,7 +98,8 @@ def describe(connection: Connection, options: PostgresCdcOptions, name: str) -> 
         raise InvalidParameterValue(f'user "{options.user}" may not read table "{whole}"')
     _check_identity(connection, oid, whole)
     _publish(connection, options, schema, table)
-    return UpstreamDescription(whole, tuple(columns), tuple(key))
+    shape = next((shape_text(each.shape) for each in current_tables(connection, options.publication, oids=[oid])), "")
+    return UpstreamDescription(whole, tuple(columns), tuple(key), shape)
 
 
 def end_of_log(connection: Connection) -> int:

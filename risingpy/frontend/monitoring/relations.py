@@ -75,7 +75,7 @@ def _sources(database: Database) -> Iterator[Metric]:
     rejected: dict[tuple[str, ...], int] = {}
     for lag in database.introspection.source_lags():
         source = lag.source.schema_name, lag.source.name
-        answers[source] = lag.failure is None
+        answers[source] = answers.get(source, True) and lag.failure is None
         reader = None if lag.job_id is None else relations.get(lag.job_id)
         if reader is not None:
             key = *source, reader.name

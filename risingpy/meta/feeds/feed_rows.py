@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from risingpy.connectors.pushed import PushedColumn, PushedGroup, PushedTable
 from risingpy.errors import InvalidTableDefinition, SqlError
@@ -21,13 +21,15 @@ from risingpy.plan.catalog import Table
 class FeedStatus:
     """How far the log has a source's rows, where they end (None: not known), and why the other side does not answer.
 
-    `end` is not older than the question of number `answered`.
+    `end` is not older than the question of number `answered`. `of_tables`: by id, why a table gets no more changes
+    though the other side answers, or what it lacks.
     """
 
     position: int | None = None
     end: int | None = None
     failure: str | None = None
     answered: int = 0
+    of_tables: Mapping[int, str] = field(default_factory=dict)
 
     def has_read_to(self, end: int) -> bool:
         """Whether the log has the rows up to `end`, or they do not come because of a failure."""
@@ -89,6 +91,9 @@ class FeedRows:
             self._tables = tuple(table for table in self._tables if table.table_id != table_id)
             self._changed.notify_all()
 
+    def noted(self, reasons: Mapping[int, str]) -> None:
+        self._set(replace(self.status, of_tables=dict(reasons)))
+
     def rejected(self, table: PushedTable, count: int, samples: Sequence[tuple[int, str, str]]) -> None:
         kept = [RejectedMessage(table.upstream, place, why, text[:SAMPLE_BYTES]) for place, why, text in samples]
         self._rejected.add([Rejected(self._source_id, table.table_id, count, tuple(kept[:SAMPLES]))])
@@ -97,7 +102,7 @@ class FeedRows:
         return self._asked
 
     def progress(self, position: int, end: int, answered: int) -> None:
-        self._set(FeedStatus(position, max(position, end), None, answered))
+        self._set(FeedStatus(position, max(position, end), None, answered, self.status.of_tables))
         self._answers()
 
     # For other threads
@@ -147,11 +152,14 @@ class FeedRows:
         assert table.upstream is not None
         columns = tuple(PushedColumn(column.name, column.type, column.not_null) for column in table.columns)
         is_new = table.is_being_created and table.relation_id not in self._taken_in
-        return PushedTable(table.relation_id, table.upstream.name, columns, table.primary_key, is_new)
+        made = table.upstream
+        return PushedTable(
+            table.relation_id, made.name, columns, table.primary_key, is_new, made.shape, made.all_columns
+        )
 
     def _wait_for_lsn(self, lsn: int) -> None:
         self._waiters.until_lsn(lsn, self._stopping)
 
 
 def _old(table: PushedTable) -> PushedTable:
-    return PushedTable(table.table_id, table.upstream, table.columns, table.key, is_new=False)
+    return replace(table, is_new=False)

@@ -77,5 +77,6 @@ def test_control_messages() -> None:
     column = b"\x01id\0" + struct.pack(">Ii", 20, -1)
     second = "\x00größe\0".encode() + struct.pack(">Ii", 25, -1)
     relation = relation_of(b"R" + struct.pack(">I", 5) + b"public\0t\0d" + struct.pack(">H", 2) + column + second)
-    assert (relation.oid, relation.name, relation.columns) == (5, "public.t", ("id", "größe"))
+    assert (relation.oid, relation.name, relation.identity) == (5, "public.t", "d")
+    assert relation.sent == (("id", 20, -1), ("größe", 25, -1)) and relation.key == {0}
     assert truncated(b"T" + struct.pack(">IBII", 2, 1, 5, 6)) == (5, 6)

@@ -155,15 +155,6 @@ def test_tables_that_come_later_are_as_far_as_the_others(server: Server, upstrea
         has_all(client, upstream, f"SELECT * FROM {name} ORDER BY id")
 
 
-def test_columns_that_come_and_go_upstream(server: Server, upstream: Upstream) -> None:
-    """A new column is not followed; the values of one that is gone are NULL."""
-    upstream.run("CREATE TABLE t (id int PRIMARY KEY, a int, b text); INSERT INTO t VALUES (1, 1, 'x')")
-    client = follow(server, upstream, "t")
-    upstream.run("ALTER TABLE t ADD COLUMN c int DEFAULT 5; INSERT INTO t VALUES (2, 2, 'y', 7)")
-    upstream.run("ALTER TABLE t DROP COLUMN a; INSERT INTO t VALUES (3, 'z', 8)")
-    until(lambda: client.run("SELECT * FROM t ORDER BY id") == [(1, 1, "x"), (2, 2, "y"), (3, None, "z")])
-
-
 def test_rows_that_do_not_fit(server: Server, upstream: Upstream) -> None:
     """They are counted and kept, and the table has no older row of their keys; all else goes on."""
     upstream.run("CREATE TABLE t (id int PRIMARY KEY, at timestamp, n int)")
