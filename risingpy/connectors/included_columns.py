@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.connectors.formats.columns import Reasons, texts_of
 from risingpy.errors import InvalidParameterValue
 from risingpy.types import BYTEA, JSONB, TIMESTAMPTZ, VARCHAR, SqlType, array_of, struct_of
-from risingpy.types.forms import parse_column
+from risingpy.types.forms import parse_rows
 
 HEADERS = array_of(struct_of(["key", "value"], [VARCHAR, BYTEA]))
 
@@ -57,7 +58,11 @@ def default_name(connector: str, part: str, header: str | None, header_type: Sql
 
 
 def included_column(column: IncludedColumn, type_: SqlType, messages: pa.Table, split: str) -> pa.Array:
-    """The column of these messages (`connectors.seekable.MESSAGES`), of the type's Arrow type."""
+    """The column of these messages (`connectors.seekable.MESSAGES`), of the type's Arrow type.
+
+    NULL where the message lacks the part, or has bytes there that are no value of the type: a payload that is no JSON
+    (of ENCODE CSV, say), a header that is no UTF-8. The message has decoded, so its row counts.
+    """
     if column.header is not None:
         return _header(messages, column.header, type_)
     found: Mapping[str, Callable[[], pa.Array]] = {
@@ -67,7 +72,7 @@ def included_column(column: IncludedColumn, type_: SqlType, messages: pa.Table, 
         "offset": lambda: pc.cast(messages["offset"], pa.string()).combine_chunks(),
         "timestamp": lambda: messages["timestamp"].combine_chunks(),
         "header": lambda: messages["headers"].combine_chunks(),
-        "payload": lambda: parse_column(type_, _text(messages["payload"].combine_chunks())),
+        "payload": lambda: parse_rows(type_, _texts(messages["payload"].combine_chunks()))[0],
     }
     made = found[column.part]()
     return made if made.type == type_.arrow else pc.cast(made, type_.arrow)
@@ -78,8 +83,9 @@ def included_of_rows(column: IncludedColumn, positions: pa.Array, split: str) ->
     return pa.repeat(pa.scalar(split), len(positions)) if column.part == "file" else pc.cast(positions, pa.string())
 
 
-def _text(payload: pa.Array) -> pa.Array:
-    return pa.Array.from_buffers(pa.string(), len(payload), payload.buffers(), offset=payload.offset)
+def _texts(values: pa.Array) -> pa.Array:
+    """The texts that these bytes are; NULL where they are none."""
+    return texts_of(values, np.arange(len(values)), Reasons())
 
 
 def _header(messages: pa.Table, name: str, type_: SqlType) -> pa.Array:
@@ -92,4 +98,4 @@ def _header(messages: pa.Table, name: str, type_: SqlType) -> pa.Array:
     places = np.full(messages.num_rows, -1)
     places[found] = first
     taken = values.take(pa.array(places, mask=places < 0))
-    return taken if type_ == BYTEA else pc.cast(taken, pa.string())
+    return taken if type_ == BYTEA else _texts(taken)

@@ -248,4 +248,10 @@ def _facts(replies: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _pairs(headers: Mapping[str, str] | None) -> list[dict[str, object]] | None:
-    return None if headers is None else [{"key": key, "value": value.encode()} for key, value in headers.items()]
+    """The headers of a message. Bytes that are no ASCII are surrogates in it, or an object of the library."""
+    if headers is None:
+        return None
+    return [
+        {"key": str(key).encode(errors="replace").decode(), "value": str(value).encode(errors="surrogateescape")}
+        for key, value in headers.items()
+    ]

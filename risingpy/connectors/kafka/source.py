@@ -28,9 +28,11 @@ DISCOVERY_SECONDS = 5.0  # how often partitions and their first offsets are aske
 SLICE_SECONDS = 0.02  # `consume` waits so long for a batch that is not full
 MOST_CONSUMERS = 32  # of a process and source: each has threads
 BATCH = 10_000
+LATEST = 253_402_300_799_999  # milliseconds: the end of the year 9999; a producer may say anything
 FETCHED_AHEAD = 20_000  # messages: what is fetched beyond a range is thrown away
 
 _QUIET: dict[str, Any] = {"log_level": 0, "error_cb": lambda error: None}
+_TIMESTAMP = MESSAGES.field("timestamp").type
 _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
 
@@ -221,16 +223,24 @@ def _offset(message: Message) -> int:
 
 def _table(messages: list[Message]) -> pa.Table:
     """The messages by column. librdkafka's binding makes an object of each; these loops only call its methods."""
-    headers = [message.headers() for message in messages]
+    headers = [_headers_of(message) for message in messages]
     milliseconds = np.array([message.timestamp()[1] for message in messages], np.int64)
     arrays = [
         pa.array([message.key() for message in messages], pa.binary()),
         pa.array([message.value() for message in messages], pa.binary()),
         pa.array([message.offset() for message in messages], pa.int64()),
-        pa.array(milliseconds * 1000, mask=milliseconds < 0).cast(MESSAGES.field("timestamp").type),
+        pa.array(milliseconds * 1000, mask=(milliseconds < 0) | (milliseconds > LATEST)).cast(_TIMESTAMP),
         _headers(headers),
     ]
     return pa.Table.from_arrays(arrays, schema=MESSAGES)
+
+
+def _headers_of(message: Message) -> Any:
+    """A message's headers; None for those with a name that is no UTF-8, for which the library raises an error."""
+    try:
+        return message.headers()
+    except (UnicodeDecodeError, SystemError):
+        return None
 
 
 def _headers(headers: Sequence[Any]) -> pa.Array:

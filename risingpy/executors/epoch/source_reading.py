@@ -9,14 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.choice import decoder_of
-from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.formats.chunk_decoding import decoded_chunk
+from risingpy.connectors.formats.decoder import Decoded, MessageFormat
 from risingpy.connectors.included_columns import included_column, included_of_rows
 from risingpy.connectors.registry import connector_of
 from risingpy.connectors.secrets.opened_options import opened
@@ -210,15 +211,10 @@ class _OpenMessages:
     def read(self, part: SplitRange, columns: Sequence[int]) -> _ReadRange:
         with self._guard:
             messages = self._reader.read(part.split, part.start, part.end)
-        found = self._decoder.decode(messages)
+        found = decoded_chunk(lambda chunk: self._with_included(chunk, part.split), messages)
         offsets = messages["offset"].combine_chunks()
-        arrays = {k: array for (k, _), array in zip(self._decoded(), found.columns, strict=True)}
-        if self._included:
-            of_rows = messages.take(found.messages)
-            for k, column in enumerate(self.source.columns):
-                part_of_message = self._included.get(column.column_id)
-                if part_of_message is not None:
-                    arrays[k] = included_column(part_of_message, column.type, of_rows, part.split)
+        places = [k for k, _ in self._decoded()] + [k for k, _ in self._included_columns()]
+        arrays = dict(zip(places, found.columns, strict=True))
         samples = tuple(
             RejectedMessage(part.split, offsets[bad.index].as_py(), bad.reason, _text(messages["payload"][bad.index]))
             for bad in found.bad[:SAMPLES]
@@ -228,6 +224,22 @@ class _OpenMessages:
 
     def close(self) -> None:
         self._reader.close()
+
+    def _with_included(self, messages: pa.Table, split: str) -> Decoded:
+        """The decoder's rows, with the included columns after its own."""
+        found = self._decoder.decode(messages)
+        if not self._included:
+            return found
+        of_rows = messages.take(found.messages)
+        included = [
+            included_column(self._included[column.column_id], column.type, of_rows, split)
+            for _, column in self._included_columns()
+        ]
+        return replace(found, columns=[*found.columns, *included])
+
+    def _included_columns(self) -> list[tuple[int, ColumnDesc]]:
+        """The columns of INCLUDE, by position."""
+        return [(k, c) for k, c in enumerate(self.source.columns) if c.column_id in self._included]
 
     def _decoded(self) -> list[tuple[int, ColumnDesc]]:
         """The columns that the decoder makes, by position: not the row id, nor those of INCLUDE, nor generated ones."""
