@@ -15,9 +15,8 @@ from enum import Enum
 
 import pyarrow as pa
 
-from risingpy.plan.expression_trees import substituted, walk
+from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
-from risingpy.plan.operators import Now, StreamPlan, StreamProject
 from risingpy.types import INTERVAL, TIMESTAMPTZ, VARCHAR, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)
@@ -132,14 +131,3 @@ def _begins_quarters(moment: Expr) -> bool:
             return all(isinstance(part, Literal) for part in rest) and _begins_quarters(arg)
         case _:
             return False
-
-
-def over_now(plan: StreamPlan) -> Expr | None:
-    """The one column of a plan as an expression over the column of the Now that it reads; None if it reads none."""
-    if len(plan.properties.schema) != 1:
-        return None
-    expr: Expr = InputRef(0, plan.properties.schema[0].type)
-    while isinstance(plan, StreamProject):
-        expr = substituted(expr, plan.expressions)
-        plan = plan.input
-    return expr if isinstance(plan, Now) else None

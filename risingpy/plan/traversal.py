@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expression_trees import substituted
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
     Changelog,
@@ -91,3 +93,14 @@ def all_state_tables(root: StreamPlan) -> Iterator[TableSchema]:
             shared.add(node.number)
         yield from state_tables(node)
         rest += reversed(children(node))
+
+
+def over_now(plan: StreamPlan) -> Expr | None:
+    """The one column of a plan as an expression over the column of the Now that it reads; None if it reads none."""
+    if len(plan.properties.schema) != 1:
+        return None
+    expr: Expr = InputRef(0, plan.properties.schema[0].type)
+    while isinstance(plan, StreamProject):
+        expr = substituted(expr, plan.expressions)
+        plan = plan.input
+    return expr if isinstance(plan, Now) else None

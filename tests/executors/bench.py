@@ -167,6 +167,16 @@ class FragmentBench:
         self._reads_snapshot = self.last.backfill is not None and not self.last.backfill[1]
         return changes
 
+    def fail(self, *inputs: pa.Table, epoch: int) -> None:
+        """Runs an epoch whose commit fails: the next `run` is after the same epoch as this one."""
+        given = Input(epoch, self.epoch == 0, {}, {}, self.epoch, {}, self._reads_snapshot)
+        with self.store.begin(epoch, self.stage) as transaction:
+            self._tree.run(FragmentEpoch(transaction, given, 0, 1, self.fragment.job_id, inputs, {}))
+
+    def change_process(self) -> None:
+        """Lets another process run the next epochs, which knows only what is stored."""
+        self._tree = fragment_tree(self.fragment)
+
     def state(self) -> list[set[object]]:
         """The rows of every state table."""
         with self.store.begin(self.epoch + 1, 0) as transaction:

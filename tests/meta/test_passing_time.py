@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.executors.join.bound_over_time import first_time
 from risingpy.meta.epochs.number import milliseconds
-from risingpy.meta.epochs.passing_time import PassingTime, first_time
+from risingpy.meta.epochs.passing_time import PassingTime
 from risingpy.meta.epochs.runner import EpochFailed
 from risingpy.optimizer.now import QUARTER_MILLISECONDS
 from risingpy.storage.engine.read_views import ReadView

@@ -26,7 +26,9 @@ from risingpy.executors.epoch.operator_tree import (
     FragmentTree,
     at_start,
 )
+from risingpy.executors.join.bound_over_time import BoundOverTime
 from risingpy.executors.join.dynamic_filter import BoundComparison, DynamicFilterExecutor
+from risingpy.executors.join.time_filter import TimeFilterExecutor, TimeFilterMemory
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.executors.relation.conflicts import ConflictRule
 from risingpy.executors.relation.into_table import IntoTableExecutor, RowIdsOfSink
@@ -71,7 +73,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.traversal import children, nodes_of_fragment
+from risingpy.plan.traversal import children, nodes_of_fragment, over_now
 from risingpy.types import SqlType
 
 
@@ -105,8 +107,7 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
         case TableScan() | Dml() | Source() | StreamValues() | Now():
             return leaf(plan, empty)
         case DynamicFilter():
-            sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
-            return CompiledOperator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
+            return _filter_by_bound(plan, empty, numbers)
         case WatermarkFilter():
             return watermark_filter(plan, empty, _operator(plan.input, numbers))
         case EowcSort():
@@ -172,7 +173,21 @@ def _types(plan: StreamPlan) -> list[SqlType]:
     return [column.type for column in plan.properties.schema]
 
 
-def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
+def _filter_by_bound(plan: DynamicFilter, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:
+    left, right = _operator(plan.left, numbers), _operator(plan.right, numbers)
+    bound = over_now(plan.right) if plan.only_forward else None
+    if bound is None:
+        return CompiledOperator(lambda epoch: _dynamic_filter(plan, epoch), empty, (left, right))
+    memory = TimeFilterMemory(BoundOverTime(bound, plan.comparison))
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        rows = _dynamic_filter(plan, epoch)
+        return TimeFilterExecutor(rows=rows, column=plan.column, memory=memory, epoch=epoch)
+
+    return CompiledOperator(make, empty, (left,), wakes=memory.wakes)
+
+
+def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> DynamicFilterExecutor:
     return DynamicFilterExecutor(
         rows=epoch.transaction.state_table(plan.table),
         bound=epoch.transaction.state_table(plan.bound),

@@ -73,6 +73,18 @@ class DynamicFilterExecutor:
         self._shard = shard
         self._vnodes = vnodes_of_shard(shard, shards) if rows.schema.distribution else range(1)
 
+    def wait(self, changes: pa.Table) -> pa.Table:
+        """The output, if the bound stays and all rows are beyond it: they are kept, and pass if those above it do."""
+        ops, columns = ops_of(changes), columns_of(changes)
+        compared = columns[self._column].is_valid().to_numpy(zero_copy_only=False)
+        for op in (DELETE, INSERT):
+            self._write(columns, compared & (ops == op), op)
+        return changes.slice(0, 0) if self._comparison.passes_below else changes.filter(pa.array(compared))
+
+    def first_beyond(self, bound: pa.Array) -> pa.Array | None:
+        """The least value that is stored beyond the bound, as an array of length 1; None if none is."""
+        return self._rows.first_value(self._vnodes, self._cut(bound))
+
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         changes, bounds = inputs
         before = self._stored_bound()

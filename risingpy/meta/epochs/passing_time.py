@@ -11,27 +11,23 @@ other it does not run at all, since each of them moves the bounds anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
-from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.executors.join.bound_over_time import BoundOverTime, numbers
 from risingpy.meta.epochs.number import milliseconds
-from risingpy.optimizer.now import QUARTER_MILLISECONDS, over_now
+from risingpy.optimizer.now import QUARTER_MILLISECONDS
 from risingpy.plan.expressions import Expr
 from risingpy.plan.graph import Job
 from risingpy.plan.joins import DynamicFilter
-from risingpy.plan.traversal import nodes_of_fragment
+from risingpy.plan.traversal import nodes_of_fragment, over_now
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
 
 PAUSE_MILLISECONDS = 1000  # at least, between epochs that only time causes
 _FARTHEST = 1 << 42  # milliseconds, about 139 years: later times are not waited for
-_STEPS = 64  # how many times one query tries
-
-Bounds = Callable[[Sequence[int]], list[int | None]]  # of times in milliseconds, in the units of the bound's type
 
 
 class PassingTime:
@@ -98,10 +94,7 @@ class _TimeFilter:
 
     def __init__(self, node: DynamicFilter, bound: Expr) -> None:
         self._node = node
-        self._evaluator = Evaluator(None, [bound])
-        self._type = bound.type.arrow
-        # < and >= change when the bound has passed the row's value, <= and > when it reaches it.
-        self._at_value = node.comparison in ("<=", ">")
+        self._bound = BoundOverTime(bound, node.comparison)
         self._known: _Known | None = None
 
     def next_moment(self, view: ReadView, now: int) -> int | None:
@@ -113,62 +106,17 @@ class _TimeFilter:
                 return None
             number = _number(value)
             if self._known is None or self._known.value != number:
-                self._known = _Known(number, self._when_passed(number, now, now + _FARTHEST))
+                self._known = _Known(number, self._bound.when_passed(number, now, now + _FARTHEST))
             return self._known.moment
         quarter = (now // QUARTER_MILLISECONDS + 1) * QUARTER_MILLISECONDS
         if table.first_from(None, beyond=False) is None:
             return None
-        bound = self._bound_at(now)
-        value = table.first_from(bound, beyond=self._at_value) if bound[0].is_valid else None
+        bound = self._bound.at([now])
+        value = table.first_from(bound, beyond=self._bound.at_value) if bound[0].is_valid else None
         if value is None or not value.is_valid:
             return quarter
-        return self._when_passed(_number(value), now, quarter) or quarter
-
-    def _when_passed(self, value: int, now: int, horizon: int) -> int | None:
-        return first_time(self._bounds, value, at_value=self._at_value, after=now, horizon=horizon)
-
-    def _bound_at(self, time: int) -> pa.Array:
-        return self._evaluated([time])
-
-    def _bounds(self, times: Sequence[int]) -> list[int | None]:
-        return [None if bound is None else int(bound) for bound in _numbers(self._evaluated(times)).to_pylist()]
-
-    def _evaluated(self, times: Sequence[int]) -> pa.Array:
-        moments = pa.array(np.asarray(times, np.int64) * 1000).cast(pa.timestamp("us", "UTC"))
-        chunk = pa.table([pa.array(np.ones(len(times), np.int8)), moments], names=["op", "c0"])
-        rows, _ = self._evaluator.evaluate(chunk)
-        return rows.column(1).combine_chunks().cast(self._type)
-
-
-def first_time(bounds: Bounds, value: int, *, at_value: bool, after: int, horizon: int) -> int | None:
-    """The first time in (`after`, `horizon`] at which the bound passes `value`, or, with `at_value`, reaches it.
-
-    `bounds` computes the bound, which never falls in that interval, at several times. None if it stays below the value.
-    """
-    low, high = after, horizon
-    (bound,) = bounds([after])
-    # Most bounds move exactly as the time does. For these, this is the time.
-    guess = after if bound is None else after + -(-(value + (not at_value) - bound) // 1000)
-    times = sorted({t for t in (guess - 1, guess, *(after + (1 << k) for k in range(48)), high) if low < t <= high})
-    while times:
-        for time, bound in zip(times, bounds(times), strict=True):
-            if bound is not None and (bound >= value if at_value else bound > value):
-                high = time
-                break
-            low = time
-        else:
-            return None
-        if high - low == 1:
-            return high
-        step = max(1, (high - low) // _STEPS)
-        times = [*range(low + step, high, step), high]
-    return None
+        return self._bound.when_passed(_number(value), now, quarter) or quarter
 
 
 def _number(value: pa.Scalar) -> int:
-    return int(_numbers(pa.array([value.as_py()], value.type))[0].as_py())
-
-
-def _numbers(column: pa.Array) -> pa.Array:
-    """Days or microseconds."""
-    return column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64())
+    return int(numbers(pa.array([value.as_py()], value.type))[0].as_py())

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from risingpy.optimizer.join_condition import inequality, split_condition
-from risingpy.optimizer.now import NOW, Motion, motion, over_now, reads_now
+from risingpy.optimizer.now import NOW, Motion, motion, reads_now
 from risingpy.optimizer.stream.aggregation import exchange
 from risingpy.optimizer.stream.distribution import brings_together
 from risingpy.optimizer.stream.nested_loop_join import to_every_shard
@@ -26,6 +26,7 @@ from risingpy.plan.key_types import has_other_forms
 from risingpy.plan.logical import Field, JoinKind, SortKey
 from risingpy.plan.operators import Now, StreamPlan
 from risingpy.plan.state_tables import bound_table, ordered_rows
+from risingpy.plan.traversal import over_now
 from risingpy.types import TIMESTAMPTZ
 
 

@@ -128,6 +128,18 @@ class StateTable:
         ranges = Ranges.of([(prefix + low, prefix + high) for prefix in prefixes])
         return self._rows(read_all(self._in_order(), ranges))
 
+    def first_value(self, vnodes: Sequence[int], low: bytes) -> pa.Array | None:
+        """The first key column of the row whose key, after the vnode, is the least from `low` on; None without one."""
+        prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
+        ranges = Ranges.of([(prefix + low, prefix_end(prefix)) for prefix in prefixes])
+        first = read_all(self._in_order(), ranges, np.ones(len(prefixes), np.int64))
+        found = min(first.keys.to_pylist(), key=lambda key: key[PREFIX_BYTES:], default=None)
+        if found is None:
+            return None
+        place = pa.array([first.keys.index(pa.scalar(found, first.keys.type)).as_py()])
+        (column,) = self._codec.decode(first.keys.take(place), first.values.take(place), [self.schema.key[0].index])
+        return whole(column)
+
     def scan(self, vnodes: Sequence[int], after: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """At most `limit` rows of the vnodes, in the order of vnode and key, after the key `after`.
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.epoch.time import COUNTER_BITS
-from risingpy.plan.expressions import Call, InputRef, Literal
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.joins import DynamicFilter
 from risingpy.plan.logical import SortKey
 from risingpy.plan.operators import Now, StreamPlan, StreamProject
@@ -114,6 +114,77 @@ def test_the_bound_of_the_time(comparison: str, left: list[Relation], steps: lis
             output.take(bench.run(delta(before, after, [BIGINT, TIMESTAMPTZ, BIGINT], order), epoch=epoch))
             assert set(output.rows) == passing(after, comparison, time - HOUR)
             assert bench.state() == [may_move(after, comparison, time - HOUR)]
+
+
+# What happens before an epoch: its first try fails, and it is tried again, perhaps with another number; perhaps another
+# process runs it.
+Troubles = st.tuples(st.sampled_from(["none", "none", "same number", "other number"]), st.booleans())
+FORWARD: dict[str, Callable[[Expr], Expr]] = {
+    "earlier": lambda now: Call(
+        "timestamptz_minus",
+        (now, Literal(pa.MonthDayNano([0, 0, 3_600_000_000_000]), INTERVAL), Literal("UTC", VARCHAR)),
+        TIMESTAMPTZ,
+    ),
+    "truncated": lambda now: Call(
+        "date_trunc_at", (Literal("hour", VARCHAR), now, Literal("UTC", VARCHAR)), TIMESTAMPTZ
+    ),
+}
+near = st.integers(-12, 24).map(lambda quarters: START + quarters * HOUR / 4) | st.none()
+
+
+@pytest.mark.parametrize("form", FORWARD)
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@given(
+    left=histories(near, bigints, keys=8, epochs=10),
+    steps=st.lists(st.integers(0, 90), min_size=12, max_size=12),
+    troubles=st.lists(Troubles, min_size=12, max_size=12),
+)
+@examples(80)
+def test_the_bound_stays_while_it_passes_no_row(
+    comparison: str, form: str, left: list[Relation], steps: list[int], troubles: list[tuple[str, bool]]
+) -> None:
+    """What a process remembers of a filter holds, or is not used, whoever ran the epochs before."""
+    now = Now(properties([TIMESTAMPTZ]))
+    bounds = StreamProject(now, (FORWARD[form](InputRef(0, TIMESTAMPTZ)),), properties([TIMESTAMPTZ]))
+    plan = dynamic_filter(bounds, TIMESTAMPTZ, comparison, only_forward=True)
+    order = random.Random(1)
+    time = START
+    with FragmentBench(plan, [plan.table]) as bench:
+        output = Output((0,))
+        turns = zip(pairwise([{}, *left, left[-1], left[-1]]), steps, troubles, strict=False)
+        for (before, after), minutes, (trouble, moves) in turns:
+            time += timedelta(minutes=minutes)
+            bound = time - HOUR if form == "earlier" else time.replace(minute=0)
+            epoch = max(bench.epoch + 1, int(time.timestamp() * 1000) << COUNTER_BITS)
+            changes = delta(before, after, [BIGINT, TIMESTAMPTZ, BIGINT], order)
+            if trouble != "none":
+                bench.fail(changes, epoch=epoch)
+                epoch += trouble == "other number"
+            if moves:
+                bench.change_process()
+            output.take(bench.run(changes, epoch=epoch))
+            assert set(output.rows) == passing(after, comparison, bound)
+            assert bench.state() == [may_move(after, comparison, bound)]
+
+
+def test_an_epoch_that_passes_no_row_writes_nothing() -> None:
+    """Sixty filters over one table cost an epoch no more than their rows do."""
+    now = Now(properties([TIMESTAMPTZ]))
+    bounds = StreamProject(now, (FORWARD["earlier"](InputRef(0, TIMESTAMPTZ)),), properties([TIMESTAMPTZ]))
+    plan = dynamic_filter(bounds, TIMESTAMPTZ, ">", only_forward=True)
+    types, order = [BIGINT, TIMESTAMPTZ, BIGINT], random.Random(1)
+    rows: dict[object, Row] = {}
+    with FragmentBench(plan, [plan.bound]) as bench:
+        for second in range(5):
+            before = dict(rows)
+            rows[second] = (second, START + timedelta(seconds=second), 0)
+            epoch = int(START.timestamp() * 1000 + second * 1000) << COUNTER_BITS
+            assert bench.run(delta(before, rows, types, order), epoch=epoch).num_rows == 1
+            # The bound was moved for the first row only, which is the nearest one for an hour.
+            assert bench.state() == [{(0, START - HOUR)}]
+        assert bench.run(delta(rows, rows, types, order), epoch=epoch + (1800_000 << COUNTER_BITS)).num_rows == 0
+        assert bench.state() == [{(0, START - HOUR)}]
+        assert bench.run(delta(rows, rows, types, order), epoch=epoch + (3600_000 << COUNTER_BITS)).num_rows == 5
 
 
 def may_move(rows: Relation, comparison: str, bound: datetime) -> set[object]:
