@@ -65,15 +65,8 @@ class SqlError(Exception):
         return _rebuild, (type(self), *state)
 
 
-def _rebuild(
-    cls: type[SqlError],
-    message: str,
-    sqlstate: str,
-    position: int | None,
-    detail: str | None,
-    hint: str | None,
-    where: str | None,
-) -> SqlError:
+def _rebuild(cls: type[SqlError], message: str, sqlstate: str, position: int | None, *texts: str | None) -> SqlError:
+    detail, hint, where = texts
     return cls(message, sqlstate=sqlstate, position=position, detail=detail, hint=hint, where=where)
 
 
@@ -226,6 +219,12 @@ class DependentObjectsStillExist(SqlError):
     """DROP of an object on which others depend; the hint names CASCADE."""
 
     sqlstate = "2BP01"
+
+
+class InsufficientPrivilege(SqlError):
+    """The role may not do this: another one must, or must give it the right."""
+
+    sqlstate = "42501"
 
 
 class InFailedTransaction(SqlError):

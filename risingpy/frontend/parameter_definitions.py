@@ -17,7 +17,8 @@ class ParameterDefinition:
     """`name` is in lower case; `reported` is the name under which ParameterStatus tells the client of changes.
 
     `binds`: a change may alter the meaning of statements, so bound ones must be bound again. `ignored`: RisingWave has
-    the parameter, and RisingPy accepts it without effect; a notice of SET says so.
+    the parameter, and RisingPy accepts it without effect; a notice of SET says so. Only superusers set one that is
+    `for_superusers`.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ParameterDefinition:
     reported: str | None = None
     binds: bool = False
     ignored: bool = False
+    for_superusers: bool = False
 
 
 def _ignored(name: str, default: str, check: kinds.Check = kinds.text) -> ParameterDefinition:
@@ -55,15 +57,20 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
        "Milliseconds after which a session that idles outside of a transaction is ended (57P05); 0: never."),
     _P("integer_datetimes", "on", kinds.read_only, "Dates and times are whole microseconds."),
     _P("intervalstyle", "postgres", kinds.only("postgres"), "The text form of intervals.", reported="IntervalStyle"),
-    _P("is_superuser", "on", kinds.read_only, "Whether the user may do everything."),
+    _P("is_superuser", "on", kinds.read_only, "Whether the current role may do everything.",
+       reported="is_superuser"),
     _P("jit", "off", kinds.on_off, "Accepted for drivers that switch it; has no effect."),
     _P("lock_timeout", "0", kinds.milliseconds,
        "Milliseconds that a statement may wait for a lock (55P03); 0: any time."),
     _P("log_min_duration_statement", "-1", kinds.least_duration,
-       "Milliseconds from which on a statement is logged with its text; 0: all, -1: none."),
+       "Milliseconds from which on a statement is logged with its text; 0: all, -1: none.", for_superusers=True),
+    _P("log_statement", "none", kinds.one_of("none", "ddl", "mod", "all"),
+       "Which statements are logged when they begin: none, ddl, mod (ddl and changes of rows) or all.",
+       for_superusers=True),
     _P("max_identifier_length", "63", kinds.read_only, "The longest name that clients should make."),
     _P("max_index_keys", "32", kinds.read_only, "Told to clients that make room for an index's columns."),
     _P("query_mode", "auto", kinds.only("auto", "local"), "How SELECT runs: in the server's process."),
+    _P("role", "none", kinds.text, "The role that the session acts as, if it is not its user.", binds=True),
     _P("row_security", "on", kinds.on_off, "Accepted; there are no row policies."),
     _P("rw_implicit_flush", "false", kinds.true_false,
        "Whether each INSERT, UPDATE, DELETE and COPY returns only when every view has its rows."),
@@ -72,7 +79,8 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _P("server_encoding", "UTF8", kinds.read_only, "The database's character set."),
     _P("server_version", SERVER_VERSION, kinds.read_only, "The PostgreSQL version that the server is like."),
     _P("server_version_num", "130014", kinds.read_only, "The same as a number."),
-    _P("session_authorization", "root", kinds.read_only, "The user."),
+    _P("session_authorization", "root", kinds.text, "The session's user.",
+       reported="session_authorization", binds=True),
     _P("standard_conforming_strings", "on", kinds.only("on", "true", "1"), "Backslashes in '…' are ordinary.",
        reported="standard_conforming_strings"),
     _P("statement_memory", "0", kinds.memory,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
-from risingpy.errors import UndefinedObject
+from risingpy.errors import InsufficientPrivilege, UndefinedObject
 from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME, DEFINITIONS, ParameterDefinition
 from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.session_identity import NO_ROLE, ROLE, SESSION_AUTHORIZATION, SessionIdentity
 from risingpy.frontend.system_catalog.system_relation import Setting
 
 ALL = "all"
@@ -18,17 +20,30 @@ _PATH_ENTRY = re.compile(r'"((?:[^"]|"")*)"|([^",\s]+)')
 class Settings:
     """The values of one session. Names are matched in lower case."""
 
-    def __init__(self, startup: StartupParameters) -> None:
-        """Raises UndefinedObject or InvalidParameterValue for a setting that a client cannot have."""
+    def __init__(
+        self,
+        startup: StartupParameters,
+        identity: SessionIdentity | None = None,
+        defaults: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Raises UndefinedObject or InvalidParameterValue for a setting that a client cannot have.
+
+        `identity` decides which roles the session may take on, `defaults` are values that the operator gives.
+        """
+        self._identity = identity
         self.version = 0  # grows when statements must be bound again
         self._user = startup.user
         self._changed: dict[str, str] = {}
         self._defaults = {definition.name: definition.default for definition in DEFINITIONS}
+        self._defaults |= defaults
         self._defaults["session_authorization"] = startup.user
         self._custom: dict[str, str] = {}
         self._values = dict(self._defaults)
         self._before: _Values | None = None  # the values after a ROLLBACK; None outside a transaction
         self._after: _Values = {}, {}  # the values after a COMMIT, which SET LOCAL does not change
+        if identity is not None:
+            identity.value = self._values.__getitem__
+            self._values["is_superuser"] = self._shown_superuser()
         for name, value in startup.settings.items():
             self.set(name, (value,))
         # RESET restores the client's values at startup.
@@ -64,20 +79,25 @@ class Settings:
         if definition is None:
             self._set_custom(key, name, values)
             return None
-        if values is None:
-            self._store(definition, self._defaults[key])
-        else:
-            self._store(definition, definition.check(name, values))
+        if definition.for_superusers and self._identity is not None and not self._identity.is_superuser:
+            raise InsufficientPrivilege(f'permission denied to set parameter "{key}"')
+        value = self._defaults[key] if values is None else definition.check(name, values)
+        if values is not None and self._identity is not None and key in (ROLE, SESSION_AUTHORIZATION):
+            self._identity.check(key, value)
+        self._store(definition, value)
+        if key == SESSION_AUTHORIZATION:  # the role was one of the user before
+            self.set(ROLE, (NO_ROLE,), local=local)
         return definition
 
     def reset(self, name: str) -> None:
-        """RESET name, RESET ALL."""
+        """RESET name, RESET ALL. As in PostgreSQL, RESET ALL leaves the session its roles."""
         if name != ALL:
             self.set(name, None)
             return
         self._custom.clear()
         for definition in DEFINITIONS:
-            self._store(definition, self._defaults[definition.name])
+            if definition.name not in (ROLE, SESSION_AUTHORIZATION):
+                self._store(definition, self._defaults[definition.name])
 
     def begin(self) -> None:
         """A transaction begins."""
@@ -126,11 +146,12 @@ class Settings:
 
     def search_path(self) -> tuple[str, ...]:
         """The schemas to search, in order, `$user` replaced; they need not exist."""
+        user = self._user if self._identity is None else self._identity.current_user
         names = []
         for quoted, plain in _PATH_ENTRY.findall(self._values["search_path"]):
             name = quoted.replace('""', '"') or plain
             if name:
-                names.append(self._user if name == "$user" else name)
+                names.append(user if name == "$user" else name)
         return tuple(names)
 
     def _set_custom(self, key: str, name: str, values: Sequence[str] | None) -> None:
@@ -150,6 +171,12 @@ class Settings:
             self.version += 1
         if definition.reported is not None:
             self._changed[definition.reported] = value
+        if definition.name in (ROLE, SESSION_AUTHORIZATION) and self._identity is not None:
+            self._store(BY_NAME["is_superuser"], self._shown_superuser())
+
+    def _shown_superuser(self) -> str:
+        assert self._identity is not None
+        return "on" if self._identity.is_superuser else "off"
 
 
 def _key(name: str) -> str:

@@ -10,9 +10,11 @@ from risingpy.connectors.secret_options import MASK, masked_errors, masked_value
 from risingpy.frontend.parser.ast import (
     AlterConnection,
     AlterConnector,
+    AlterRole,
     AlterSecret,
     AlterSink,
     CreateConnection,
+    CreateRole,
     CreateSecret,
     CreateSink,
     CreateSource,
@@ -25,7 +27,7 @@ from risingpy.frontend.parser.ast import Statement as StatementTree
 from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.results import Statement
 
-_MAY_HAVE_OPTIONS = re.compile(r"\b(connector|secret|connection)\b|\balter\s+sink\b", re.IGNORECASE)
+_MAY_HAVE_OPTIONS = re.compile(r"\b(connector|secret|connection|password)\b|\balter\s+sink\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"[('$]")
 _LONGEST_WITH_OPTIONS = 100_000  # characters: longer texts bring rows
 
@@ -78,6 +80,8 @@ def option_places(statement: StatementTree) -> Sequence[OptionPlace]:
         case CreateSource() | CreateSink() | CreateTable() | CreateSubscription() | AlterSink():
             return statement.option_places
         case AlterConnector() | AlterConnection() | CreateConnection() | CreateSecret() | AlterSecret():
+            return statement.option_places
+        case CreateRole() | AlterRole():
             return statement.option_places
     return ()
 

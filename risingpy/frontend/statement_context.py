@@ -12,6 +12,7 @@ from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
+from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.transaction import Transaction
@@ -19,6 +20,7 @@ from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
+from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
@@ -34,6 +36,14 @@ class StatementContext(Protocol):
     @property
     def startup(self) -> StartupParameters:
         """The client's parameters at startup."""
+
+    @property
+    def identity(self) -> SessionIdentity:
+        """The session's user, and the role that it acts as."""
+
+    @property
+    def ddl(self) -> SchemaCommands:
+        """CREATE, ALTER and DROP; what they create belongs to the role that the session acts as."""
 
     @property
     def settings(self) -> Settings: ...

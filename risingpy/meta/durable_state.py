@@ -4,8 +4,9 @@ The epoch, the log position and the source offsets become durable together, so a
 never skips one. The shards commit their own transactions before; if the server dies in between, each shard undoes its
 last epoch from its undo record, and the log from the committed position runs again.
 
-Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>` (plan codec), `schemas`,
-`counters`, `committed`, `purge` (JSON).
+Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `role/<id>` (plan codec),
+`schemas`, `schema_owners`, `counters`, `committed`, `purge` (JSON). A store of before there were roles has no
+`role/…`: it gets those of a new database.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from typing import Any
 from risingpy.meta.sinks.into_tables import with_sinks_connected
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
 from risingpy.plan.catalog import (
+    FIRST_ROLES,
     Catalog,
     CreatedRelation,
     ExternalSource,
     JobRelation,
     JobStatus,
+    Role,
     Sink,
     Subscription,
 )
@@ -43,6 +46,7 @@ class DurableState:
                 return MetaState(shards=default_shards)
             counters = _json(txn, "counters")
             committed = _json(txn, "committed")
+            owners = txn.get("schema_owners")
             return MetaState(
                 catalog=Catalog(
                     version=counters["catalog_version"],
@@ -51,6 +55,8 @@ class DurableState:
                     functions=_all_of(txn, "function"),
                     secrets=_all_of(txn, "secret"),
                     connections=_all_of(txn, "connection"),
+                    roles={**FIRST_ROLES, **_all_of(txn, "role")},
+                    schema_owners={} if owners is None else json.loads(owners),
                 ),
                 jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
                 shards=counters["shards"],
@@ -73,6 +79,8 @@ class DurableState:
             _write_changed(txn, "secret", old.catalog.secrets, new.catalog.secrets)
             _write_changed(txn, "connection", old.catalog.connections, new.catalog.connections)
             _write_changed(txn, "job", old.jobs, new.jobs)
+            _write_changed(txn, "role", _stored_roles(old.catalog), _stored_roles(new.catalog))
+            _put(txn, "schema_owners", dict(new.catalog.schema_owners))
             _put(txn, "schemas", list(new.catalog.schemas))
             _put(txn, "purge", sorted(new.purge))
             _put(
@@ -108,6 +116,11 @@ class DurableState:
 def _all_of(txn: MetaTransaction, kind: str) -> dict[int, Any]:
     """The objects of a kind, by id."""
     return {int(key.removeprefix(f"{kind}/")): decode(value) for key, value in txn.scan(f"{kind}/")}
+
+
+def _stored_roles(catalog: Catalog) -> Mapping[int, Role]:
+    """Those that a statement has made or changed: every database has the others."""
+    return {key: role for key, role in catalog.roles.items() if FIRST_ROLES.get(key) is not role}
 
 
 def _committed(stored: Mapping[str, Any]) -> CommittedEpoch:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -120,12 +121,31 @@ class SessionRecord:
         )
 
 
+class Admissions:
+    """How many clients were let in, by method, and refused, by SQLSTATE. From any thread."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._outcomes: Counter[tuple[str, str]] = Counter()
+
+    def count(self, outcome: str, reason: str) -> None:
+        """One more: ("accepted", method) or ("refused", SQLSTATE)."""
+        with self._guard:
+            self._outcomes[outcome, reason] += 1
+
+    def outcomes(self) -> Mapping[tuple[str, str], int]:
+        """All since the start."""
+        with self._guard:
+            return dict(self._outcomes)
+
+
 class Sessions:
     """The records of all open sessions, and the times of all statements. Any thread may call these."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self.statement_times = StatementTimes()
+        self.admissions = Admissions()
         self._records: dict[SessionRecord, None] = {}  # in the order in which they were opened
 
     def add(self, record: SessionRecord) -> None:

@@ -34,6 +34,7 @@ from risingpy.plan.catalog import (
     earlier_relation,
     functions,
     relations,
+    roles,
     secrets,
     snapshot,
     upstream_table,
@@ -163,6 +164,8 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "relations.Subscription": relations.Subscription,
         "relations.Table": relations.Table,
         "relations.View": relations.View,
+        "roles.Membership": roles.Membership,
+        "roles.Role": roles.Role,
         "upstream_table.UpstreamTable": upstream_table.UpstreamTable,
         "webhook.Webhook": webhook.Webhook,
     }

@@ -73,6 +73,13 @@ from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
+from risingpy.frontend.parser.roles.trees import AlterRole as AlterRole
+from risingpy.frontend.parser.roles.trees import CreateRole as CreateRole
+from risingpy.frontend.parser.roles.trees import DropOwned as DropOwned
+from risingpy.frontend.parser.roles.trees import DropRole as DropRole
+from risingpy.frontend.parser.roles.trees import GrantRole as GrantRole
+from risingpy.frontend.parser.roles.trees import ReassignOwned as ReassignOwned
+from risingpy.frontend.parser.roles.trees import RevokeRole as RevokeRole
 from risingpy.optimizer.explain.tree import ExplainFormat
 from risingpy.plan.catalog import ConnectionDesc, RelationClass, SecretDesc
 
@@ -299,6 +306,13 @@ Statement = (
     | AlterSecret
     | AlterSubscription
     | AlterSystem
+    | AlterRole
+    | CreateRole
+    | DropOwned
+    | DropRole
+    | GrantRole
+    | ReassignOwned
+    | RevokeRole
     | CreateTable
     | CreateSource
     | CreateSink

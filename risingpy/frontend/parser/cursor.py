@@ -63,6 +63,12 @@ class Cursor:
         parser = self._parser
         return [token.text.upper() for token in parser._tokens[parser._index : parser._index + count]]
 
+    def has_word(self, word: str) -> bool:
+        """Whether the word, in upper case, is among the tokens that are left."""
+        parser = self._parser
+        left = parser._tokens[parser._index :]
+        return any(token.text.upper() == word and token.token_type not in _NO_WORDS for token in left)
+
     def accept(self, *words: str) -> bool:
         """Takes `words` (in upper case) if all of them come next."""
         start = self._parser._index

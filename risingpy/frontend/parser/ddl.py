@@ -55,7 +55,7 @@ from risingpy.plan.operators import ConflictBehavior
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
     CAST COLLATION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
-    PROCEDURE PUBLICATION ROLE RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE USER
+    PROCEDURE PUBLICATION RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
@@ -358,7 +358,7 @@ def parse_drop(cursor: Cursor) -> Statement:
     for word, aggregate in (("FUNCTION", False), ("AGGREGATE", True)):
         if cursor.accept(word):
             return parse_drop_function(cursor, aggregate=aggregate)
-    if cursor.word in _OTHER_OBJECTS or cursor.word == "OWNED":
+    if cursor.word in _OTHER_OBJECTS:
         cursor.unsupported(f"DROP {cursor.word}")
     kind = next((kind for words, kind in _DROPPED.items() if cursor.accept(*words.split())), None)
     if kind is None:

@@ -11,6 +11,7 @@ from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dml import copy, merge, rows
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
+from risingpy.frontend.parser.roles import parsing as roles
 from risingpy.frontend.parser.subscriptions import parse_subscribe
 
 # The statements that may follow WITH, besides queries.
@@ -20,10 +21,12 @@ WRITES: dict[str, Callable[[Cursor], Insert | Update | Delete | Merge]] = {
     "DELETE": rows.parse_delete,
     "MERGE": merge.parse_merge,
 }
+
+
 STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
-    "ALTER": alter.parse_alter,
-    "CREATE": ddl.parse_create,
-    "DROP": ddl.parse_drop,
+    "ALTER": roles.or_role(roles.parse_alter_role, alter.parse_alter),
+    "CREATE": roles.or_role(roles.parse_create_role, ddl.parse_create),
+    "DROP": roles.or_role(roles.parse_drop_role, ddl.parse_drop),
     **WRITES,
     "TRUNCATE": rows.parse_truncate,
     "COPY": copy.parse_copy,
@@ -32,6 +35,9 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DESC": utility.parse_describe,
     "SET": utility.parse_set,
     "RESET": utility.parse_reset,
+    "GRANT": roles.parse_grant,
+    "REVOKE": roles.parse_revoke,
+    "REASSIGN": roles.parse_reassign,
     "BACKUP": utility.parse_backup,
     "FLUSH": utility.parse_flush,
     "BEGIN": utility.parse_begin,
@@ -66,7 +72,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    CALL CANCEL COMMENT DO GRANT IMPORT KILL LISTEN LOAD NOTIFY REASSIGN RECOVER REVOKE SECURITY USE
+    CALL CANCEL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY RECOVER SECURITY USE
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

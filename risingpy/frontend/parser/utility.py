@@ -88,13 +88,18 @@ def parse_set(cursor: Cursor) -> Statement:
         _parse_transaction_modes(cursor)
         return NoOperation("SET")
     local = cursor.accept("LOCAL")
-    if not local:
+    if not local and cursor.peek(2) != ["SESSION", "AUTHORIZATION"]:
         cursor.accept("SESSION")
     position = cursor.position
     if cursor.accept("NAMES"):
         return SetVariable("client_encoding", _parse_values(cursor), local, position)
     if cursor.accept("TIME", "ZONE"):
         return SetVariable("timezone", _parse_values(cursor), local, position)
+    if cursor.accept("SESSION", "AUTHORIZATION"):
+        return SetVariable("session_authorization", _parse_role(cursor), local, position)
+    if cursor.word == "ROLE" and cursor.peek(2)[1:] not in (["TO"], ["="]):
+        cursor.expect("ROLE")
+        return SetVariable("role", _parse_role(cursor), local, position)
     name = _parse_variable(cursor)
     cursor.one_of("TO", "=")
     return SetVariable(name, _parse_values(cursor), local, position)
@@ -106,9 +111,16 @@ def _parse_values(cursor: Cursor) -> tuple[str, ...] | None:
     return cursor.comma_separated(cursor.value)
 
 
+def _parse_role(cursor: Cursor) -> tuple[str, ...] | None:
+    """DEFAULT, a name, or a name as a text; NONE stays a word, which means no role."""
+    return None if cursor.accept("DEFAULT") else (cursor.any_word(),)
+
+
 def _parse_variable(cursor: Cursor) -> str:
     if cursor.accept("TIME", "ZONE"):
         return "timezone"
+    if cursor.accept("SESSION", "AUTHORIZATION"):
+        return "session_authorization"
     name = cursor.any_word()
     while cursor.accept("."):
         name += f".{cursor.any_word()}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -22,6 +23,7 @@ from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
+from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.shown_text import masked_errors_of
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
@@ -34,6 +36,7 @@ from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
+from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr
@@ -43,12 +46,14 @@ from risingpy.statement_limits import StatementLimits
 _ABOUT_COMMITTED_ROWS = (
     ast.AlterTable,
     ast.AlterRelation,
+    ast.AlterRole,
     ast.AlterSink,
     ast.AlterSource,
     ast.AlterSubscription,
     ast.Backup,
     ast.Flush,
     ast.CreateIndex,
+    ast.CreateRole,
     ast.CreateTable,
     ast.CreateSink,
     ast.CreateSource,
@@ -57,7 +62,12 @@ _ABOUT_COMMITTED_ROWS = (
     ast.CreateMaterializedView,
     ast.CreateSchema,
     ast.Drop,
+    ast.DropOwned,
+    ast.DropRole,
     ast.DropSchema,
+    ast.GrantRole,
+    ast.ReassignOwned,
+    ast.RevokeRole,
     ast.WaitSink,
 )
 _IDLE_STATES = {
@@ -72,10 +82,13 @@ _END_A_FAILED_TRANSACTION = (ast.Commit, ast.Rollback, ast.RollbackTo)
 class SessionContext:
     """A session's `StatementContext`. For the session's own thread, but for `interrupt`."""
 
-    def __init__(self, database: Database, startup: StartupParameters) -> None:
+    def __init__(
+        self, database: Database, startup: StartupParameters, defaults: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.database = database
         self.startup = startup
-        self.settings = Settings(startup)
+        self.identity = SessionIdentity(startup.user, lambda: database.reads.catalog)
+        self.settings = Settings(startup, self.identity, defaults)
         self.transaction = Transaction(
             database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
         )
@@ -93,6 +106,10 @@ class SessionContext:
         self.clock = StatementClock(database.sessions.statement_times, self.settings, self.record)
         self._recurring = RecurringTexts(self.split, self.bind, self._commands.version)
 
+    @property
+    def ddl(self) -> SchemaCommands:
+        return self.database.ddl.owned_by(self.identity.current_id)
+
     # Names and limits
 
     def search_path(self) -> tuple[str, ...]:
@@ -108,7 +125,9 @@ class SessionContext:
     def session_values(self) -> SessionValues:
         path = [schema for schema in self.search_path() if schema in self.database.reads.catalog.schemas]
         return SessionValues(
-            user=self.startup.user,
+            user=self.identity.current_user,
+            session_user=self.identity.session_user,
+            is_superuser=self.identity.is_superuser,
             database=self.startup.database,
             schema=path[0] if path else None,
             version=VERSION_TEXT,

@@ -49,7 +49,7 @@ def bind(
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
-            session.database.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
+            session.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
         return Result(CommandTag(f"ALTER {statement.kind.noun.upper()}"))
 
     return Command(run)

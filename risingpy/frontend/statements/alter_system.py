@@ -54,9 +54,7 @@ def _set_parallelism(session: StatementContext, value: str | None) -> Callable[[
 
 def _set_old_snapshot_threshold(session: StatementContext, value: str | None) -> Callable[[], None]:
     seconds = OLD_SNAPSHOT_SECONDS if value is None else _threshold(value)
-    return lambda: session.database.ddl.change(
-        lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled
-    )
+    return lambda: session.ddl.change(lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled)
 
 
 def _shards(value: str) -> int:

@@ -50,7 +50,7 @@ def bind(
         )
         function = _checked(session, function, statement)
         made = create_function(
-            session.database,
+            session.ddl,
             function,
             or_replace=statement.or_replace,
             if_not_exists=statement.if_not_exists,
@@ -80,9 +80,7 @@ def bind_drop(
             for name, given in statement.functions
         ]
         if_exists, cascade = statement.if_exists, statement.cascade
-        for notice in drop(
-            session.database, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled
-        ):
+        for notice in drop(session.ddl, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled):
             session.notice(notice)
         return Result(CommandTag("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION"))
 

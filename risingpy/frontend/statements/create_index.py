@@ -24,9 +24,7 @@ def bind(
         catalog = session.database.reads.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
-        created = session.database.ddl.create_index(
-            index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-        )
+        created = session.ddl.create_index(index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled)
         without_effect(session, statement.storage_parameters)
         if not created:
             session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)

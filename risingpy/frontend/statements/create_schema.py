@@ -17,7 +17,7 @@ def bind(
     """IF NOT EXISTS of a schema that exists gives a notice (42P06)."""
 
     def run(parameters: Parameters) -> Result:
-        if not session.database.ddl.create_schema(
+        if not session.ddl.create_schema(
             statement.name, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         ):
             session.notice(f'schema "{statement.name}" already exists, skipping', sqlstate="42P06")
@@ -33,7 +33,7 @@ def bind_drop(
 
     def run(parameters: Parameters) -> Result:
         for name in statement.names:
-            notices = session.database.ddl.drop_schema(
+            notices = session.ddl.drop_schema(
                 name,
                 if_exists=statement.if_exists,
                 cascade=statement.cascade,

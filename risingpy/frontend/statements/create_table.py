@@ -46,9 +46,7 @@ def bind(
         else:
             definition = shown_text(parsed)
             table = new_table(session, definition, statement, defined, stored)
-            if not session.database.ddl.create_table(
-                table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-            ):
+            if not session.ddl.create_table(table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled):
                 skipped(session, statement.name)
         without_effect(session, statement.storage_parameters)
         return Result(CommandTag("CREATE TABLE"))

@@ -33,7 +33,7 @@ def bind(
             functions=bound.query.functions,
             plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
-        if not session.database.ddl.create_view(
+        if not session.ddl.create_view(
             view,
             if_not_exists=statement.if_not_exists,
             or_replace=statement.or_replace,
@@ -72,7 +72,7 @@ def bind_materialized(
             functions=bound.query.functions,
             emit_on_window_close=statement.emit_on_window_close,
         )
-        created, notices = session.database.ddl.create_materialized_view(
+        created, notices = session.ddl.create_materialized_view(
             view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         )
         for notice in notices:

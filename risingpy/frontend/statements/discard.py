@@ -29,6 +29,7 @@ def bind(
             session.subscription_cursors.close_all()
             session.statements.clear()
             session.settings.reset("all")
+            session.settings.reset("session_authorization")  # and with it the role
         return Result(CommandTag(f"DISCARD {statement.what.upper()}"))
 
     return Command(run)

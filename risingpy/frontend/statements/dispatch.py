@@ -47,6 +47,7 @@ from risingpy.frontend.statements.connectors import (
     sink,
     source_columns,
 )
+from risingpy.frontend.statements.rights import roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
 from risingpy.frontend.statements.writes import merge
@@ -58,6 +59,7 @@ BINDERS: dict[type, Binder] = {
     ast.AlterConnection: connection.bind_alter,
     ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,
+    ast.AlterRole: roles.bind,
     ast.AlterSecret: secret.bind_alter,
     ast.AlterSink: sink.bind_alter,
     ast.AlterSource: alter_source.bind,
@@ -74,6 +76,7 @@ BINDERS: dict[type, Binder] = {
     ast.CreateFunction: create_function.bind,
     ast.CreateIndex: create_index.bind,
     ast.CreateMaterializedView: create_view.bind_materialized,
+    ast.CreateRole: roles.bind,
     ast.CreateSchema: create_schema.bind,
     ast.CreateSecret: secret.bind,
     ast.CreateSink: sink.bind,
@@ -90,19 +93,24 @@ BINDERS: dict[type, Binder] = {
     ast.Drop: drop.bind,
     ast.DropFunction: create_function.bind_drop,
     ast.DropHidden: secret.bind_drop,
+    ast.DropOwned: roles.bind,
+    ast.DropRole: roles.bind,
     ast.DropSchema: create_schema.bind_drop,
     ast.Execute: prepare.bind_execute,
     ast.Explain: explain.bind,
     ast.ExplainAnalyze: explain_analyze.bind,
     ast.Fetch: cursor.bind_fetch,
     ast.Flush: flush.bind,
+    ast.GrantRole: roles.bind,
     ast.Insert: insert.bind,
     ast.LockTable: transaction_control.bind_lock,
     ast.Maintenance: maintenance.bind,
     ast.Merge: merge.bind,
     ast.NoOperation: discard.bind_no_operation,
     ast.Prepare: prepare.bind,
+    ast.ReassignOwned: roles.bind,
     ast.ReleaseSavepoint: savepoint.bind_release,
+    ast.RevokeRole: roles.bind,
     ast.Rollback: transaction_control.bind_rollback,
     ast.RollbackTo: savepoint.bind_rollback_to,
     ast.Savepoint: savepoint.bind,

@@ -21,7 +21,7 @@ def bind(
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]
-        notices = session.database.ddl.drop(
+        notices = session.ddl.drop(
             targets,
             if_exists=statement.if_exists,
             cascade=statement.cascade,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from risingpy.errors import SqlError
 from risingpy.frontend.system_catalog.lookups import SCHEMA_NAMES, SPELLINGS, TYPE_SPELLINGS
-from risingpy.frontend.system_catalog.oids import ROOT_USER_OID
 from risingpy.frontend.system_catalog.pg_namespace import all_schemas
 from risingpy.frontend.system_catalog.pg_proc import FUNCTION_SPELLINGS
+from risingpy.frontend.system_catalog.pg_roles import ROLE_NAMES
 from risingpy.frontend.system_catalog.system_relation import SystemState
 from risingpy.functions.topics.object_names import key, no_such_object
 from risingpy.types.families import TypeKind
@@ -81,7 +81,7 @@ class ObjectNames:
             case "regnamespace":
                 rows = ((name, oid) for oid, name in SCHEMA_NAMES.rows(self.state))
             case "regrole":
-                rows = (("root", ROOT_USER_OID),)
+                rows = ((name, oid) for oid, name, _ in ROLE_NAMES.rows(self.state))
             case _:
                 rows = ((text, oid) for text, _with_types, oid in FUNCTION_SPELLINGS.rows(self.state))
         for name, oid in rows:

@@ -41,11 +41,19 @@ def index_name(of: Relation) -> str:
 
 
 def _row(
-    oid: int, name: str, schema: str, kind: str, columns: int, *, access_method: int = 0, has_index: bool = False
+    oid: int,
+    name: str,
+    schema: str,
+    kind: str,
+    columns: int,
+    *,
+    owner: int = ROOT_USER_OID,
+    access_method: int = 0,
+    has_index: bool = False,
 ) -> Row:
     has_rules = kind in ("v", "m")
     return (
-        *(oid, name, schema_oid(schema), 0, 0, ROOT_USER_OID, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
+        *(oid, name, schema_oid(schema), 0, 0, owner, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
         *("p", kind, columns, 0, has_rules, False, False, False, False, True, "d", False, 0, 0, 0, None, None, None),
     )
 
@@ -60,14 +68,17 @@ def _rows(state: SystemState) -> Iterable[Row]:
             found.schema_name,
             kind,
             len(visible_columns(found)),
+            owner=found.owner,
             access_method=HEAP_OID if kind in ("r", "m") else 0,
             has_index=bool(key) or found.relation_id in indexed,
         )
         if key:
-            yield _row(index_oid(found), index_name(found), found.schema_name, "i", len(key), access_method=BTREE_OID)
+            head = index_oid(found), index_name(found), found.schema_name
+            yield _row(*head, "i", len(key), owner=found.owner, access_method=BTREE_OID)
     for index, of in state.indexes:
         keys = len(index.index.keys) + len(named_included_numbers(index, of))
-        yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)
+        head = relation_oid(index), index.name, index.schema_name
+        yield _row(*head, "i", keys, owner=index.owner, access_method=BTREE_OID)
     for system in state.system_relations:
         kind = "r" if system.schema == "pg_catalog" else "v"
         yield _row(

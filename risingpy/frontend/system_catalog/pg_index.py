@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.index_text import index_definition_text, index_key_numbers, named_included_numbers
-from risingpy.frontend.system_catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
+from risingpy.frontend.system_catalog.oids import (
+    BTREE_OID,
+    HEAP_OID,
+    constraint_oid,
+    index_oid,
+    relation_oid,
+    schema_oid,
+)
 from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import key_numbers
 from risingpy.functions.topics.object_names import quote_name
 from risingpy.plan.catalog import Index, IndexedRelation, Table
 from risingpy.plan.expressions import InputRef
+
+_HEAP_HANDLER_OID, _BTREE_HANDLER_OID = 3, 330  # heap_tableam_handler, bthandler
 
 
 def _keyed(state: SystemState) -> Iterable[Table]:
@@ -27,6 +36,11 @@ def index_definition(of: Table) -> str:
     """The index as pg_get_indexdef prints it."""
     owner = f"{quote_name(of.schema_name)}.{quote_name(of.name)}"
     return f"CREATE UNIQUE INDEX {quote_name(index_name(of))} ON {owner} USING btree ({_key_columns(of)})"
+
+
+def _access_methods(_state: SystemState) -> Iterable[Row]:
+    yield HEAP_OID, "heap", _HEAP_HANDLER_OID, "t"
+    yield BTREE_OID, "btree", _BTREE_HANDLER_OID, "i"
 
 
 def _key_columns(of: Table) -> str:
@@ -99,3 +113,5 @@ PG_INDEXES = relation(
     "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
     _pg_indexes,
 )
+
+PG_AM = relation("pg_catalog", "pg_am", "oid oid, amname name, amhandler regproc, amtype char", _access_methods)

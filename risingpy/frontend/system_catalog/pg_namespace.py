@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.oids import schema_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "rw_catalog")
@@ -17,17 +17,17 @@ def all_schemas(state: SystemState) -> tuple[str, ...]:
 
 def _rows(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        yield schema_oid(name), name, ROOT_USER_OID, None
+        yield schema_oid(name), name, state.catalog.schema_owner(name), None
 
 
 def _schemata(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        yield state.catalog.database, name, "root", None, None, None, None
+        yield state.catalog.database, name, state.role_name(state.catalog.schema_owner(name)), None, None, None, None
 
 
 def _rw_schemas(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        yield schema_oid(name), name, ROOT_USER_OID, None
+        yield schema_oid(name), name, state.catalog.schema_owner(name), None
 
 
 PG_NAMESPACE = relation("pg_catalog", "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _text", _rows)

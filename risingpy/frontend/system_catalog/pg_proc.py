@@ -57,7 +57,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
         arguments = [type_.oid for type_ in function.argument_types]
         kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
         language = _PYTHON_LANGUAGE_OID if function.language is FunctionLanguage.PYTHON else _SQL_LANGUAGE_OID
-        owner = (schema_oid(function.schema_name), ROOT_USER_OID, language, kind, is_set, function.strict)
+        owner = (schema_oid(function.schema_name), function.owner, language, kind, is_set, function.strict)
         volatility = "i" if function.immutable else "v"
         names = list(function.argument_names) if any(function.argument_names) else None
         yield (

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from risingpy.frontend.system_catalog.oids import DATABASE_OID, ROOT_USER_OID, relation_oid
+from risingpy.frontend.system_catalog.oids import DATABASE_OID, relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import Table
 
 
 def _activity(state: SystemState) -> Iterable[Row]:
     for session in state.sessions():
+        user = state.catalog.role_named(session.user)
+        user_id = None if user is None else user.role_id
+        head = DATABASE_OID, state.catalog.database, session.process_id, None, user_id, session.user
+        if not state.may_watch(session.user):
+            yield *head, *(None,) * 13, "<insufficient privilege>", None
+            continue
         host, _, port = session.client_address.rpartition(":")
         times = (session.backend_start, session.transaction_start, session.query_start, session.state_change)
         yield (
-            *(DATABASE_OID, state.catalog.database, session.process_id, None, ROOT_USER_OID, session.user),
+            *head,
             *(session.application_name, host or None, None, int(port) if port.isdigit() else None),
             *map(_at, times),
             *(session.wait.value if session.wait is not None else (None, None)),

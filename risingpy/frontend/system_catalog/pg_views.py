@@ -23,20 +23,37 @@ def _with_query(state: SystemState) -> Iterable[QueryRelation]:
 def _tables(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         if isinstance(found, Table):
-            yield found.schema_name, found.name, "root", None, bool(found.primary_key), False, False, False
+            yield (
+                found.schema_name,
+                found.name,
+                state.role_name(found.owner),
+                None,
+                bool(found.primary_key),
+                False,
+                False,
+                False,
+            )
 
 
 def _views(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         if isinstance(found, View):
-            yield found.schema_name, found.name, "root", view_definition(found)
+            yield found.schema_name, found.name, state.role_name(found.owner), view_definition(found)
 
 
 def _matviews(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         if isinstance(found, MaterializedView):
             populated = not found.is_being_created
-            yield found.schema_name, found.name, "root", None, False, populated, view_definition(found)
+            yield (
+                found.schema_name,
+                found.name,
+                state.role_name(found.owner),
+                None,
+                False,
+                populated,
+                view_definition(found),
+            )
 
 
 def _rules(state: SystemState) -> Iterable[Row]:

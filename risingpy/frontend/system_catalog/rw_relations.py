@@ -21,7 +21,7 @@ def _all_of(kind: type[Kind], row: Callable[[Kind], Row]) -> Callable[[SystemSta
 
 
 def _head(found: CreatedRelation) -> tuple[int, str, int, int, str]:
-    return relation_oid(found), found.name, schema_oid(found.schema_name), ROOT_USER_OID, found.definition
+    return relation_oid(found), found.name, schema_oid(found.schema_name), found.owner, found.definition
 
 
 def _table(found: Table) -> Row:
@@ -80,14 +80,14 @@ def _columns(state: SystemState) -> Iterable[Row]:
 def _relation_info(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         kind = found.noun.upper()
-        yield found.schema_name, found.name, ROOT_USER_OID, found.definition, kind, relation_oid(found), "UTC", None
+        yield found.schema_name, found.name, found.owner, found.definition, kind, relation_oid(found), "UTC", None
 
 
 def _indexes(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         numbers = index_key_numbers(index, indexed), included_numbers(index, indexed)
         head = (relation_oid(index), index.name, relation_oid(indexed), *numbers, schema_oid(index.schema_name))
-        yield *head, ROOT_USER_OID, index_definition_text(index, indexed), None, None, None
+        yield *head, index.owner, index_definition_text(index, indexed), None, None, None
 
 
 def _subscriptions(state: SystemState) -> Iterable[Row]:
@@ -98,7 +98,7 @@ def _subscriptions(state: SystemState) -> Iterable[Row]:
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:
     for found in state.catalog.internal_tables.values():
-        yield relation_oid(found), found.name, schema_oid(found.schema_name), found.job_id, ROOT_USER_OID, "", None
+        yield relation_oid(found), found.name, schema_oid(found.schema_name), found.job_id, found.owner, "", None
 
 
 _HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from risingpy.executors.epoch.time import milliseconds
-from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, relation_oid, schema_oid
+from risingpy.frontend.system_catalog.oids import relation_oid, schema_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import JobStatus, Sink
 
@@ -13,7 +13,7 @@ from risingpy.plan.catalog import JobStatus, Sink
 def _sinks(state: SystemState) -> Iterable[Row]:
     for sink in state.sinks:
         connector = "TABLE" if sink.into is not None else dict(sink.options).get("connector", "").upper()
-        head = relation_oid(sink), sink.name, schema_oid(sink.schema_name), ROOT_USER_OID
+        head = relation_oid(sink), sink.name, schema_oid(sink.schema_name), sink.owner
         yield *head, connector, sink.type.value.upper(), None, sink.definition, None, None, None
 
 

@@ -28,7 +28,8 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
     return SystemState(
         catalog=snapshot.catalog,
         system_relations=NAMED_RELATIONS,
-        user=startup.user,
+        user=session.identity.current_user,
+        role_id=session.identity.current_id,
         process_id=startup.process_id,
         search_path=tuple(schema for schema in session.search_path() if schema in schemas),
         settings=session.settings.all(),

@@ -18,6 +18,8 @@ from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
 from risingpy.meta.writing.table_locks import SeenLock
 from risingpy.plan.catalog import (
+    BOOTSTRAP_ROLE_ID,
+    READ_ALL_STATS_ROLE_ID,
     Catalog,
     CreatedRelation,
     ExternalSource,
@@ -110,6 +112,7 @@ class SystemState:
     catalog: Catalog
     system_relations: tuple[SystemRelation, ...]  # all that clients can name, which the registry knows
     user: str = "root"
+    role_id: int = BOOTSTRAP_ROLE_ID  # as which the session acts
     process_id: int = 0
     search_path: tuple[str, ...] = ("public",)
     settings: tuple[Setting, ...] = ()
@@ -132,6 +135,17 @@ class SystemState:
     views: tuple[PinnedEpoch, ...] = ()
     statements: tuple[SessionStatement, ...] = ()
     cursors: tuple[SessionCursor, ...] = ()
+
+    def role_name(self, role_id: int) -> str:
+        """The role's name, as pg_get_userbyid gives it."""
+        role = self.catalog.roles.get(role_id)
+        return f"unknown (OID={role_id})" if role is None else role.name
+
+    def may_watch(self, user: str) -> bool:
+        """Whether the session sees what the sessions of `user` do."""
+        roles, watched = self.catalog, self.catalog.role_named(user)
+        all_of_them = roles.has_role(self.role_id, READ_ALL_STATS_ROLE_ID)
+        return all_of_them or (watched is not None and roles.has_role(self.role_id, watched.role_id))
 
     @property
     def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:

@@ -16,7 +16,6 @@ from risingpy.plan.expressions import Call
 from risingpy.types import BIGINT, VARCHAR
 
 _NAME = re.compile(r"\brp_[a-z_]+\b")
-_ROOT_USER_OID = 10
 
 _DEFINITION = "(SELECT rp_definition FROM rp_objects WHERE rp_oid = {0})"
 _SIZE = "(SELECT {column} FROM rp_statistics WHERE rp_oid = {{0}})"
@@ -30,7 +29,7 @@ _NAMES = {
     "regproc": _FUNCTION_TEXT.format("NOT rp_with_types"),
     "regprocedure": _FUNCTION_TEXT.format("rp_with_types"),
     "regnamespace": "(SELECT rp_name FROM rp_schemas WHERE rp_oid = a)",
-    "regrole": f"CASE WHEN a = {_ROOT_USER_OID} THEN 'root' END",
+    "regrole": "(SELECT rp_name FROM rp_roles WHERE rp_oid = a)",
 }
 _FOUND = {
     "regclass": "(SELECT rp_named FROM rp_spellings WHERE rp_text = k)",
@@ -39,7 +38,7 @@ _FOUND = {
     " FROM rp_function_spellings WHERE rp_text = k)",
     "regprocedure": "(SELECT min(rp_named) FROM rp_function_spellings WHERE rp_text = k)",
     "regnamespace": "(SELECT rp_oid FROM rp_schemas WHERE rp_name = k)",
-    "regrole": f"CASE WHEN k = 'root' THEN {_ROOT_USER_OID} END",
+    "regrole": "(SELECT rp_oid FROM rp_roles WHERE rp_name = k)",
 }
 
 # With lengths, precisions and scales; a character without a length is called bpchar if one could be told.
@@ -148,6 +147,10 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
         "'main'",
     ),
     "pg_database_size": lambda call, args: "(SELECT CAST(sum(rp_bytes) AS BIGINT) FROM rp_statistics)",
+    "pg_get_userbyid": _body(
+        "CASE WHEN a IS NOT NULL THEN coalesce((SELECT rp_role FROM rp_roles WHERE rp_oid = a),"
+        " 'unknown (OID=' || a || ')') END"
+    ),
     "pg_size_pretty": _body(_size_pretty()),
     "rw_digest": _body(
         "CASE WHEN a IS NULL THEN NULL"

@@ -4,6 +4,8 @@ Each change is a function from one `MetaState` to the next; the barrier loop app
 
     commands           the commands of statements: submit a change, wait for it, undo it if it is cancelled
     relations          CREATE and DROP of tables, views, sources and schemas
+    roles              CREATE, ALTER and DROP of users and groups, and their memberships
+    owners             who owns what: REASSIGN OWNED, DROP OWNED
     functions          CREATE and DROP of functions and aggregates
     indexes            CREATE and DROP of indexes, which also change when their relation is altered
     subscriptions      CREATE and ALTER of subscriptions, which also change when their relation is altered

@@ -5,6 +5,7 @@ The other modules of this folder compute the changed states, one for each kind o
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
@@ -21,15 +22,19 @@ from risingpy.meta.schema import alter, relations, schemas, sinks, sources, subs
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import gone_if_cancelled
+from risingpy.meta.schema.owners import owning
 from risingpy.meta.schema.planned_ahead import PlannedAhead
 from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
-from risingpy.plan.catalog import FollowedRelation, Sink, Subscription, UpstreamTable
+from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, FollowedRelation, Sink, Subscription, UpstreamTable
 
 
 class SchemaCommands:
-    """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled."""
+    """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
+
+    The bootstrap superuser owns what they create, but for those of `owned_by`.
+    """
 
     def __init__(
         self,
@@ -51,6 +56,13 @@ class SchemaCommands:
         self._feeds = feeds
         self._vault = vault
         self._table_rows = table_rows  # how many rows a relation has now
+        self.owner = BOOTSTRAP_ROLE_ID
+
+    def owned_by(self, role_id: int) -> SchemaCommands:
+        """The same commands, whose new objects belong to the role."""
+        commands = copy.copy(self)
+        commands.owner = role_id
+        return commands
 
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`.
@@ -245,8 +257,8 @@ class SchemaCommands:
         self._changes.apply(lambda state: alter.rename(state, change), cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
-        """Applies a change of another module (`functions`, `system_parameters`) between two epochs."""
-        self._changes.apply(change, cancelled)
+        """Applies a change of another module (`functions`, `roles`, …) between two epochs."""
+        self._changes.apply(owning(change, self.owner), cancelled)
 
     def drop_hidden(
         self, targets: Sequence[HiddenTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
@@ -267,7 +279,7 @@ class SchemaCommands:
             created = not (if_not_exists and name in state.catalog.schemas)
             return schemas.add_schema(state, name) if created else state
 
-        self._changes.apply(add, cancelled)
+        self._changes.apply(owning(add, self.owner), cancelled)
         return created
 
     def drop_schema(
@@ -320,5 +332,5 @@ class SchemaCommands:
             created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
             return change(state) if created else state
 
-        self._changes.apply(add, cancelled)
+        self._changes.apply(owning(add, self.owner), cancelled)
         return created

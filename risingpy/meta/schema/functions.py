@@ -14,7 +14,7 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind, QueryRelation, Sin
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
-    from risingpy.meta.database import Database
+    from risingpy.meta.schema.commands import SchemaCommands
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class FunctionTarget:
 
 
 def create_function(
-    database: Database,
+    ddl: SchemaCommands,
     function: FunctionDesc,
     *,
     or_replace: bool,
@@ -53,12 +53,12 @@ def create_function(
         made[:] = [created]
         return after
 
-    database.ddl.change(add, cancelled)
+    ddl.change(add, cancelled)
     return made[0]
 
 
 def drop(
-    database: Database,
+    ddl: SchemaCommands,
     targets: Sequence[FunctionTarget],
     *,
     if_exists: bool,
@@ -73,7 +73,7 @@ def drop(
         notices[:] = said
         return after
 
-    database.ddl.change(change, cancelled)
+    ddl.change(change, cancelled)
     return tuple(notices)
 
 
@@ -93,7 +93,10 @@ def add_function(
         hint = f"Use DROP FUNCTION {existing.shown} first."
         raise SqlError("cannot change return type of existing function", sqlstate="42P13", hint=hint)
     allocate = IdAllocator(state.next_id)
-    function = replace(function, function_id=existing.function_id if existing is not None else allocate())
+    if existing is None:
+        function = replace(function, function_id=allocate())
+    else:
+        function = replace(function, function_id=existing.function_id, owner=existing.owner)
     functions = {**state.catalog.functions, function.function_id: function}
     return _with_functions(replace(state, next_id=allocate.next_id), functions), True
 

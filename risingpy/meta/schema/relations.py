@@ -26,6 +26,7 @@ from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
 from risingpy.plan.catalog import (
+    BOOTSTRAP_ROLE_ID,
     ColumnDesc,
     CreatedRelation,
     Index,
@@ -145,6 +146,7 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
         functions=view.functions,
         version=state.catalog.version + 1,
+        owner=existing.owner if existing is not None else BOOTSTRAP_ROLE_ID,
     )
     return with_relation(state, relation, allocate)
 

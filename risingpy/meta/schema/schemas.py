@@ -41,4 +41,6 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
 
 
 def _with_schemas(state: MetaState, schemas: tuple[str, ...]) -> MetaState:
-    return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, schemas=schemas))
+    catalog = state.catalog
+    owners = {name: owner for name, owner in catalog.schema_owners.items() if name in schemas}
+    return replace(state, catalog=replace(catalog, version=catalog.version + 1, schemas=schemas, schema_owners=owners))

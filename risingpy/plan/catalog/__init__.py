@@ -7,6 +7,7 @@ upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
 functions          what CREATE FUNCTION and CREATE AGGREGATE make
 secrets            what CREATE SECRET and CREATE CONNECTION make, and who uses it
+roles              users and groups
 earlier_relation   the record of a relation in stores of earlier versions
 
 The meta service makes these and stores them; the frontend, the optimizer, the batch engine and tasks read them.
@@ -37,15 +38,30 @@ from risingpy.plan.catalog.relations import (
     Table,
     View,
 )
+from risingpy.plan.catalog.roles import (
+    BOOTSTRAP_NAME,
+    BOOTSTRAP_ROLE_ID,
+    FIRST_ROLES,
+    READ_ALL_STATS_ROLE_ID,
+    UNLIMITED,
+    Membership,
+    Role,
+    roles_of,
+)
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.snapshot import DEFAULT_SCHEMA, INTERNAL_PREFIX, Catalog
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 
 __all__ = [
+    "BOOTSTRAP_NAME",
+    "BOOTSTRAP_ROLE_ID",
     "DEFAULT_SCHEMA",
+    "FIRST_ROLES",
     "GREATEST_INTEGERS",
     "INTERNAL_PREFIX",
+    "READ_ALL_STATS_ROLE_ID",
+    "UNLIMITED",
     "Catalog",
     "ColumnDesc",
     "ConnectionDesc",
@@ -66,9 +82,11 @@ __all__ = [
     "JobRelation",
     "JobStatus",
     "MaterializedView",
+    "Membership",
     "QueryRelation",
     "Relation",
     "RelationClass",
+    "Role",
     "ScannedRelation",
     "SecretDesc",
     "Sink",
@@ -80,4 +98,5 @@ __all__ = [
     "Watermark",
     "Webhook",
     "identity_bounds",
+    "roles_of",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.types import SqlType, TypeKind
 
 
@@ -30,7 +31,7 @@ class FunctionDesc:
     An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
     `batch` a Python function takes and gives Arrow arrays. A table function's `result` is a row's type, a struct for
     several columns; `column` is the name of its only column, empty for SETOF. `retracts`: whether an aggregate can take
-    back a row from its state.
+    back a row from its state. `owner` is the id of a role.
     """
 
     function_id: int
@@ -48,6 +49,7 @@ class FunctionDesc:
     kind: FunctionKind = FunctionKind.SCALAR
     column: str = ""
     retracts: bool = False
+    owner: int = BOOTSTRAP_ROLE_ID
 
     @property
     def shown(self) -> str:

@@ -24,6 +24,7 @@ from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 from risingpy.plan.expressions import Expr
@@ -70,7 +71,7 @@ class _Relation:
     """What every relation has.
 
     `columns` are in storage order and include hidden ones: `_row_id`, and columns of the stream key that the query of a
-    materialized view does not select. `version` changes with the columns.
+    materialized view does not select. `version` changes with the columns. `owner` is the id of a role.
     """
 
     noun: ClassVar[str]
@@ -81,6 +82,7 @@ class _Relation:
     name: str
     columns: tuple[ColumnDesc, ...]
     version: int = field(default=0, kw_only=True)
+    owner: int = field(default=BOOTSTRAP_ROLE_ID, kw_only=True)
 
     @property
     def qualified_name(self) -> str:

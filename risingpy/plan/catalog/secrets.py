@@ -10,11 +10,12 @@ from risingpy.connectors.formats.decoder import MessageFormat, with_more_options
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions, SealedOption, StoredOptions
 from risingpy.errors import SerializationFailure
 from risingpy.plan.catalog.relations import CreatedRelation, ExternalSource, Sink, Table
+from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 
 
 @dataclass(frozen=True, slots=True)
 class SecretDesc:
-    """CREATE SECRET. `box` is its value, sealed."""
+    """CREATE SECRET. `box` is its value, sealed. `owner` is the id of a role."""
 
     noun: ClassVar[str] = "secret"
 
@@ -22,6 +23,7 @@ class SecretDesc:
     schema_name: str
     name: str
     box: bytes
+    owner: int = BOOTSTRAP_ROLE_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class ConnectionDesc:
     type: str
     options: tuple[tuple[str, str], ...]
     hidden: HiddenOptions = NOTHING_HIDDEN
+    owner: int = BOOTSTRAP_ROLE_ID
 
 
 ConnectedRelation = TypeVar("ConnectedRelation", ExternalSource, Sink, StoredOptions)

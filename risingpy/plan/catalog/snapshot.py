@@ -21,6 +21,7 @@ from risingpy.plan.catalog.relations import (
     Sink,
     Table,
 )
+from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, FIRST_ROLES, Role, roles_of
 from risingpy.plan.catalog.secrets import ConnectedRelation, ConnectionDesc, SecretDesc, resolved
 
 Named = TypeVar("Named")
@@ -32,7 +33,9 @@ INTERNAL_PREFIX = "__internal_"  # of the names of state tables
 class Catalog:
     """All relations and schemas at one version.
 
-    `internal_tables`, by id, are the jobs' state tables: queries may name them, and nothing else may.
+    `internal_tables`, by id, are the jobs' state tables: queries may name them, and nothing else may. `roles` are by
+    id. `schema_owners` has the ids of the roles that own schemas, by the schema's name; the bootstrap superuser owns
+    the others.
 
     Lookups by name and by upstream go through maps, which a catalog makes when it is first asked. The class has no
     `__slots__` because `cached_property` keeps the maps in the instance's `__dict__`.
@@ -46,6 +49,27 @@ class Catalog:
     functions: Mapping[int, FunctionDesc] = field(default_factory=dict)
     secrets: Mapping[int, SecretDesc] = field(default_factory=dict)
     connections: Mapping[int, ConnectionDesc] = field(default_factory=dict)
+    roles: Mapping[int, Role] = field(default_factory=lambda: dict(FIRST_ROLES))
+    schema_owners: Mapping[str, int] = field(default_factory=dict)
+
+    def role_named(self, name: str) -> Role | None:
+        """The user or group of that name."""
+        return self._roles_by_name.get(name)
+
+    def has_role(self, member: int, role_id: int) -> bool:
+        """Whether one role may act as the other: it is the same, a member of it, or a superuser."""
+        role = self.roles.get(member)
+        if role is None:
+            return False
+        return role.superuser or role_id in roles_of(self.roles, member)
+
+    def schema_owner(self, schema: str) -> int:
+        """The id of the role that owns a schema."""
+        return self.schema_owners.get(schema, BOOTSTRAP_ROLE_ID)
+
+    @cached_property
+    def _roles_by_name(self) -> Mapping[str, Role]:
+        return {role.name: role for role in self.roles.values()}
 
     def functions_named(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Sequence[FunctionDesc]:
         """The functions called `name` in `schema`, or in the first schema of the search path that has one."""

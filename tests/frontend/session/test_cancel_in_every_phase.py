@@ -106,8 +106,7 @@ def locked_table(open_client: Callable[..., Client]) -> Iterator[None]:
 
 def _cancel(server: WireServer, client: Client) -> None:
     """What a CancelRequest does; libpq's own would wait, with the interpreter's lock, for this very process."""
-    assert server._listener is not None
-    for connection, process_id in list(server._listener._connections.items()):
+    for connection, process_id in list(server._open._connections.items()):
         if process_id == client.pgconn.backend_pid:
             connection.cancel()
 
@@ -149,14 +148,13 @@ def by_timeout(open_client: Callable[..., Client], server: WireServer, sql: str)
 
 def by_losing_the_client(open_client: Callable[..., Client], server: WireServer, sql: str) -> float:
     client = open_client()
-    assert server._listener is not None
-    before = len(server._listener.connections())
+    before = len(server._open.all())
     client.pgconn.send_query(sql.encode())
     client.pgconn.flush()
     time.sleep(_AFTER)
     lost = time.monotonic()
     socket.socket(fileno=client.fileno()).close()
-    while len(server._listener.connections()) >= before and time.monotonic() < lost + 30:
+    while len(server._open.all()) >= before and time.monotonic() < lost + 30:
         time.sleep(0.02)
     return time.monotonic() - lost
 

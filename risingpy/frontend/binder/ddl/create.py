@@ -246,7 +246,7 @@ def bind_stored_plan(
     None if it depends on the session (current_user, its time zone): then the text is bound for each reader.
     """
     zone = "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC"
-    another = SessionValues("", "", None, "", zone, check=session.check)
+    another = SessionValues("", "", database="", schema=None, version="", time_zone=zone, check=session.check)
     mine = bind_view(statement, catalog, search_path, session=session)
     its = bind_view(statement, catalog, search_path, session=another)
     if mine.query.plan != its.query.plan:

@@ -44,7 +44,6 @@ _CONSTANTS: dict[str, Literal] = {
     **dict.fromkeys(_FALSE.split(), Literal(False, BOOLEAN)),
     **dict.fromkeys(_NULL_TEXT.split(), Literal(None, TEXT)),
     **dict.fromkeys(_NULL_NUMBER.split(), Literal(None, BIGINT)),
-    "pg_get_userbyid": Literal("root", NAME),
     "pg_encoding_to_char": Literal("UTF8", NAME),
     "pg_char_to_encoding": Literal(_UTF8, INTEGER),
     "pg_client_encoding": Literal("UTF8", NAME),
@@ -141,6 +140,12 @@ def _get_expr(binder: ExpressionBinder, name: str, args: list[Operand], position
     return binder.context.coercer.coerce(args[0], TEXT, Context.EXPLICIT)
 
 
+def _user_by_id(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    return Call(name, (binder.context.coercer.coerce(args[0], OID, Context.IMPLICIT),), NAME)
+
+
 def _of_vector(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     if not args or not is_vector(args[0].type):
         return binder.calls.function(name, args, position)
@@ -173,6 +178,7 @@ SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int]
     **dict.fromkeys(_VECTOR_FUNCTIONS, _of_vector),
     "current_schemas": _current_schemas,
     "set_config": _set_config,
+    "pg_get_userbyid": _user_by_id,
     "rw_digest": _digest,
     "pg_get_expr": _get_expr,
     "json_build_object": _json_object,

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from risingpy.errors import (
     FeatureNotSupported,
+    InsufficientPrivilege,
     SqlError,
     SyntaxError_,
     WrongObjectType,
@@ -41,6 +42,7 @@ from risingpy.frontend.binder.scope.columns import (
 from risingpy.frontend.binder.scope.context import BindContext, Outer, SystemUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
+from risingpy.frontend.system_catalog.pg_roles import FOR_SUPERUSERS
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
 from risingpy.plan.catalog import Relation, Sink, Subscription, View
 from risingpy.plan.expressions import Expr
@@ -134,6 +136,9 @@ class FromBinder:
             plan, owner = common, None
         elif system is not None:
             self._context.system_uses.append(SystemUse(system.name, position_of(tree), is_relation=True))
+            if system.name in FOR_SUPERUSERS and not self._context.session.is_superuser:
+                kind = "view" if system.name == "pg_shadow" else "table"
+                raise InsufficientPrivilege(f"permission denied for {kind} {system.name}")
             plan, owner = system_scan(system), system.schema
         else:
             relation = find_relation(self._context, name, schema, position_of(tree))

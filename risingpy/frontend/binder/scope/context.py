@@ -27,7 +27,9 @@ from risingpy.types.system_types import is_of_system
 class SessionValues:
     """What current_user and its like give, and the time zone that timestamptz literals without an offset are in."""
 
-    user: str = "root"
+    user: str = "root"  # the role that the session acts as
+    session_user: str = "root"
+    is_superuser: bool = True
     database: str = "dev"
     schema: str | None = DEFAULT_SCHEMA
     version: str = "PostgreSQL 15.0 (RisingPy)"
@@ -119,9 +121,9 @@ class BindContext:
     def constants(self) -> Mapping[str, str | None]:
         """The functions that give a session value."""
         s = self.session
-        users = dict.fromkeys(("current_user", "current_role", "session_user", "user"), s.user)
+        users = dict.fromkeys(("current_user", "current_role", "user"), s.user)
         databases = dict.fromkeys(("current_database", "current_catalog"), s.database)
-        return {**users, **databases, "current_schema": s.schema, "version": s.version}
+        return {**users, "session_user": s.session_user, **databases, "current_schema": s.schema, "version": s.version}
 
 
 def refuse_system(uses: Sequence[SystemUse], what: str) -> None:

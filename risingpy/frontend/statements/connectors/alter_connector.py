@@ -52,7 +52,7 @@ def bind(
         options, hidden = with_changes(source.options, source.hidden, changes)
         _check(session, StoredOptions(options, source.message_format, hidden))
         source_id = relation.relation_id
-        session.database.ddl.change(
+        session.ddl.change(
             lambda state: with_source_options(state, source_id, changes, with_option_text), session.cancelled
         )
         return Result(tag)

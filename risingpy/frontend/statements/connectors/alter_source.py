@@ -40,7 +40,7 @@ def bind(
                 raise FeatureNotSupported(message, position=statement.position)
             option, source_id = (statement.option, statement.value), relation.relation_id
             changes = OptionChanges((option,), texts=(option,))
-            session.database.ddl.change(
+            session.ddl.change(
                 lambda state: with_source_options(state, source_id, changes, with_option), session.cancelled
             )
         return Result(CommandTag("ALTER TABLE" if isinstance(relation, Table) else "ALTER SOURCE"))

@@ -59,7 +59,7 @@ def bind(
             made.append(created)
             return after
 
-        session.database.ddl.change(add, session.cancelled)
+        session.ddl.change(add, session.cancelled)
         if not made[-1]:
             session.notice(f'connection "{name}" already exists, skipping', sqlstate="42710")
         return Result(CommandTag("CREATE CONNECTION"))

@@ -42,9 +42,7 @@ def bind(
             watermark=defined.watermark,
             included=defined.included,
         )
-        if not session.database.ddl.create_source(
-            source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-        ):
+        if not session.ddl.create_source(source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled):
             skipped(session, statement.name)
         return Result(CommandTag("CREATE SOURCE"))
 

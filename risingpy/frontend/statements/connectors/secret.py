@@ -33,7 +33,7 @@ def bind(
             made.append(created)
             return after
 
-        session.database.ddl.change(add, session.cancelled)
+        session.ddl.change(add, session.cancelled)
         if not made[-1]:
             session.notice(f'secret "{name}" already exists, skipping', sqlstate="42710")
         return Result(CommandTag("CREATE SECRET"))
@@ -51,7 +51,7 @@ def bind_alter(
         secret = named_secret(session, statement.name)
         box = session.database.vault.seal(statement.value)
         target = HiddenTarget(SecretDesc, secret.schema_name, secret.name, ())
-        session.database.ddl.change(lambda state: with_secret_value(state, target, box), session.cancelled)
+        session.ddl.change(lambda state: with_secret_value(state, target, box), session.cancelled)
         return Result(CommandTag("ALTER SECRET"))
 
     return Command(run)
@@ -64,7 +64,7 @@ def bind_drop(
 
     def run(parameters: Parameters) -> Result:
         targets = [_target(session, statement, name) for name in statement.names]
-        notices = session.database.ddl.drop_hidden(
+        notices = session.ddl.drop_hidden(
             targets, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
         )
         for notice in notices:

@@ -41,9 +41,7 @@ def bind(
             sink = new_sink(session, parsed, statement)
             if not sink.snapshot:  # what was acknowledged before is not a later change
                 session.database.reads.flush(session.cancelled)
-            created = session.database.ddl.create_sink(
-                sink, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-            )
+            created = session.ddl.create_sink(sink, if_not_exists=statement.if_not_exists, cancelled=session.cancelled)
         except SqlError as error:
             error.position = error.position or statement.name.position
             raise
@@ -136,7 +134,7 @@ def bind_alter(
                 )
             sink_id, vault = sink.relation_id, session.database.vault
             changes = changed_options(session, statement.options, statement.references)
-            session.database.ddl.change(
+            session.ddl.change(
                 lambda state: with_sink_options(state, sink_id, changes, with_option_text, vault), session.cancelled
             )
         return Result(CommandTag("ALTER SINK"))

@@ -70,7 +70,7 @@ def _replace(session: StatementContext, relation: object, source: ExternalSource
             table = with_column(table, column, None)
         replace_altered(session, relation, BoundAlterTable(table, (), (), cascade=False))
         return
-    session.database.ddl.change(lambda state: with_source_columns(state, source, altered), session.cancelled)
+    session.ddl.change(lambda state: with_source_columns(state, source, altered), session.cancelled)
 
 
 def _with_added(session: StatementContext, source: ExternalSource, action: AddColumn) -> ExternalSource:

@@ -63,7 +63,7 @@ def subscribed_rows(
         yield from _Subscribed(session, statement, fields, subscription.relation_id).batches()
     finally:
         if temporary:
-            session.database.ddl.drop_unused(subscription.relation_id)
+            session.ddl.drop_unused(subscription.relation_id)
 
 
 class _Subscribed:
@@ -167,4 +167,4 @@ def _subscription(session: StatementContext, statement: Subscribe) -> tuple[Subs
             position=statement.target.position,
             hint=f"CREATE SUBSCRIPTION name FROM {relation.name} WITH (retention = '1 day') keeps them from then on.",
         )
-    return session.database.ddl.create_temporary_subscription(relation, session.cancelled), True
+    return session.ddl.create_temporary_subscription(relation, session.cancelled), True

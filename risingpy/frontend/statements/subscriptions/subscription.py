@@ -44,7 +44,7 @@ def bind(
                 retention=_retention(dict(statement.options)),
                 definition=parsed.text,
             )
-            created = session.database.ddl.create_subscription(
+            created = session.ddl.create_subscription(
                 subscription, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
             )
         except SqlError as error:
@@ -75,7 +75,7 @@ def bind_alter(
                 kept["retention.bytes"] = str(subscription.retention_bytes)
             retention = _retention({**kept, name: value})
             text = with_option(subscription.definition, name, value)
-            session.database.ddl.change(
+            session.ddl.change(
                 lambda state: with_retention(state, subscription.relation_id, retention, text), session.cancelled
             )
         return Result(CommandTag("ALTER SUBSCRIPTION"))

@@ -1,0 +1,236 @@
+"""CREATE, ALTER and DROP of roles, users and groups; GRANT and REVOKE of memberships; what roles own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from risingpy.errors import FeatureNotSupported, SyntaxError_
+from risingpy.frontend.parser.ast import Statement
+from risingpy.frontend.parser.ast_create import OptionPlace
+from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.roles.trees import (
+    AlterRole,
+    CreateRole,
+    DropOwned,
+    DropRole,
+    GivenPassword,
+    GrantRole,
+    ReassignOwned,
+    RevokeRole,
+    RoleAttributes,
+    RoleName,
+)
+from risingpy.meta.schema.roles import RoleOptions
+
+KINDS = ("ROLE", "USER", "GROUP")
+Parser = Callable[[Cursor], Statement]
+_OF_ROLES = tuple([kind] for kind in (*KINDS, "OWNED"))
+_KEYWORDS = ("CURRENT_USER", "CURRENT_ROLE", "SESSION_USER")
+# By the word: the attribute and its value. RisingWave's CREATEUSER is PostgreSQL's CREATEROLE.
+_SWITCHES: Mapping[str, str] = MappingProxyType(
+    {
+        "SUPERUSER": "superuser",
+        "CREATEDB": "create_database",
+        "CREATEROLE": "create_role",
+        "CREATEUSER": "create_role",
+        "INHERIT": "inherit",
+        "LOGIN": "login",
+        "REPLICATION": "replication",
+        "BYPASSRLS": "bypass_rls",
+    }
+)
+_LISTS: Mapping[str, str] = MappingProxyType({"ROLE": "members", "USER": "members", "ADMIN": "admins"})
+_ALTERED_LISTS = ("IN", "ROLE", "ADMIN", "SYSID")
+
+
+def or_role(
+    of_role: Callable[[Cursor], Statement], other: Callable[[Cursor], Statement]
+) -> Callable[[Cursor], Statement]:
+    """The parser of CREATE, ALTER or DROP: `of_role` where a role comes next, else `other`."""
+    return lambda cursor: (of_role if cursor.peek(2)[1:] in _OF_ROLES else other)(cursor)
+
+
+def parse_create_role(cursor: Cursor) -> CreateRole:
+    """A USER may log in, a ROLE or GROUP not, unless the attributes say otherwise."""
+    cursor.expect("CREATE")
+    kind = cursor.one_of(*KINDS)
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = role_name(cursor)
+    return CreateRole(name, _Attributes(cursor, {"login": True} if kind == "USER" else {}).read(), if_not_exists)
+
+
+def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole:
+    """Attributes, a new name, or the members of a group."""
+    cursor.expect("ALTER")
+    kind = cursor.one_of(*KINDS)
+    if cursor.word == "ALL":
+        cursor.unsupported(f"ALTER {kind} ALL")
+    name = role_name(cursor)
+    if cursor.accept("RENAME", "TO"):
+        return AlterRole(name, RoleAttributes(), cursor.name())
+    if kind == "GROUP":
+        added = cursor.one_of("ADD", "DROP") == "ADD"
+        cursor.expect("USER")
+        members = cursor.comma_separated(lambda: role_name(cursor))
+        made = GrantRole if added else RevokeRole
+        return made((name,), members, tag="ALTER ROLE")
+    if cursor.word in ("SET", "RESET") or (cursor.word == "IN" and cursor.peek(2)[1:] == ["DATABASE"]):
+        cursor.unsupported(f"ALTER {kind} … {cursor.word}")
+    return AlterRole(name, _Attributes(cursor, {}, altered=True).read())
+
+
+def parse_drop_role(cursor: Cursor) -> DropRole | DropOwned:
+    """DROP ROLE, USER, GROUP, and DROP OWNED BY."""
+    cursor.expect("DROP")
+    if cursor.word == "OWNED":
+        return _parse_drop_owned(cursor)
+    cursor.one_of(*KINDS)
+    if_exists = cursor.accept("IF", "EXISTS")
+    return DropRole(cursor.comma_separated(lambda: role_name(cursor)), if_exists)
+
+
+def parse_grant(cursor: Cursor) -> GrantRole:
+    """GRANT of a membership."""
+    cursor.expect("GRANT")
+    if cursor.has_word("ON"):
+        cursor.unsupported("GRANT … ON")
+    groups = cursor.comma_separated(lambda: role_name(cursor))
+    cursor.expect("TO")
+    members = cursor.comma_separated(lambda: role_name(cursor))
+    admin = cursor.accept("WITH", "ADMIN", "OPTION")
+    _parse_grantor(cursor)
+    return GrantRole(groups, members, admin)
+
+
+def parse_revoke(cursor: Cursor) -> RevokeRole:
+    """REVOKE of a membership."""
+    cursor.expect("REVOKE")
+    if cursor.has_word("ON"):
+        cursor.unsupported("REVOKE … ON")
+    admin_only = cursor.accept("ADMIN", "OPTION", "FOR")
+    groups = cursor.comma_separated(lambda: role_name(cursor))
+    cursor.expect("FROM")
+    members = cursor.comma_separated(lambda: role_name(cursor))
+    _parse_grantor(cursor)
+    _ = cursor.accept("CASCADE") or cursor.accept("RESTRICT")
+    return RevokeRole(groups, members, admin_only)
+
+
+def parse_reassign(cursor: Cursor) -> ReassignOwned:
+    """REASSIGN OWNED BY roles TO role."""
+    cursor.expect("REASSIGN", "OWNED", "BY")
+    owners = cursor.comma_separated(lambda: role_name(cursor))
+    cursor.expect("TO")
+    return ReassignOwned(owners, role_name(cursor))
+
+
+def _parse_drop_owned(cursor: Cursor) -> DropOwned:
+    cursor.expect("OWNED", "BY")
+    owners = cursor.comma_separated(lambda: role_name(cursor))
+    cascade = cursor.accept("CASCADE")
+    if not cascade:
+        cursor.accept("RESTRICT")
+    return DropOwned(owners, cascade)
+
+
+def role_name(cursor: Cursor) -> RoleName:
+    """A name, or one of the words for the session's own roles."""
+    position, word = cursor.position, cursor.word
+    if word in _KEYWORDS:
+        cursor.expect(word)
+        return RoleName(word.lower(), position, word)
+    name = cursor.name()
+    return RoleName(name.name, name.position)
+
+
+def _parse_grantor(cursor: Cursor) -> None:
+    if cursor.accept("GRANTED", "BY"):
+        role_name(cursor)
+
+
+class _Attributes:
+    """Reads what follows WITH. Each attribute may be said once."""
+
+    def __init__(self, cursor: Cursor, first: Mapping[str, bool], *, altered: bool = False) -> None:
+        self._cursor = cursor
+        self._first = first
+        self._altered = altered
+        self._switches: dict[str, Any] = {}
+        self._others: dict[str, Any] = {}
+        self._places: list[OptionPlace] = []
+
+    def read(self) -> RoleAttributes:
+        self._cursor.accept("WITH")
+        while not self._cursor.at_end:
+            self._read_one()
+        options = RoleOptions(**{**self._first, **self._switches})
+        return RoleAttributes(options, option_places=tuple(self._places), **self._others)
+
+    def _read_one(self) -> None:
+        cursor, position, word = self._cursor, self._cursor.position, self._cursor.word
+        if word in ("OAUTH", "LDAP"):
+            raise FeatureNotSupported(
+                f"authentication by {word} is not supported",
+                position=position,
+                hint="Use PASSWORD, or client certificates (the method cert).",
+            )
+        switch = _SWITCHES.get(word.removeprefix("NO") if word not in _SWITCHES else word)
+        if switch is not None:
+            cursor.expect(word)
+            self._put(self._switches, switch, word in _SWITCHES, position)
+        elif cursor.accept("CONNECTION", "LIMIT"):
+            self._put(self._switches, "connection_limit", self._number(), position)
+        elif word in ("PASSWORD", "ENCRYPTED", "UNENCRYPTED"):
+            self._put(self._others, "password", self._password(), position)
+        elif cursor.accept("VALID", "UNTIL"):
+            place = cursor.position
+            self._put(self._others, "valid_until", ColumnName(cursor.string(), place), position)
+        elif self._altered and word in _ALTERED_LISTS:
+            cursor.fail()
+        elif cursor.accept("IN"):
+            cursor.one_of("ROLE", "GROUP")
+            self._put(self._others, "member_of", self._roles(), position)
+        elif word in _LISTS:
+            cursor.expect(word)
+            self._put(self._others, _LISTS[word], self._roles(), position)
+        elif cursor.accept("SYSID"):
+            self._number()
+        else:
+            cursor.fail_with(f'unrecognized role option "{cursor.any_word()}"', position)
+
+    def _put(self, values: dict[str, Any], name: str, value: object, position: int) -> None:
+        if name in values:
+            raise SyntaxError_("conflicting or redundant options", position=position)
+        values[name] = value
+
+    def _roles(self) -> tuple[RoleName, ...]:
+        return self._cursor.comma_separated(lambda: role_name(self._cursor))
+
+    def _number(self) -> int:
+        position, text = self._cursor.position, self._cursor.value()
+        if not text.removeprefix("-").isdigit():
+            self._cursor.fail_with(f'syntax error at or near "{text}"', position)
+        number = int(text)
+        if not -1 <= number < 2**31:
+            raise SyntaxError_(f"invalid connection limit: {text}", position=position)
+        return number
+
+    def _password(self) -> GivenPassword:
+        cursor, position = self._cursor, self._cursor.position
+        if cursor.accept("UNENCRYPTED"):
+            raise FeatureNotSupported(
+                "UNENCRYPTED PASSWORD is no longer supported",
+                position=position,
+                hint="Remove UNENCRYPTED to store the password in encrypted form instead.",
+            )
+        encrypted = cursor.accept("ENCRYPTED")
+        cursor.expect("PASSWORD")
+        if not encrypted and cursor.accept("NULL"):
+            return GivenPassword(None, position)
+        begin = cursor.position
+        text = cursor.string()
+        self._places.append(OptionPlace("password", begin, cursor.end))
+        return GivenPassword(text, begin)
