@@ -20,8 +20,10 @@ from risingpy.config import (
     ENGINES,
     LOG_FORMATS,
     LOG_LEVELS,
+    LOGGED_STATEMENTS,
     MAX_PARALLELISM,
     TASK_TRIES,
+    TLS_VERSIONS,
     ConfigError,
     default_parallelism,
     load_serve_config,
@@ -56,6 +58,18 @@ def main() -> None:
 @click.option("--log-file", type=click.Path(path_type=Path), help="File for the log, rotated [standard error].")
 @click.option("--log-min-duration-statement", type=int, help="Log statements of so many milliseconds [-1: none].")
 @click.option("--secret-key-file", type=click.Path(path_type=Path), help="File with the secrets' key [DATA_DIR.key].")
+@click.option("--log-connections", is_flag=True, default=None, help="Log who connects.")
+@click.option("--log-disconnections", is_flag=True, default=None, help="Log who disconnects, and after how long.")
+@click.option("--log-statement", type=click.Choice(LOGGED_STATEMENTS), help="Which statements to log [none].")
+@click.option("--hba", multiple=True, help="A line of rules, in pg_hba.conf's words; may be given several times.")
+@click.option("--insecure", is_flag=True, default=None, help="Listen to the network without asking for passwords.")
+@click.option("--superuser-password-file", type=click.Path(path_type=Path), help="File with the password of root.")
+@click.option("--authentication-timeout", type=int, help="Seconds to log in [60].")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Certificate, PEM, with those between it and a CA.")
+@click.option("--tls-key", type=click.Path(path_type=Path), help="The certificate's key, which nobody else may read.")
+@click.option("--tls-ca", type=click.Path(path_type=Path), help="CA of clients' certificates, PEM.")
+@click.option("--tls-min-version", type=click.Choice(TLS_VERSIONS), help="Oldest version of TLS [1.2].")
+@click.option("--unix-socket-directory", help="Where the Unix socket is; none: nowhere [/tmp].")
 @click.option("--engine", type=click.Choice(ENGINES), hidden=True, help="What runs the epochs.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file [risingpy.toml, if there is one].")
 def serve(config: Path | None, **flags: object) -> None:
@@ -65,8 +79,9 @@ def serve(config: Path | None, **flags: object) -> None:
     in the settings file. The command line wins over the environment, and that over the file.
     """
     started = time.monotonic()
+    given = {name: value for name, value in flags.items() if value != ()}
     try:
-        settings = load_serve_config(flags, os.environ, config)
+        settings = load_serve_config(given, os.environ, config)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     # Imported late, as everything heavy is: `risingpy --help` must not load Spark.
@@ -76,7 +91,7 @@ def serve(config: Path | None, **flags: object) -> None:
     return_freed_memory()
     from risingpy.server import serve as run_server
 
-    sys.exit(run_server(settings, started=started))
+    sys.exit(run_server(settings, started=started, again=lambda: load_serve_config(given, os.environ, config)))
 
 
 @main.command()

@@ -29,7 +29,12 @@ SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
 DEFAULT_CONNECTIONS = 1000
+DEFAULT_AUTHENTICATION_SECONDS = 60  # PostgreSQL's
+DEFAULT_SOCKET_DIRECTORY = "/tmp"  # PostgreSQL's
+TLS_VERSIONS = ("1.2", "1.3")
+LOGGED_STATEMENTS = ("none", "ddl", "mod", "all")
 LEAST_MEMORY = 2 << 30  # Spark's Java takes one half of it
+_ON, _OFF = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
 _LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 
 
@@ -43,8 +48,12 @@ class ServeConfig:
 
     `memory` is in bytes; 0 means all that the machine has. Without a `webhook_port`, no webhook is served; without an
     `http_port`, no metrics. Without a `log_file`, the log goes to standard error. `log_min_duration_statement` is in
-    milliseconds: sessions begin with it. Without a `secret_key_file`, the secrets' key lies beside
-    the data directory.
+    milliseconds: sessions begin with it, and with `log_statement`. Without a `secret_key_file`, the secrets'
+    key lies beside the data directory.
+
+    `hba` are lines in pg_hba.conf's words; without any, users of this machine come in without a password while no user
+    has one, and others need one. `insecure` allows an address of the network without such a rule. The TLS files and the
+    rules are read again at SIGHUP. `unix_socket_directory` None: no Unix socket. `authentication_timeout` in seconds.
     """
 
     data_dir: Path
@@ -63,9 +72,23 @@ class ServeConfig:
     log_min_duration_statement: int = -1
     max_connections: int = DEFAULT_CONNECTIONS
     secret_key_file: Path | None = None
+    hba: tuple[str, ...] = ()
+    insecure: bool = False
+    superuser_password_file: Path | None = None
+    superuser_password: str | None = None
+    authentication_timeout: int = DEFAULT_AUTHENTICATION_SECONDS
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_ca: Path | None = None
+    tls_min_version: str = "1.2"
+    unix_socket_directory: Path | None = Path(DEFAULT_SOCKET_DIRECTORY)
+    log_connections: bool = False
+    log_disconnections: bool = False
+    log_statement: str = "none"
 
 
 OPTIONS = tuple(field.name for field in fields(ServeConfig))
+NOT_ON_THE_COMMAND_LINE = frozenset(("superuser_password",))  # other users of the machine see command lines
 
 
 def load_serve_config(
@@ -101,6 +124,19 @@ def load_serve_config(
         log_min_duration_statement=_integer(merged, "log_min_duration_statement", -1, -1, 2**31 - 1),
         max_connections=_integer(merged, "max_connections", DEFAULT_CONNECTIONS, 1, 100_000),
         secret_key_file=_path(merged, "secret_key_file"),
+        hba=_lines(merged, "hba"),
+        insecure=_switch(merged, "insecure"),
+        superuser_password_file=_path(merged, "superuser_password_file"),
+        superuser_password=_text(merged, "superuser_password", "") if "superuser_password" in merged else None,
+        authentication_timeout=_integer(merged, "authentication_timeout", DEFAULT_AUTHENTICATION_SECONDS, 1, 600),
+        tls_cert=_path(merged, "tls_cert"),
+        tls_key=_path(merged, "tls_key"),
+        tls_ca=_path(merged, "tls_ca"),
+        tls_min_version=_choice(merged, "tls_min_version", TLS_VERSIONS[0], TLS_VERSIONS),
+        unix_socket_directory=_socket_directory(merged),
+        log_connections=_switch(merged, "log_connections"),
+        log_disconnections=_switch(merged, "log_disconnections"),
+        log_statement=_choice(merged, "log_statement", "none", LOGGED_STATEMENTS),
     )
 
 
@@ -194,6 +230,33 @@ def _path(merged: Mapping[str, tuple[object, str]], name: str) -> Path | None:
 def _port(merged: Mapping[str, tuple[object, str]], name: str) -> int | None:
     """A port that is not served unless it is given."""
     return _integer(merged, name, 0, 0, 65535) if name in merged else None
+
+
+def _socket_directory(merged: Mapping[str, tuple[object, str]]) -> Path | None:
+    """An empty text, or "none", is no socket at all."""
+    value, _ = merged.get("unix_socket_directory", (DEFAULT_SOCKET_DIRECTORY, ""))
+    if str(value) in ("", ".", "none"):  # "." is what Path("") prints
+        return None
+    return Path(_text(merged, "unix_socket_directory", DEFAULT_SOCKET_DIRECTORY))
+
+
+def _switch(merged: Mapping[str, tuple[object, str]], name: str) -> bool:
+    value, origin = merged.get(name, (False, ""))
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word not in (*_ON, *_OFF):
+        raise ConfigError(f"{origin} must be true or false, not {value!r}")
+    return word in _ON
+
+
+def _lines(merged: Mapping[str, tuple[object, str]], name: str) -> tuple[str, ...]:
+    """A list of texts, or a text of lines."""
+    value, origin = merged.get(name, ((), ""))
+    lines = value.splitlines() if isinstance(value, str) else value
+    if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
+        raise ConfigError(f"{origin} must be a list of lines, not {value!r}")
+    return tuple(lines)
 
 
 def _memory(merged: Mapping[str, tuple[object, str]]) -> int:

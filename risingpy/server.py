@@ -8,11 +8,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from types import FrameType
 
-from risingpy.config import SHUFFLING_ENGINE, ServeConfig
+from risingpy.config import SHUFFLING_ENGINE, ConfigError, ServeConfig
+from risingpy.door_settings import Refused, door_of, reloaded, tls_of
 from risingpy.errors import SqlError
 from risingpy.executors.epoch.descriptor import run_directory
 from risingpy.executors.spark.driver import SparkDriver
@@ -21,7 +21,7 @@ from risingpy.frontend.monitoring import MonitoringServer
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.webhook import WebhookServer
-from risingpy.frontend.wire.limits import Limits
+from risingpy.frontend.wire.limits import Limits, LoggedConnections
 from risingpy.frontend.wire.server import WireServer
 from risingpy.logs import start_logging
 from risingpy.memory import ENVIRONMENT_NAME
@@ -41,9 +41,10 @@ LOG = logging.getLogger("risingpy")
 SWITCH_INTERVAL_SECONDS = 0.0005
 
 
-def serve(config: ServeConfig, *, started: float) -> int:
+def serve(config: ServeConfig, *, started: float, again: Callable[[], ServeConfig] | None = None) -> int:
     """Runs the server until SIGTERM or Ctrl-C; returns the process's exit code.
 
+    `again` reads the settings again, for SIGHUP: the rules and the TLS files may be new ones.
     `started` is the `time.monotonic` of the process's begin: the imports are most of the time to start.
     """
     try:
@@ -51,21 +52,25 @@ def serve(config: ServeConfig, *, started: float) -> int:
     except OSError as error:
         return _refuse(f"cannot write the log to {config.log_file}: {error.strerror}")
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
-    stop = _stop_on_signals()
+    stop, hangup = _stop_on_signals()
     os.environ[ENVIRONMENT_NAME] = str(config.memory)  # Spark's workers read it too
     try:
         monitoring = None if config.http_port is None else MonitoringServer(config.http_host, config.http_port)
     except OSError as error:
         return _refuse(error.strerror or str(error))
     try:
-        return _serve_database(config, monitoring, stop, started)
+        return _serve_database(config, monitoring, stop, started, _Reload(hangup, again))
     finally:
         if monitoring is not None:
             monitoring.stop()
 
 
 def _serve_database(
-    config: ServeConfig, monitoring: MonitoringServer | None, stop: threading.Event, started: float
+    config: ServeConfig,
+    monitoring: MonitoringServer | None,
+    stop: threading.Event,
+    started: float,
+    reload: _Reload,
 ) -> int:
     """Recovers the database, and serves it until `stop`; returns the exit code."""
     try:
@@ -79,13 +84,11 @@ def _serve_database(
         return _refuse(error.told)
     except OSError as error:
         return _refuse(f"cannot use {config.data_dir.absolute()}: {error}")
-    listeners = _Listeners(config, database, monitoring)
     try:
-        listeners.start()
-    except OSError as error:
-        listeners.stop()
+        listeners = _started_listeners(config, database, monitoring)
+    except (Refused, OSError) as error:
         database.close()
-        return _refuse(error.strerror or str(error))
+        return _refuse(getattr(error, "strerror", None) or str(error))
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
     warm = runner.is_warm
     behind = "" if warm else "; Spark is starting behind it"
@@ -96,6 +99,7 @@ def _serve_database(
     runner.start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while not stop.wait(1.0):
+        reload.look(listeners)
         if not warm and runner.is_warm:
             warm = True
             _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")
@@ -109,7 +113,7 @@ def _serve_database(
 class _Listeners:
     """The ports on which clients and, if the configuration says so, webhooks are served.
 
-    Monitoring is told when that begins and ends.
+    Monitoring is told when that begins and ends. The constructor raises Refused if the settings would let anybody in.
     """
 
     def __init__(self, config: ServeConfig, database: Database, monitoring: MonitoringServer | None) -> None:
@@ -117,13 +121,25 @@ class _Listeners:
         self._database = database
         self._monitoring = monitoring
         self._monitored_at = config.http_host
-        settings = {"log_min_duration_statement": str(config.log_min_duration_statement)}
+        defaults = {
+            "log_min_duration_statement": str(config.log_min_duration_statement),
+            "log_statement": config.log_statement,
+        }
+        self._door = door_of(config, database)
 
         def open_client(startup: StartupParameters) -> ClientSession:
-            return open_session(database, replace(startup, settings={**settings, **startup.settings}))
+            return open_session(database, startup, defaults)
 
-        limits = Limits(max_connections=config.max_connections)
-        self._wire = WireServer(config.host, config.port, open_client, limits=limits)
+        self._wire = WireServer(
+            config.host,
+            config.port,
+            open_client,
+            limits=Limits(max_connections=config.max_connections, startup_timeout=config.authentication_timeout),
+            door=self._door,
+            tls=tls_of(config),
+            socket_directory=config.unix_socket_directory,
+            logged=LoggedConnections(config.log_connections, config.log_disconnections),
+        )
         self._webhooks: WebhookServer | None = None
         if config.webhook_port is not None:
             self._webhooks = WebhookServer(config.host, config.webhook_port, database)
@@ -135,6 +151,10 @@ class _Listeners:
         self._wire.start()
         if self._monitoring is not None:
             self._monitoring.serves(self._database)
+
+    def reload(self, config: ServeConfig) -> None:
+        """Takes the rules and the TLS files of new settings. Raises Refused, and changes nothing then."""
+        self._wire.tls = reloaded(config, self._door)
 
     def described(self) -> Iterator[str]:
         """How to reach them, for people."""
@@ -153,6 +173,37 @@ class _Listeners:
         self._wire.stop()
 
 
+def _started_listeners(config: ServeConfig, database: Database, monitoring: MonitoringServer | None) -> _Listeners:
+    """Raises Refused or OSError, and then nothing listens."""
+    listeners = _Listeners(config, database, monitoring)
+    try:
+        listeners.start()
+    except OSError:
+        listeners.stop()
+        raise
+    return listeners
+
+
+class _Reload:
+    """What SIGHUP asks for, in the server's own thread."""
+
+    def __init__(self, hangup: threading.Event, again: Callable[[], ServeConfig] | None) -> None:
+        self._hangup = hangup
+        self._again = again
+
+    def look(self, listeners: _Listeners) -> None:
+        """Reads the settings again, if that was asked for. Wrong ones are logged, and change nothing."""
+        if not self._hangup.is_set() or self._again is None:
+            return
+        self._hangup.clear()
+        try:
+            listeners.reload(self._again())
+        except (ConfigError, Refused) as error:
+            LOG.error("SIGHUP: the settings are not taken over: %s", error)
+        else:
+            LOG.info("SIGHUP: rules and certificate are read again")
+
+
 def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
     if config.engine == "inprocess":
         return InProcessRunner(database.data_dir)
@@ -163,15 +214,17 @@ def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
     return SparkRunner(driver, shape, InProcessRunner(database.data_dir))
 
 
-def _stop_on_signals() -> threading.Event:
-    stop = threading.Event()
+def _stop_on_signals() -> tuple[threading.Event, threading.Event]:
+    """(Set by SIGTERM and Ctrl-C, set by SIGHUP)."""
+    stop, hangup = threading.Event(), threading.Event()
 
     def request(_signal: int, _frame: FrameType | None) -> None:
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, request)
-    return stop
+    signal.signal(signal.SIGHUP, lambda _signal, _frame: hangup.set())
+    return stop, hangup
 
 
 def _say(line: str) -> None:

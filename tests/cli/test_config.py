@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.config import OPTIONS, ConfigError, ServeConfig, default_parallelism, load_serve_config
+from risingpy.config import (
+    NOT_ON_THE_COMMAND_LINE,
+    OPTIONS,
+    ConfigError,
+    ServeConfig,
+    default_parallelism,
+    load_serve_config,
+)
 from risingpy.executors.spark.session import SparkSettings
 
 
@@ -106,4 +113,25 @@ def test_a_typo_in_the_environment_is_refused_but_others_variables_are_not() -> 
 def test_every_option_has_a_flag() -> None:
     from risingpy.cli import serve
 
-    assert {*OPTIONS, "config"} == {parameter.name for parameter in serve.params}
+    assert {*OPTIONS, "config"} - NOT_ON_THE_COMMAND_LINE == {parameter.name for parameter in serve.params}
+
+
+def test_rules_are_lines() -> None:
+    write("risingpy.toml", 'hba = ["local all all peer", "host all all all reject"]\n')
+    assert load_serve_config({}, {}).hba == ("local all all peer", "host all all all reject")
+    assert (
+        load_serve_config({}, {"RISINGPY_HBA": "local all all peer\nhost all all all trust"}).hba[1].endswith("trust")
+    )
+    assert load_serve_config({"hba": ("host all all all reject",)}, {}).hba == ("host all all all reject",)
+    write("risingpy.toml", "hba = [1]\n")
+    with pytest.raises(ConfigError, match=r"risingpy.toml: hba must be a list of lines"):
+        load_serve_config({}, {})
+
+
+def test_switches_and_the_socket() -> None:
+    assert load_serve_config({}, {"RISINGPY_INSECURE": "on"}).insecure
+    assert not load_serve_config({"insecure": None}, {}).insecure
+    with pytest.raises(ConfigError, match="RISINGPY_INSECURE must be true or false"):
+        load_serve_config({}, {"RISINGPY_INSECURE": "perhaps"})
+    assert load_serve_config({"unix_socket_directory": "none"}, {}).unix_socket_directory is None
+    assert load_serve_config({"unix_socket_directory": "/run/x"}, {}).unix_socket_directory == Path("/run/x")

@@ -20,6 +20,10 @@ def client_metrics(database: Database) -> Iterator[Metric]:
     """Of all open sessions, and of all statements since the start."""
     now = time.time()
     sessions = database.sessions.activities()
+    admissions = list(database.sessions.admissions.outcomes().items())
+    yield counter(
+        "logins", "Clients that were accepted, by method, or refused, by SQLSTATE.", admissions, ["outcome", "reason"]
+    )
     states = Counter({state: 0 for state in SessionState})
     states.update(session.state for session in sessions)
     by_state = [((state.value,), number) for state, number in states.items()]

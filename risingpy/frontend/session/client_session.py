@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from risingpy.errors import SqlError
 from risingpy.frontend.command import Parameters
@@ -18,9 +19,11 @@ from risingpy.meta.database import Database
 from risingpy.types import SqlType
 
 
-def open_session(database: Database, startup: StartupParameters) -> ClientSession:
-    """The session of a new connection."""
-    return ClientSession(SessionContext(database, startup))
+def open_session(
+    database: Database, startup: StartupParameters, defaults: Mapping[str, str] = MappingProxyType({})
+) -> ClientSession:
+    """The session of a new connection; `defaults` are settings that the server's operator gives every session."""
+    return ClientSession(SessionContext(database, startup, defaults))
 
 
 class ClientSession:

@@ -11,6 +11,7 @@ import time
 
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.results import Statement
+from risingpy.frontend.session.logged_statements import is_logged
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.shown_text import shown_text
 from risingpy.meta.sessions import SessionRecord
@@ -52,6 +53,8 @@ class StatementClock:
         """The statement begins to run."""
         self.is_known(statement)
         self._runs = True
+        if is_logged(statement, self._settings.get("log_statement")):
+            _log.info("statement: %s", self._logged_text(), extra={"facts": self._facts()})
 
     def end(self, *, failed: bool = False) -> None:
         """The statement has ended. One that was only prepared does not count, unless that failed."""
@@ -66,14 +69,18 @@ class StatementClock:
             self._log_slow(seconds * 1000)
 
     def _log_slow(self, milliseconds: float) -> None:
+        facts = {"duration_ms": round(milliseconds, 3), **self._facts()}
+        _log.warning("duration: %.3f ms  statement: %s", milliseconds, facts["statement"], extra={"facts": facts})
+
+    def _logged_text(self) -> str:
+        return self._text if len(self._text) <= MOST_LOGGED else self._text[:MOST_LOGGED] + " …"
+
+    def _facts(self) -> dict[str, object]:
         activity = self._record.activity()
-        text = self._text if len(self._text) <= MOST_LOGGED else self._text[:MOST_LOGGED] + " …"
-        facts = {
-            "duration_ms": round(milliseconds, 3),
-            "statement": text,
+        return {
+            "statement": self._logged_text(),
             "process_id": activity.process_id,
             "user": activity.user,
             "application_name": activity.application_name,
             "client_address": activity.client_address,
         }
-        _log.warning("duration: %.3f ms  statement: %s", milliseconds, text, extra={"facts": facts})

@@ -1,7 +1,8 @@
 """One connection at its socket: carries bytes between it and the protocol. A thread runs it (server.py).
 
-protocol.py reads the client's bytes, conversation.py answers them. This file has the socket, the clock, the calls of
-other threads, and the connection's end: the client is told a fatal error; half a message ends it silently.
+protocol.py reads the client's bytes, conversation.py answers them, transport.py has the socket. This file has the
+clock, the calls of other threads, and the connection's end: the client is told a fatal error; half a message ends it
+silently.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import logging
 import secrets
 import select
 import socket
+import ssl
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING
 
 from buenavista.postgres import BuenaVistaHandler
 
-from risingpy.errors import InternalError, SqlError
+from risingpy.errors import InternalError, ProtocolViolation, SqlError
+from risingpy.frontend.authentication.applicant import Applicant
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.activity import Activity
@@ -26,8 +29,11 @@ from risingpy.frontend.wire.conversation import converse, greet
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol
 from risingpy.frontend.wire.responder import Responder
+from risingpy.frontend.wire.sasl_dialogue import SaslDialogue
 from risingpy.frontend.wire.session_protocol import Session
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
+from risingpy.frontend.wire.tls import ALPN, common_name
+from risingpy.frontend.wire.transport import WRITE_BUFFER_BYTES, TlsTransport, Transport, peer_name
 
 if TYPE_CHECKING:
     from risingpy.frontend.wire.server import _Listener
@@ -38,6 +44,8 @@ _WAIT_MILLISECONDS = 100  # how often a COPY that waits for its client checks wh
 _FAREWELL_SECONDS = 0.2
 _FAREWELL_READS = 16
 _READ_BYTES = 1 << 16  # asked of the socket at a time
+_TLS_HANDSHAKE = b"\x16"  # the first byte of a client that speaks TLS without asking
+_PAUSE_MILLISECONDS = 250  # how often a client that must wait is looked at
 _MOST_READ_BYTES = 1 << 20  # if a message lacks so much: its length is only a claim, so memory grows step by step
 
 
@@ -46,27 +54,34 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     server: _Listener
     request: socket.socket
-    wfile: BinaryIO
+    wfile: IO[bytes]
     rbufsize = 0  # protocol.py keeps what has been read
-    wbufsize = 1 << 16
+    wbufsize = WRITE_BUFFER_BYTES
 
     def setup(self) -> None:
         super().setup()
+        self._transport = Transport(self.request)
+        self._binding: bytes | None = None  # with TLS, the digest of the certificate that the client has seen
+        self._certificate_name: str | None = None
+        self._is_local = self.request.family == socket.AF_UNIX
         self.session: Session | None = None
-        self.activity = Activity(time.monotonic())
+        self._began = time.monotonic()
+        self._who = ""  # for the log, once the client is let in
+        self.activity = Activity(self._began)
         self._secret_key = secrets.token_bytes(4)
         self._ending: SqlError | None = None
         self._protocol = ClientProtocol(self.server.limits.max_message_bytes)
-        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, True)
+        if not self._is_local:
+            self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, True)
 
     def handle(self) -> None:
         try:
-            self.server.register(self)
+            self.server.open.register(self)
             responder = self._start()
             if responder is not None:
                 converse(responder)
-        except (Hangup, ConnectionError, TimeoutError):
+        except (Hangup, ConnectionError, TimeoutError, ssl.SSLError):
             pass
         except Fatal as end:
             self._say_fatal(end.error)
@@ -81,6 +96,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     def finish(self) -> None:
         with contextlib.suppress(OSError):  # the client may have gone, and then needs no last bytes
             super().finish()
+        self._transport.close()
 
     def _end(self) -> None:
         session = self.session
@@ -93,40 +109,112 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
                 session.close()
             except Exception:
                 _log.exception("a session could not be closed")
-        self.server.unregister(self)
+            if self.server.logged.disconnections:
+                seconds = time.monotonic() - self._began
+                _log.info("disconnection: session time: %.3f s %s", seconds, self._who)
+        self.server.open.unregister(self)
 
     # Startup
 
     def _start(self) -> Responder | None:
+        if self.request.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE:
+            self._begin_tls(asked=False)
         while True:
             packet = self._protocol.next_packet()
             match packet:
                 case None:
                     self._receive()
-                case EncryptionRequest():
-                    self.write(server_messages.ENCRYPTION_REFUSED)
-                    self.flush()
+                case EncryptionRequest(tls):
+                    if tls and self.server.tls() is not None and type(self._transport) is Transport:
+                        self._begin_tls(asked=True)
+                    else:
+                        self.write(server_messages.ENCRYPTION_REFUSED)
+                        self.flush()
                 case CancelRequest():
-                    self.server.cancel(packet)
+                    self.server.open.cancel(packet)
                     return None
                 case StartupMessage():
                     return self._open(packet)
 
     def _open(self, first: StartupMessage) -> Responder:
-        self.server.admit(self)
+        self.server.open.check_room()
         if first.needs_negotiation:
             self.write(server_messages.negotiate_protocol_version(0, first.unknown_options))
-        process_id = self.server.new_process_id(self)
-        address = ":".join(str(part) for part in self.client_address[:2])
+        self._authenticate(first)
+        process_id = self.server.open.admit(self)
+        address = "" if self._is_local else ":".join(str(part) for part in self.client_address[:2])
         session = self.server.open_session(
             StartupParameters(first.user, first.database, first.settings, process_id, address, backend=self)
         )
         self.session = session
+        self._who = f"user={first.user} database={first.database} client={address or '[local]'}"
+        if self.server.logged.connections:
+            encryption = "SSL" if isinstance(self._transport, TlsTransport) else "none"
+            _log.info("connection authorized: %s encryption=%s", self._who, encryption)
         self.activity.start(time.monotonic())
         known = {**PARAMETER_STATUS, "session_authorization": first.user, **session.parameter_status()}
         responder = Responder(session, self)
         greet(responder, known, process_id, self._secret_key)
         return responder
+
+    def _begin_tls(self, *, asked: bool) -> None:
+        """The handshake. A client that has not `asked` must name the protocol (ALPN), so that no other one is meant."""
+        tls = self.server.tls()
+        if tls is None:
+            raise Hangup
+        if asked:
+            if self._protocol.kept_bytes:
+                message = "received unencrypted data after SSL request"
+                detail = (
+                    "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack."
+                )
+                raise ProtocolViolation(message, detail=detail)
+            self.write(server_messages.ENCRYPTION_ACCEPTED)
+            self.flush()
+        shaken = tls.handshake(self.request)
+        self.request, self._transport = shaken, TlsTransport(shaken)
+        try:
+            shaken.do_handshake()
+        except OSError as error:  # ssl.SSLError is one
+            _log.info("could not accept SSL connection of %s: %s", self.client_address, error)
+            raise Hangup from None
+        if not asked and shaken.selected_alpn_protocol() != ALPN:
+            _log.info("direct SSL connection of %s without ALPN", self.client_address)
+            raise Hangup
+        self.wfile = self._transport.writer()
+        self._binding, self._certificate_name = tls.binding, common_name(shaken)
+
+    def _authenticate(self, first: StartupMessage) -> None:
+        door = self.server.door
+        if door is None:
+            return
+        applicant = Applicant(
+            first.user,
+            first.database,
+            None if self._is_local else self.client_address[0],
+            over_tls=isinstance(self._transport, TlsTransport),
+            system_user=peer_name(self.request) if self._is_local else None,
+            certificate_name=self._certificate_name,
+            binding=self._binding,
+        )
+        self._protocol.begin_authentication()
+        door.let_in(applicant, SaslDialogue(self))
+        self._protocol.end_authentication()
+
+    def next_password_message(self) -> bytes:
+        while True:
+            message = self._protocol.next_password_message()
+            if message is not None:
+                return message
+            self._receive()
+
+    def pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.check_ending()
+            if self.has_hung_up():
+                raise Hangup
+            time.sleep(min(left, _PAUSE_MILLISECONDS / 1000))
 
     # What the client says
 
@@ -153,7 +241,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     def sync_follows(self) -> bool:
         if not self._protocol.kept_bytes:
             with contextlib.suppress(BlockingIOError):
-                self._protocol.receive(self.request.recv(_READ_BYTES, socket.MSG_DONTWAIT))
+                self._protocol.receive(self._transport.receive_now(_READ_BYTES))
         return self._protocol.sync_is_next
 
     def skip_to_sync(self) -> None:
@@ -165,15 +253,17 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     def end_copy(self) -> None:
         self._protocol.end_copy()
 
-    def _receive(self, flags: int = 0) -> None:
-        size = min(max(self._protocol.missing_bytes, _READ_BYTES), _MOST_READ_BYTES)
-        self._protocol.receive(self.request.recv(size, flags))
+    def _receive(self) -> None:
+        self._protocol.receive(self._transport.receive(self._read_size()))
+
+    def _read_size(self) -> int:
+        return min(max(self._protocol.missing_bytes, _READ_BYTES), _MOST_READ_BYTES)
 
     def _receive_checking(self, check: Callable[[], None]) -> None:
         """Returns when bytes or the end have come. Raises what `check` raises, and Fatal if the server ends."""
         while True:
             try:
-                return self._receive(socket.MSG_DONTWAIT)
+                return self._protocol.receive(self._transport.receive_now(self._read_size()))
             except BlockingIOError:
                 self.check_ending()
                 check()
@@ -216,8 +306,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     def shut(self, how: int) -> None:
         """Wakes the connection's thread from reading (SHUT_RD), or from reading and writing (SHUT_RDWR)."""
-        with contextlib.suppress(OSError):  # closed already
-            self.request.shutdown(how)
+        self._transport.shut(how)
 
     def has_hung_up(self) -> bool:
         """True if the client has closed its end (Linux): its statement can then be cancelled."""
@@ -233,7 +322,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             self.write(server_messages.error_response(error, fatal=True))
             self.flush()
             # Closing a socket with unread input resets the connection, and the client loses the message.
-            self.request.shutdown(socket.SHUT_WR)
+            self.shut(socket.SHUT_WR)
             self.request.settimeout(_FAREWELL_SECONDS)
             for _ in range(_FAREWELL_READS):
                 if not self.request.recv(_MOST_READ_BYTES):

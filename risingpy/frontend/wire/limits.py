@@ -15,6 +15,17 @@ class Limits:
     shutdown_grace: float = 5.0  # how long `stop` waits for connections to end
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedConnections:
+    """What the log says of clients that come and go."""
+
+    connections: bool = False
+    disconnections: bool = False
+
+
+MAX_PASSWORD_BYTES = 1024
+"""PostgreSQL's PG_MAX_SASL_MESSAGE_LENGTH."""
+
 MAX_STARTUP_BYTES = 10_000
 """PostgreSQL's MAX_STARTUP_PACKET_LENGTH."""
 

@@ -49,7 +49,7 @@ from risingpy.frontend.wire.client_messages import (
     decode_message,
 )
 from risingpy.frontend.wire.endings import Fatal, Hangup
-from risingpy.frontend.wire.limits import MAX_CONTROL_BYTES, MAX_STARTUP_BYTES
+from risingpy.frontend.wire.limits import MAX_CONTROL_BYTES, MAX_PASSWORD_BYTES, MAX_STARTUP_BYTES
 from risingpy.frontend.wire.startup import (
     CancelRequest,
     EncryptionRequest,
@@ -87,6 +87,7 @@ class Phase(Enum):
     """Decides which messages the client may send now."""
 
     STARTUP = auto()
+    AUTHENTICATION = auto()
     IDLE = auto()
     SERIES = auto()  # of extended messages, which a Sync will end
     SKIPPING = auto()  # a message of the series has failed
@@ -141,6 +142,14 @@ class ClientProtocol:
 
     # What the server does
 
+    def begin_authentication(self) -> None:
+        """The startup packet has come, and the client must show who it is."""
+        self.phase = Phase.AUTHENTICATION
+
+    def end_authentication(self) -> None:
+        """The client is let in."""
+        self.phase = Phase.IDLE
+
     def skip_to_sync(self) -> None:
         """An extended message has failed: drops everything up to the client's Sync."""
         self.phase = Phase.SKIPPING
@@ -176,6 +185,27 @@ class ClientProtocol:
             return None
         self._packet_length = None
         return self._packet(body)
+
+    def next_password_message(self) -> bytes | None:
+        """The body of the next message of the authentication."""
+        assert self.phase is Phase.AUTHENTICATION
+        if self._header is None:
+            header = self._bytes.take(_HEADER_BYTES)
+            if header is None:
+                self._wait()
+                return None
+            kind, length = header[:1], int.from_bytes(header[1:], "big") - 4
+            if kind != ClientCommand.PASSWORD_MESSAGE:
+                raise self._fatal(ProtocolViolation(f"expected SASL response, got message type {kind[0]}"))
+            if not 0 <= length <= MAX_PASSWORD_BYTES:
+                raise self._fatal(ProtocolViolation("invalid message length"))
+            self._header = kind, length
+        body = self._bytes.take(self._header[1])
+        if body is None:
+            self._wait()
+            return None
+        self._header = None
+        return body
 
     def next_message(self) -> Message | None:
         """The next message of an open session that is not dropped."""

@@ -17,13 +17,31 @@ COPY_DATA = b"d"
 COPY_DONE = b"c"
 NEGOTIATE_PROTOCOL_VERSION = b"v"
 
-ENCRYPTION_REFUSED = b"N"
-"""The answer to an EncryptionRequest: one byte, which is no message."""
+ENCRYPTION_REFUSED, ENCRYPTION_ACCEPTED = b"N", b"S"
+"""The answers to an EncryptionRequest: one byte, which is no message."""
+
+_SASL, _SASL_CONTINUE, _SASL_FINAL = 10, 11, 12
 
 
 def message(kind: bytes, body: bytes = b"") -> bytes:
     """One message: its type, its length, its body."""
     return kind + (len(body) + 4).to_bytes(4, "big") + body
+
+
+def authentication_sasl(mechanisms: Sequence[str]) -> bytes:
+    """AuthenticationSASL: the mechanisms that the server offers, the best first."""
+    names = b"".join(name.encode() + b"\0" for name in mechanisms)
+    return message(ServerResponse.AUTHENTICATION_REQUEST, struct.pack("!i", _SASL) + names + b"\0")
+
+
+def authentication_sasl_continue(data: bytes) -> bytes:
+    """AuthenticationSASLContinue."""
+    return message(ServerResponse.AUTHENTICATION_REQUEST, struct.pack("!i", _SASL_CONTINUE) + data)
+
+
+def authentication_sasl_final(data: bytes) -> bytes:
+    """AuthenticationSASLFinal."""
+    return message(ServerResponse.AUTHENTICATION_REQUEST, struct.pack("!i", _SASL_FINAL) + data)
 
 
 def error_response(error: SqlError, *, fatal: bool = False) -> bytes:

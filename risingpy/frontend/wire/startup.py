@@ -1,7 +1,7 @@
 """The start of a connection: its packets as data, and the server's parameters (the manual's chapter 55.2.1). No I/O.
 
 packet: int32 length | int32 code | body
-code 80877103 SSLRequest, 80877104 GSSENCRequest: answered N (neither is offered); 80877102 CancelRequest;
+code 80877103 SSLRequest, 80877104 GSSENCRequest: answered S (TLS follows) or N; 80877102 CancelRequest;
 else a protocol version, and the body is pairs of NUL-ended texts up to an empty one
 """
 
@@ -39,7 +39,9 @@ _UTF8_NAMES = frozenset(("utf8", "unicode", "auto"))
 
 @dataclass(frozen=True, slots=True)
 class EncryptionRequest:
-    """An offer to encrypt, by TLS or GSSAPI."""
+    """An offer to encrypt, by TLS (`tls`) or GSSAPI."""
+
+    tls: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def decode_packet(packet: bytes) -> StartupPacket:
     """Reads a packet, given without its length: at least 4 bytes. Raises a SqlError that must end the connection."""
     (code,) = struct.unpack_from("!I", packet)
     if code in (_SSL_REQUEST, _GSSENC_REQUEST):
-        return EncryptionRequest()
+        return EncryptionRequest(code == _SSL_REQUEST)
     if code == _CANCEL_REQUEST:
         if len(packet) < 12:
             raise ProtocolViolation("invalid length of cancel request packet")

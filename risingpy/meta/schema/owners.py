@@ -9,8 +9,9 @@ from risingpy.meta.epochs.graph_changes import GraphChange
 from risingpy.meta.schema.functions import FunctionTarget, drop_functions
 from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.schema.schemas import drop_schema
+from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import Catalog, FunctionKind, Index
+from risingpy.plan.catalog import Catalog, ConnectionDesc, FunctionKind, Index, SecretDesc
 
 
 def owning(change: GraphChange, owner: int) -> GraphChange:
@@ -82,6 +83,11 @@ def drop_owned(state: MetaState, owners: Collection[int], *, cascade: bool) -> t
             target = FunctionTarget(function.schema_name, function.name, types, (), is_aggregate)
             state, said = drop_functions(state, [target], if_exists=True, cascade=cascade)
             notices += said
+    for hidden in _hidden(catalog):
+        if hidden.owner in owners:
+            gone = HiddenTarget(type(hidden), hidden.schema_name, hidden.name, ())
+            state, said = drop_hidden(state, [gone], if_exists=True, cascade=cascade)
+            notices += said
     for name in catalog.schemas:
         if catalog.schema_owner(name) in owners:
             state, said = drop_schema(state, name, if_exists=True, cascade=cascade)
@@ -93,7 +99,10 @@ def owned_by(catalog: Catalog, owners: Collection[int]) -> Iterator[str]:
     """What any of the roles owns, as errors list it."""
     yield from (f"schema {name}" for name in catalog.schemas if catalog.schema_owner(name) in owners)
     yield from (f"{r.noun} {r.name}" for r in catalog.relations.values() if r.owner in owners)
-    yield from (
-        f"{h.noun} {h.name}" for h in (*catalog.secrets.values(), *catalog.connections.values()) if h.owner in owners
-    )
+    yield from (f"{h.noun} {h.name}" for h in _hidden(catalog) if h.owner in owners)
     yield from (f"function {f.shown}" for f in catalog.functions.values() if f.owner in owners)
+
+
+def _hidden(catalog: Catalog) -> list[SecretDesc | ConnectionDesc]:
+    """Connections before secrets, which they may use."""
+    return [*catalog.connections.values(), *catalog.secrets.values()]

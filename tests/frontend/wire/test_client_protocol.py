@@ -63,7 +63,11 @@ def test_packets_of_a_start(raw: Any) -> None:
     protocol = ClientProtocol(LIMIT)
     assert (protocol.phase, protocol.next_packet()) == (Phase.STARTUP, None)
     protocol.receive(struct.pack("!II", 8, 80877103) + struct.pack("!II", 8, 80877104) + raw.startup(196610)[:-3])
-    assert [protocol.next_packet() for _ in range(3)] == [EncryptionRequest(), EncryptionRequest(), None]
+    assert [protocol.next_packet() for _ in range(3)] == [
+        EncryptionRequest(tls=True),
+        EncryptionRequest(tls=False),
+        None,
+    ]
     protocol.receive(raw.startup(196610)[-3:])
     assert protocol.next_packet() == StartupMessage("u", "db", {}, 2, ())
     assert protocol.phase is Phase.IDLE
@@ -79,7 +83,7 @@ def test_a_cancel_request_ends_its_connection() -> None:
 def test_encryption_is_asked_for_three_times_at_most() -> None:
     protocol = ClientProtocol(LIMIT)
     protocol.receive(struct.pack("!II", 8, 80877103) * 4)
-    assert [protocol.next_packet() for _ in range(3)] == [EncryptionRequest()] * 3
+    assert [protocol.next_packet() for _ in range(3)] == [EncryptionRequest(tls=True)] * 3
     with pytest.raises(Fatal, match="too many encryption requests"):
         protocol.next_packet()
 

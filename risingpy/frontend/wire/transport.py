@@ -1,0 +1,103 @@
+"""The bytes of a connection, plain or within TLS. The rest of the wire does not know which.
+
+A TLS socket has read more of the network than it has given: whether bytes wait cannot be seen at the socket alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pwd
+import select
+import socket
+import ssl
+import struct
+from typing import IO
+
+WRITE_BUFFER_BYTES = 1 << 16
+_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
+
+
+class Transport:
+    """A connected socket. Only the connection's thread reads and writes; any thread may call `shut`."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+
+    @property
+    def socket(self) -> socket.socket:
+        return self._socket
+
+    def receive(self, size: int) -> bytes:
+        """At most `size` bytes, as soon as there are any; b"" at the end."""
+        return self._socket.recv(size)
+
+    def receive_now(self, size: int) -> bytes:
+        """Likewise, but raises BlockingIOError if there are none yet."""
+        return self._socket.recv(size, socket.MSG_DONTWAIT)
+
+    def writer(self) -> IO[bytes]:
+        """A buffered file for what is sent."""
+        writer: IO[bytes] = self._socket.makefile("wb", WRITE_BUFFER_BYTES)  # type: ignore[assignment]
+        return writer
+
+    def shut(self, how: int) -> None:
+        """Wakes the thread that reads (SHUT_RD), or reads and writes (SHUT_RDWR)."""
+        with contextlib.suppress(OSError):  # closed already
+            # Not SSLSocket.shutdown, which would make a plain socket of it under the thread that uses it.
+            socket.socket.shutdown(self._socket, how)
+
+    def close(self) -> None:
+        """After the last bytes."""
+
+
+class TlsTransport(Transport):
+    """A socket whose TLS handshake has been done."""
+
+    def __init__(self, connected: ssl.SSLSocket) -> None:
+        super().__init__(connected)
+        self._tls = connected
+
+    def receive(self, size: int) -> bytes:
+        try:
+            return self._tls.recv(size)
+        except ssl.SSLError as error:
+            raise ConnectionError(str(error)) from None
+
+    def receive_now(self, size: int) -> bytes:
+        if not self._tls.pending() and not _is_readable(self._tls):
+            raise BlockingIOError
+        self._tls.setblocking(False)
+        try:
+            return self._tls.recv(size)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None  # a part of a record
+        except ssl.SSLError as error:
+            raise ConnectionError(str(error)) from None
+        finally:
+            self._tls.setblocking(True)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the client may have gone
+            self._tls.setblocking(False)
+            self._tls.unwrap()  # says goodbye, and does not wait for the client's
+        self._tls.close()
+
+
+def _is_readable(connected: socket.socket) -> bool:
+    poller = select.poll()
+    poller.register(connected, select.POLLIN)
+    return bool(poller.poll(0))
+
+
+def peer_name(connected: socket.socket) -> str | None:
+    """The operating system's user at the other end of a Unix socket; None if it has no name."""
+    raw = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return user_name(_CREDENTIALS.unpack(raw)[1])
+
+
+def user_name(user_id: int) -> str | None:
+    """The name of a user of the operating system."""
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return None
