@@ -7,6 +7,7 @@ names in every command line, and Java does not start if a named module is missin
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 MINIMUM_VERSION = 17  # Spark 4's own minimum
 WRAPPER_HOME = Path(__file__).parent / "java_wrapper"
+SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 REAL_JAVA_VARIABLE = "RISINGPY_JAVA"
 VERSION_TIMEOUT_SECONDS = 30
 
@@ -40,6 +42,15 @@ def use_java(environ: MutableMapping[str, str]) -> Java:
     if java.bundled:
         environ[REAL_JAVA_VARIABLE] = str(java.program)
     return java
+
+
+def complete_path(environ: MutableMapping[str, str]) -> None:
+    """Puts the system's directories at the end of PATH, if they are not in it.
+
+    Spark's launcher is a script, which needs bash and its like: the environment of a service may have no PATH.
+    """
+    known = [place for place in environ.get("PATH", "").split(os.pathsep) if place]
+    environ["PATH"] = os.pathsep.join([*known, *(place for place in SYSTEM_PATH if place not in known)])
 
 
 def find_java(environ: MutableMapping[str, str]) -> Java:

@@ -28,6 +28,7 @@ def start_logging(level: str, form: str, file: Path | None) -> None:
     else:
         handler = _PrivateFiles(file, maxBytes=LARGEST_FILE, backupCount=KEPT_FILES, encoding="utf-8")
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(_TEXT))
+    handler.addFilter(_is_no_end_of_java)
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
@@ -39,6 +40,14 @@ class _PrivateFiles(RotatingFileHandler):
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         os.fchmod(descriptor, 0o600)  # also one that is there already
         return TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
+
+
+def _is_no_end_of_java(record: logging.LogRecord) -> bool:
+    """Leaves out, above the debug level, what py4j says on the root logger, with a traceback, if Java ends in a call.
+
+    Whoever made the call gets the error.
+    """
+    return record.name != "root" or "py4j" not in record.pathname or logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 class JsonLines(logging.Formatter):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.java_home import MINIMUM_VERSION, WRAPPER_HOME, find_java, java_version, use_java
+from risingpy.java_home import MINIMUM_VERSION, WRAPPER_HOME, complete_path, find_java, java_version, use_java
 
 SPARK_PROGRAM = """
 import os
@@ -56,6 +56,13 @@ def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
     environ = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)}
     assert use_java(environ).program == on_path
     assert environ["JAVA_HOME"] == str(tmp_path / "path")
+
+
+@pytest.mark.parametrize("environ", [{}, {"PATH": ""}, {"PATH": "/opt/x:/bin"}])
+def test_a_path_gets_the_systems_directories(environ: dict[str, str]) -> None:
+    complete_path(environ)
+    assert {"/usr/bin", "/bin"} <= set(environ["PATH"].split(":"))
+    assert "" not in environ["PATH"].split(":")
 
 
 def test_without_a_java_the_bundled_one_is_used_behind_the_wrapper(tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ import pickle
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the serv
 LOG = logging.getLogger(__name__)
 
 WARM_LOOK_SECONDS = 0.2
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # seconds before Spark is started again
+NARROW_STARTS = 3  # how often the narrow query is started before Spark counts as failed
 LOOK_SECONDS = 0.5  # how often a waiting epoch checks that the query is still alive
 
 
@@ -60,8 +64,10 @@ class SparkDriver:
         self._narrow = EpochQuery("narrow", self._make_channel("narrow"), None)
         self._wide = EpochQuery("wide", self._make_channel("wide"), self._run_batch)
         self._warm: Future[SparkSession] = Future()
+        self._failure: str | None = None  # why Spark did not start; it is tried again
         self._epoch: _RunningEpoch | None = None
         self._stopping = False
+        self._stopped = threading.Event()
 
     def start(self) -> None:
         """Starts Spark in the background."""
@@ -69,7 +75,7 @@ class SparkDriver:
 
     @property
     def is_warm(self) -> bool:
-        """True if an epoch of one task can start at once. Also true if Spark could not start: `run` then says so."""
+        """True if Spark has started: an epoch of one task can start at once, and one that is shuffled has workers."""
         return self._warm.done()
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
@@ -93,13 +99,14 @@ class SparkDriver:
     def stop(self) -> None:
         """Stops the queries and Spark, and gives a running epoch up."""
         self._stopping = True
+        self._stopped.set()
         self._sessions.end_is_near()
         # Another thread may just be starting Spark: it must not start a query after this.
         self._narrow.refuse_starts()
         self._wide.refuse_starts()
         self._narrow.close_channel()
         self._wide.close_channel()
-        if not self._warm.done() or self._warm.exception() is not None:
+        if not self._warm.done():
             return
         self._narrow.stop()
         self._wide.stop()
@@ -120,28 +127,51 @@ class SparkDriver:
             except FutureTimeout:
                 if self._stopping:
                     raise QueryFailed("the server is stopping") from None
+                if self._failure is not None:
+                    raise QueryFailed(self._failure) from None
 
     def _start(self) -> None:
-        try:
-            from risingpy.executors.spark.epoch_source import EpochSource
-            from risingpy.executors.spark.shuffled_epoch import start_workers
+        """Starts Spark, as often as it takes: the operator may have installed what it lacked."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        pause = FIRST_PAUSE
+        while not self._stopping:
+            try:
+                session = self._started_session()
+            except Exception as error:
+                if self._stopping:
+                    return
+                self._failure = f"Spark did not start: {_told(error)}"
+                LOG.error("%s; it is started again in %.0f s", self._failure, pause)
+                LOG.debug("why Spark did not start", exc_info=error)
+                self._stopped.wait(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            else:
+                self._failure = None
+                self._warm.set_result(session)
+                LOG.info("Spark has started")
+                return
 
-            session = self._sessions.open()
-            # Meanwhile the workers' daemon imports, which takes a second or two.
-            threading.Thread(target=start_workers, args=(session,), name="spark-workers", daemon=True).start()
-            session.dataSource.register(EpochSource)
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            self._start_narrow(session)
-            self._warm.set_result(session)
-            LOG.info("Spark has started")
-        except Exception as error:
-            LOG.error("Spark did not start: %s", error)
-            self._warm.set_exception(QueryFailed(f"Spark did not start: {error}"))
+    def _started_session(self) -> SparkSession:
+        """Starts Spark, its workers, and the narrow query. Raises their errors."""
+        from risingpy.executors.spark.epoch_source import EpochSource
+        from risingpy.executors.spark.shuffled_epoch import start_workers
+
+        session = self._sessions.open()
+        # Meanwhile the workers' daemon imports, which takes a second or two.
+        workers = _in_thread(partial(start_workers, session), "spark-workers")
+        session.dataSource.register(EpochSource)
+        self._start_narrow(session)
+        workers.result()
+        return session
 
     def _start_narrow(self, session: SparkSession) -> None:
         """Returns when the narrow query's task waits for epochs. Tries again: on a very busy machine Spark gives up."""
+        starts = 0
         while not (self._stopping or self._narrow.task_has_come):
             if not self._narrow.is_running:
+                if starts == NARROW_STARTS:
+                    raise QueryFailed(f"the streaming query ended: {self._narrow.failure}")
+                starts += 1
                 self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
             time.sleep(WARM_LOOK_SECONDS)
 
@@ -166,6 +196,25 @@ class SparkDriver:
             running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.depth))
         except Exception as error:
             running.done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
+
+
+def _in_thread(call: Callable[[], None], name: str) -> Future[None]:
+    """Begins the call in a thread of its own, which does not keep the process."""
+    done: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(call())
+        except Exception as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return done
+
+
+def _told(error: Exception) -> str:
+    """What an error says, in one line: those of Java have their stack in their text."""
+    return " ".join(line.strip() for line in str(error).strip().splitlines()[:2]) or type(error).__name__
 
 
 def _is_ours(error: Exception) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from risingpy.config import require_local_master
 from risingpy.executors.spark.java_output import JavaOutput
-from risingpy.java_home import use_java
+from risingpy.java_home import complete_path, use_java
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -69,7 +69,8 @@ class OwnSession:
         self._output: JavaOutput | None = None
 
     def open(self) -> SparkSession:
-        session, self._output = start_session(self._settings, self._run_dir)
+        session, output = start_session(self._settings, self._run_dir)
+        self._output = output or self._output  # a Java that runs already has its reader
         return session
 
     def end_is_near(self) -> None:
@@ -89,6 +90,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
+    complete_path(os.environ)
     # Spark warns of the version of pandas; we only give it Arrow.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     os.environ["PYSPARK_PYTHON"] = sys.executable

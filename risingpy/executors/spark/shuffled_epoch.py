@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,9 +31,11 @@ def run_stages(frame: DataFrame, server: ServerRun, descriptor: EpochDescriptor,
 
 
 def start_workers(session: SparkSession) -> None:
-    """Has Spark start its Python workers' daemon, whose imports take a second or two."""
-    with contextlib.suppress(Exception):  # the first epoch raises whatever is wrong
-        session.range(1).mapInArrow(pass_on, "id long").collect()
+    """Has Spark start its Python workers' daemon, whose imports take a second or two.
+
+    It does so in the way of a shuffled epoch, and raises whatever would fail that.
+    """
+    session.range(1).mapInArrow(pass_on, "id long").collect()
 
 
 def _reports(rows: Sequence[Row]) -> list[TaskReport]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.spark import driver as driver_module
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
@@ -81,6 +82,52 @@ class _Sessions:
     def end_is_near(self) -> None: ...
 
     def close(self, session: Any) -> None: ...
+
+
+class _BrokenSessions(_Sessions):
+    """Spark does not start, at first."""
+
+    failures = 1
+
+    def open(self) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("no java here\n\tat org.apache.spark\n\tat java.lang")
+        return self.session
+
+
+class _FailingWorkers(_Session):
+    """Spark starts, but a shuffled epoch cannot run."""
+
+    failures = 1
+
+    def collect(self) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("[PACKAGE_NOT_INSTALLED] pandas")
+
+
+@pytest.mark.parametrize("broken", ["sessions", "workers"])
+def test_a_spark_that_does_not_start_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    monkeypatch.setattr(driver_module, "FIRST_PAUSE", 1.0)
+    monkeypatch.setattr(EpochQuery, "task_has_come", True)
+    session: Any = _FailingWorkers() if broken == "workers" else _Session()
+    session.may_start.set()
+    driver = SparkDriver(tmp_path, (_BrokenSessions if broken == "sessions" else _Sessions)(session), 0)
+    driver.start()
+    with pytest.raises(QueryFailed, match="Spark did not start: "):  # an epoch that needs it does not wait for ever
+        driver.run(EpochDescriptor(1, 0, 0, 1, 0, 0), 1)
+    assert not driver.is_warm
+    deadline = time.monotonic() + SECONDS
+    while not driver.is_warm:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    driver.stop()
+    (told,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "it is started again in 1 s" in told.getMessage()
+    assert told.exc_info is None and "java.lang" not in told.getMessage()
 
 
 def test_a_driver_that_is_stopped_while_spark_starts_leaves_no_query(tmp_path: Path) -> None:
