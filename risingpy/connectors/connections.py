@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import cast
 
 from risingpy.connectors.formats.schema_registry import registry_of
+from risingpy.connectors.late_imports import imported
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 
 _OF_REGISTRY = ("schema.registry", "schema.registry.username", "schema.registry.password")
@@ -27,7 +27,7 @@ def _check_kafka(options: Mapping[str, str]) -> None:
         if not name.startswith("properties."):
             raise _unknown(name, "kafka", "Its options begin with properties, such as properties.bootstrap.server.")
     try:
-        module = importlib.import_module("risingpy.connectors.kafka.source")
+        module = imported("risingpy.connectors.kafka.source")
     except ImportError as error:
         hint = "Install it: pip install 'risingpy[kafka]'"
         raise FeatureNotSupported(f"the kafka connector is not installed: {error}", hint=hint) from error

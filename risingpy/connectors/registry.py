@@ -6,12 +6,12 @@ outside RisingPy adds one with an entry point of the group `risingpy.connectors`
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import cast
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.late_imports import imported
 from risingpy.connectors.pushed import PushedConnector
 from risingpy.connectors.seekable import EncodedFilesConnector, SeekableConnector
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
@@ -95,6 +95,7 @@ def _class_of(name: str) -> Callable[[Options], SeekableConnector | EncodedFiles
     if known is None:
         for found in entry_points(group=_GROUP):
             if found.name == name:
+                imported(found.module)
                 return cast(Callable[[Options], SeekableConnector | EncodedFilesConnector], found.load())
         others = sorted({*_CONNECTORS, *_PUSHED, *(found.name for found in entry_points(group=_GROUP))})
         hint = f"Connectors are {', '.join(others)}."
@@ -106,7 +107,7 @@ def _imported(name: str, known: tuple[str, str]) -> object:
     """The connector's class, of (module and class, extra)."""
     (module, made), extra = known[0].split(":"), known[1]
     try:
-        return getattr(importlib.import_module(module), made)
+        return getattr(imported(module), made)
     except ImportError as error:
         hint = f"Install it: pip install 'risingpy[{extra}]'"
         raise FeatureNotSupported(f"the {name} connector is not installed: {error}", hint=hint) from error

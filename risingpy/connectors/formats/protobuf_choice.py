@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from risingpy.connectors.formats.keyed_columns import KeyedColumns
 from risingpy.connectors.formats.plain_decoder import PlainDecoder
 from risingpy.connectors.formats.schema_options import SchemaOptions, at_location, schema_options, topic_of
 from risingpy.connectors.formats.upsert_decoder import UpsertDecoder
+from risingpy.connectors.late_imports import imported
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.types import SqlType
 
@@ -64,7 +64,7 @@ def _message(found: SchemaOptions) -> Any:
 def _module(name: str) -> Any:
     """A module on Google's runtime, which is an extra."""
     try:
-        return importlib.import_module(f"{_PACKAGE}.{name}")
+        return imported(f"{_PACKAGE}.{name}")
     except ImportError as error:
         hint = "Install it: pip install 'risingpy[protobuf]'"
         raise FeatureNotSupported(f"ENCODE PROTOBUF is not installed: {error}", hint=hint) from error

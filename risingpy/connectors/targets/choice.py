@@ -5,12 +5,12 @@ A class is imported when a sink wants it, since its library may be missing: thos
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.late_imports import imported
 from risingpy.connectors.targets.target import SinkSchema, SinkTarget
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 
@@ -64,7 +64,7 @@ def target_of(
     if message_format is not None and not entry.sends_messages:
         raise FeatureNotSupported(f"the {name} sink has no FORMAT … ENCODE …")
     try:
-        module = importlib.import_module(f"risingpy.connectors.targets.{entry.module}")
+        module = imported(f"risingpy.connectors.targets.{entry.module}")
     except ModuleNotFoundError as error:
         raise _missing(name, entry, error) from None
     make = getattr(module, entry.name)
