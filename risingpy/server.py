@@ -23,6 +23,7 @@ from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.webhook import WebhookServer
 from risingpy.frontend.wire.limits import Limits, LoggedConnections
 from risingpy.frontend.wire.server import WireServer
+from risingpy.functions.python.standing_walls import tell_of_walls
 from risingpy.logs import start_logging
 from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.memory_guard import MemoryGuard
@@ -97,6 +98,7 @@ def _serve_database(
         _say(f"  {line}")
     MemoryGuard().start()
     runner.start()
+    threading.Thread(target=tell_of_walls, name="walls", daemon=True).start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while not stop.wait(1.0):
         reload.look(listeners)

@@ -6,8 +6,8 @@ line and row. A task or the server calls `call_worker`, which keeps a few worker
     task ── definition, columns ──▶ worker.py ─▶ routine.py (scalars, sets), aggregation.py ── columns ──▶ task
 
 So a function that crashes, takes all memory or never ends only harms its own query or view. A worker may take
-`MEMORY_LIMIT_BYTES` more than at its start, and has `TIME_LIMIT_SECONDS` for a chunk of rows. But it runs with the
-rights of the server's user: this is no sandbox.
+`MEMORY_LIMIT_BYTES` more than at its start, and has `TIME_LIMIT_SECONDS` for a chunk of rows. `walls/`
+keep it from files, networks and other processes.
 """
 
 from risingpy.functions.python.definition import PythonFunction, RoutineKind

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 _LENGTH = struct.Struct("<I")
+WALLS = "walls"  # a request for what keeps the worker in
 BUILTIN = "builtin "  # a request of one of our own functions, by its name
 _LONGEST_HEADER = 64 << 20  # a definition is in it, with its body
 Header = dict[str, Any]

@@ -1,8 +1,8 @@
-"""The process that runs users' functions: `python -m risingpy.functions.python.worker BYTES`.
+"""The process that runs users' functions: `python -m risingpy.functions.python.worker BYTES [confined]`.
 
 Takes messages from its input and answers on its output until its input ends. Its memory is limited by RLIMIT_AS to
-BYTES more than it has at the start; a call that takes longer than its header says is interrupted by a signal. What the
-functions print goes to the standard error.
+BYTES more than it has at the start, and walls keep a confined one from everything else (`walls/`). A call that takes
+longer than its header says is interrupted by a signal. What the functions print goes to the standard error.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import pyarrow.compute
 from risingpy.errors import SqlError
 from risingpy.functions.python.aggregation import aggregation
 from risingpy.functions.python.definition import RoutineKind, definition_of
-from risingpy.functions.python.messages import BUILTIN, Header, read_message, write_message
+from risingpy.functions.python.messages import BUILTIN, WALLS, Header, read_message, write_message
 from risingpy.functions.python.routine import RoutineError, TookTooLong, column_function, failure
+from risingpy.functions.python.walls import Wall, is_filling, raise_walls
 from risingpy.memory_guard import lift_limit
 from risingpy.statement_limits import StatementLimits, working_for
 
@@ -33,8 +34,12 @@ _NO_LIMIT = 1 << 62  # the process has its own
 _DIGITS = 100  # of what functions compute with Decimals: any numeric has fewer
 
 
-def answer(header: Header, batches: Sequence[pa.RecordBatch]) -> tuple[Header, list[pa.RecordBatch]]:
+def answer(
+    header: Header, batches: Sequence[pa.RecordBatch], walls: Sequence[Wall] = ()
+) -> tuple[Header, list[pa.RecordBatch]]:
     """The answer to one message: what its "do" says, or the error."""
+    if header["do"] == WALLS:
+        return {"walls": [[wall.name, wall.stands, wall.how] for wall in walls]}, []
     text, seconds = header["definition"], header["seconds"]
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -106,6 +111,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what functions print must not get between the answers
     limit_memory(int(sys.argv[1]))
+    walls = raise_walls() if sys.argv[2:] == ["confined"] else ()
     decimal.getcontext().prec = decimal.DefaultContext.prec = _DIGITS
 
     def read(size: int) -> bytes:
@@ -119,9 +125,9 @@ def main() -> None:
             header, batches = read_message(read)
         except EOFError:
             return
-        answered, columns = answer(header, batches)
+        answered, columns = answer(header, batches, walls)
         # A thread that goes on would work beside another function, perhaps another user's.
-        worn = threading.active_count() > 1
+        worn = threading.active_count() > 1 or is_filling(walls)
         try:
             write_message(answers, {**answered, "call": header["call"], "worn": worn}, columns)
         except BrokenPipeError:  # nobody waits for it: the server has ended, or has given this call up

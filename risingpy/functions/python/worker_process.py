@@ -27,8 +27,9 @@ from risingpy.errors import (
     SqlError,
 )
 from risingpy.functions.python.definition import PythonFunction, definition_of
-from risingpy.functions.python.messages import BUILTIN, Header, message_parts, read_message
+from risingpy.functions.python.messages import BUILTIN, WALLS, Header, message_parts, read_message
 from risingpy.functions.python.printed import PrintedText
+from risingpy.functions.python.walls import Wall
 from risingpy.memory import STATEMENT_SHARE, share_of_memory
 from risingpy.statement_limits import look
 from risingpy.types import VARCHAR
@@ -46,9 +47,12 @@ _MOST_IDLE = 4  # as many shards as usually run at once
 _ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",  # walls are for all threads, or for none
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
+_OF_CONFINED = {"PATH": "/usr/bin:/bin", "HOME": "/", "TMPDIR": "/var/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
+_KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONHOME")
 _ERRORS: dict[str, type[SqlError]] = {
     "definition": InvalidFunctionDefinition,
     "limit": ExternalRoutineLimitExceeded,
@@ -56,20 +60,36 @@ _ERRORS: dict[str, type[SqlError]] = {
 }
 
 
+def _environment(*, confined: bool) -> dict[str, str]:
+    """A worker's. A confined one has nothing of the server's but where Python and libraries are."""
+    root = str(Path(risingpy.__file__).parents[1])
+    path = [root, *(os.path.abspath(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)]
+    kept = {name: value for name, value in os.environ.items() if not confined or name in _KEPT}
+    own = {**_ENVIRONMENT, **(_OF_CONFINED if confined else {})}
+    return {**kept, **own, "PYTHONPATH": os.pathsep.join(path)}
+
+
 class _Worker:
     """A process, in a process group of its own, and its pipes."""
 
-    def __init__(self) -> None:
-        root = str(Path(risingpy.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    def __init__(self, *, confined: bool) -> None:
+        self.confined = confined
         memory = min(MEMORY_LIMIT_BYTES, share_of_memory(STATEMENT_SHARE))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "risingpy.functions.python.worker", str(memory)],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "risingpy.functions.python.worker",
+                str(memory),
+                *(("confined",) if confined else ()),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": path},
+            env=_environment(confined=confined),
+            cwd="/",
             start_new_session=True,
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
@@ -156,7 +176,7 @@ class _Pool:
         os.register_at_fork(after_in_child=self._begin)  # the pipes are the parent's, and so may be a held lock
 
     def _begin(self) -> None:
-        self._idle: list[_Worker] = []
+        self._idle: dict[bool, list[_Worker]] = {True: [], False: []}  # by whether they are confined
         self._guard = threading.Lock()
         self._turns = threading.Semaphore(_MOST_BUSY)
 
@@ -171,17 +191,19 @@ class _Pool:
         finally:
             turns.release()
 
-    def take(self, *, fresh: bool) -> tuple[_Worker, bool]:
+    def take(self, *, fresh: bool, confined: bool) -> tuple[_Worker, bool]:
         """A worker, and whether it has run calls before; never if it has to be `fresh`."""
         with self._guard:
-            worker = self._idle.pop() if self._idle and not fresh else None
-        return (worker, True) if worker is not None else (_Worker(), False)
+            idle = self._idle[confined]
+            worker = idle.pop() if idle and not fresh else None
+        return (worker, True) if worker is not None else (_Worker(confined=confined), False)
 
     def give_back(self, worker: _Worker, *, healthy: bool) -> None:
         """Keeps the worker for the next call, or ends it."""
         with self._guard:
-            if healthy and len(self._idle) < _MOST_IDLE:
-                self._idle.append(worker)
+            idle = self._idle[worker.confined]
+            if healthy and len(idle) < _MOST_IDLE:
+                idle.append(worker)
                 return
         worker.end()
 
@@ -206,6 +228,12 @@ def call_worker(
     return answer, columns
 
 
+def walls() -> Sequence[Wall]:
+    """What keeps users' functions in their processes on this machine. Raises as `call_worker`."""
+    answer, _ = call_worker(WALLS, PythonFunction("walls", "", (), VARCHAR).to_text())
+    return [Wall(*each) for each in answer["walls"]]
+
+
 def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
     """The column of one of our own functions, which may take long. Raises its errors, and those of `call_worker`."""
     shown = name.rstrip("0123456789").rstrip("_")
@@ -215,10 +243,15 @@ def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
     return answered[0].column(0)
 
 
+def _is_confined(do: str) -> bool:
+    """Whether a request is for a user's function. Our own need no walls; they need what is compiled, in files."""
+    return not do.startswith(BUILTIN)
+
+
 def _call_idle(
     do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool, fresh: bool = False
 ) -> tuple[Header, list[pa.RecordBatch]]:
-    worker, reused = _WORKERS.take(fresh=fresh)
+    worker, reused = _WORKERS.take(fresh=fresh, confined=_is_confined(do))
     seconds = TIME_LIMIT_SECONDS
     header = {"do": do, "definition": definition, "seconds": seconds, "tolerant": tolerant}
     name = definition_of(definition).name
