@@ -204,7 +204,8 @@ def _in_thread(call: Callable[[], None], name: str) -> Future[None]:
 
     def run() -> None:
         try:
-            done.set_result(call())
+            call()
+            done.set_result(None)
         except Exception as error:
             done.set_exception(error)
 
