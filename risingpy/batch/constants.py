@@ -8,8 +8,17 @@ import pyarrow as pa
 
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import ConstantRows, Direct
-from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import Schema
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Schema, Values
+from risingpy.types import TypeKind
+
+# Of these types the value of a constant is what Arrow takes.
+_PLAIN = frozenset(
+    (
+        *(TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.REAL, TypeKind.DOUBLE),
+        *(TypeKind.VARCHAR, TypeKind.DATE, TypeKind.TIMESTAMP),
+    )
+)
 
 
 def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -> pa.Table | None:
@@ -18,6 +27,17 @@ def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -
     for column, field in zip(rows.columns, schema, strict=True):
         values = _values(column, parameters)
         if values is None:
+            return None
+        arrays.append(pa.array(values, field.type.arrow))
+    return pa.table(arrays, names=_names(len(arrays)))
+
+
+def constant_rows(plan: Values) -> pa.Table | None:
+    """VALUES of constants alone as a table (c0…); None if something is to be computed, or of no type yet."""
+    arrays = []
+    for column, field in zip(zip(*plan.rows, strict=True), plan.schema, strict=True):
+        values = [expr.value for expr in column if isinstance(expr, Literal) and expr.type == field.type]
+        if len(values) < len(column) or field.type.kind not in _PLAIN:
             return None
         arrays.append(pa.array(values, field.type.arrow))
     return pa.table(arrays, names=_names(len(arrays)))

@@ -8,7 +8,7 @@ from risingpy.batch.constants import constant_table
 from risingpy.batch.parameters import Parameters, has_parameters, parameter_stored, with_parameters
 from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, Direct
 from risingpy.batch.planner import has_given_rows, has_system_scan, plan_query, scans_of
-from risingpy.batch.sql import to_duckdb_sql
+from risingpy.batch.sql import QuerySql, to_duckdb_sql
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import LogicalPlan, Scan, Schema, SystemScan
 
@@ -27,7 +27,7 @@ class PreparedQuery:
         self._relations = None if reads_any else self._reads
         self._catalog = catalog
         self._plans: dict[frozenset[int], BatchPlan] = {}
-        self._texts: dict[frozenset[int], str] = {}
+        self._texts: dict[frozenset[int], QuerySql] = {}
         self.plan = self.plan_for(catalog, frozenset(), ())
         """As it was planned first: what EXPLAIN shows."""
 
@@ -82,7 +82,7 @@ class PreparedQuery:
             return plan_query(with_parameters(self._query, parameters), catalog, overlaid)
         return plan
 
-    def sql(self, plan: BatchPlan, changed: frozenset[int], parameters: Parameters) -> str:
+    def sql(self, plan: BatchPlan, changed: frozenset[int], parameters: Parameters) -> QuerySql:
         """The DuckDB SQL of a plan of `plan_for`, with the same arguments; its inputs are called scan_0, scan_1, …"""
         if parameters:
             return _sql(with_parameters(plan.query, parameters))
@@ -93,7 +93,7 @@ class PreparedQuery:
         return text
 
 
-def _sql(query: LogicalPlan) -> str:
+def _sql(query: LogicalPlan) -> QuerySql:
     count = 0
 
     def name(scan: Scan | SystemScan) -> str:

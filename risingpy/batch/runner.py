@@ -115,9 +115,10 @@ class BatchRunner:
                 sql = query.sql(plan, changed, parameters)
                 inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
                 inputs |= {f"scan_{i}": self._kept(inputs[f"scan_{i}"]) for i in plan.read_again}
-                inputs |= reads.system.lookups(names_in(sql))
+                inputs |= reads.system.lookups(names_in(sql.text))
+                inputs |= sql.values
                 inputs |= {} if given is None else {GIVEN_ROWS: given}
-                yield from self._run_in_duckdb(sql, query.schema, inputs)
+                yield from self._run_in_duckdb(sql.text, query.schema, inputs)
         except SqlError as error:
             raise (snapshot.view.ended or error) from error.__cause__  # DuckDB wraps the errors of scans in its own
         finally:

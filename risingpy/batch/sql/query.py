@@ -10,9 +10,13 @@ DuckDB need not keep the order of a subquery.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
+import pyarrow as pa
+
+from risingpy.batch.constants import constant_rows
 from risingpy.batch.sql.aggregates import aggregate_sql
 from risingpy.batch.sql.as_of_ties import ties_decided
 from risingpy.batch.sql.guarded_conjuncts import guarded_conjuncts
@@ -50,6 +54,8 @@ from risingpy.plan.logical import (
 ScanName = Callable[[Scan | SystemScan], str]
 
 GIVEN_ROWS = "given_rows"
+VALUES_ROWS = "values_rows_"
+_LONG_VALUES = 256  # rows of VALUES, from which on they are a table and no text
 """What the rows of GivenRows must be called in DuckDB."""
 
 _NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT without columns; nothing reads this one
@@ -69,9 +75,18 @@ _JOIN_WORDS = {
 }
 
 
-def to_duckdb_sql(plan: LogicalPlan, scan_name: ScanName) -> str:
+@dataclass(frozen=True, slots=True)
+class QuerySql:
+    """SQL, and the rows of long VALUES, which DuckDB reads by name: to parse constants takes it longest of all."""
+
+    text: str
+    values: Mapping[str, pa.Table]
+
+
+def to_duckdb_sql(plan: LogicalPlan, scan_name: ScanName) -> QuerySql:
     """The SQL of `plan`; parameters must have values already. `scan_name` gives the name of a scan's rows in DuckDB."""
-    return _QueryWriter(scan_name).write(plan)
+    writer = _QueryWriter(scan_name)
+    return QuerySql(writer.write(plan), writer.long_values)
 
 
 def _column(index: int) -> str:
@@ -85,6 +100,7 @@ def _expression(expr: Expr, column: Callable[[int], str] = _column) -> str:
 class _QueryWriter:
     def __init__(self, scan_name: ScanName) -> None:
         self._scan_name = scan_name
+        self.long_values: dict[str, pa.Table] = {}
 
     def write(self, plan: LogicalPlan) -> str:
         match plan:
@@ -209,6 +225,11 @@ class _QueryWriter:
     def _values(self, plan: Values) -> str:
         if not plan.schema:
             return f"SELECT {_NO_COLUMNS} FROM range({len(plan.rows)})"
+        constants = constant_rows(plan) if len(plan.rows) >= _LONG_VALUES else None
+        if constants is not None:
+            name = f"{VALUES_ROWS}{len(self.long_values)}"
+            self.long_values[name] = constants
+            return f"SELECT {_column_names(len(plan.schema))} FROM {name}"
         selections = [Selected(_column) for _ in plan.rows]
         texts = [[own.sql(e) for e in row] for own, row in zip(selections, plan.rows, strict=True)]
         if not all(own.is_plain for own in selections):

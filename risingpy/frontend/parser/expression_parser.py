@@ -7,7 +7,6 @@ sqlglot's own methods of these names are lax (it takes what many dialects write)
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
+from risingpy.frontend.parser.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,
@@ -51,9 +51,9 @@ _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE,
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
 # Binary operators that sqlglot has nodes of its own for, or none.
 _SYMBOLS = ("^@", "->", "->>", "#>", "#>>", "@>", "<@", "&&", "?", "?|", "?&", "#-", "@?", "@@")
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",), ("!", "!"))
+_BEGIN_PREFIX = frozenset(pieces[0] for pieces in _PREFIXES)
 _NEGATED: dict[TokenType, str] = {
     TokenType.LIKE: "!~~",
     TokenType.ILIKE: "!~~*",
@@ -108,6 +108,10 @@ class ExpressionParser(NestedParser):
         return self._parse_disjunction()
 
     def _parse_disjunction(self) -> exp.Expr | None:
+        token = self._curr
+        constant = whole_constant(token, self._next)
+        if constant is not None:
+            return self._taken(constant, token)
         return self._left_associative({TokenType.OR: exp.Or}, self._parse_conjunction)
 
     def _parse_conjunction(self) -> exp.Expr | None:
@@ -254,6 +258,8 @@ class ExpressionParser(NestedParser):
 
     def _parse_prefix(self) -> exp.Expr | None:
         """A prefix operator. It takes what binds tighter, wherever it stands: `a - |/ b * c` is `a - |/ (b * c)`."""
+        if self._curr.text not in _BEGIN_PREFIX:
+            return None
         for pieces in _PREFIXES:
             tokens = self._tokens[self._index : self._index + len(pieces)]
             adjoining = all(right.start == left.end + 1 for left, right in pairwise(tokens))
@@ -298,6 +304,9 @@ class ExpressionParser(NestedParser):
                 self._advance()
                 return self._at(UnaryPlus(this=self._needed(self._parse_unary)), token)
             case _:
+                constant = constant_operand(token, self._next)
+                if constant is not None:
+                    return self._taken(constant, token)
                 this = self._parse_prefix() or self._parse_type()
                 return None if this is None else self._at(this, token, only_if_missing=True)
 
@@ -326,7 +335,7 @@ class ExpressionParser(NestedParser):
         token = self._curr
         index = self._index
         primary = super()._parse_primary()
-        if isinstance(primary, exp.Literal) and not primary.is_string and not _NUMBER.fullmatch(str(primary.this)):
+        if isinstance(primary, exp.Literal) and not primary.is_string and not NUMBER.fullmatch(str(primary.this)):
             self._retreat(index)
             self.raise_error("number expected")
         if isinstance(primary, exp.Concat):  # 'a' 'b', on two lines
@@ -334,6 +343,8 @@ class ExpressionParser(NestedParser):
         return None if primary is None else self._at(primary, token, only_if_missing=True)
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        if self._curr.token_type in ENDS:
+            return this
         token = self._next
         is_name = token.token_type is TokenType.IDENTIFIER or token.text[:1].isalpha() or token.text[:1] == "_"
         at_end = self._index + 1 >= self._tokens_size
@@ -345,7 +356,7 @@ class ExpressionParser(NestedParser):
 
     def _parse_atom(self) -> exp.Expr | None:
         token = self._curr
-        if token.token_type is TokenType.NUMBER and not _NUMBER.fullmatch(token.text):
+        if token.token_type is TokenType.NUMBER and not NUMBER.fullmatch(token.text):
             self.raise_error("number expected")
         atom = super()._parse_atom()
         return None if atom is None else self._at(atom, token, only_if_missing=True)

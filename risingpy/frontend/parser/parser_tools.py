@@ -65,6 +65,11 @@ class ParserTools(RisingWaveParser):
         if not self._match(token_type):
             self.raise_error(f"{token_type.name} expected")
 
+    def _taken(self, node: E, token: Token) -> E:
+        """The node that is made of the current token, which is taken."""
+        self._advance()
+        return self._at(node, token)
+
     def _at(self, node: E, token: Token, *, only_if_missing: bool = False) -> E:
         if not (only_if_missing and START in node.meta):
             node.meta[START] = token.start

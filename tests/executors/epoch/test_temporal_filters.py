@@ -117,7 +117,7 @@ def answer(plan: LogicalPlan, models: Mapping[int, Mapping[object, Row]], time: 
         scans[f"scan_{len(scans)}"] = pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
         return f"scan_{len(scans) - 1}"
 
-    sql = to_duckdb_sql(rewrite_plan(plan, lambda node: map_expressions(node, lambda e: _at(e, time))), scan_name)
+    sql = to_duckdb_sql(rewrite_plan(plan, lambda node: map_expressions(node, lambda e: _at(e, time))), scan_name).text
     connection, functions = _duckdb()
     functions.make_known(sql)
     cursor = connection.cursor()

@@ -133,7 +133,7 @@ def run(plan: LogicalPlan, *, rules: bool = True, catalog: Catalog = CATALOG) ->
 
     if rules:
         plan = optimize(plan)
-    sql = to_duckdb_sql(plan, scan_name)
+    sql = to_duckdb_sql(plan, scan_name).text
     OwnFunctions(connection).make_known(sql)
     try:
         rows = connection.sql(sql).to_arrow_table()

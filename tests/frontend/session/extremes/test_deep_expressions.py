@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -254,3 +256,21 @@ def test_time_grows_with_the_depth(numbers: Client, level: Callable[[str], str])
         for _ in range(depth):
             text = level(text)
         assert _seconds(numbers, f"SELECT {text} FROM t") < 8
+
+
+def test_values_of_100_000_rows(numbers: Client) -> None:
+    """DuckDB is given the constants of long VALUES as a table, and the parser takes each by a short way."""
+    rows = ", ".join(f"({k}, 'x{k}')" for k in range(MOST_ITEMS))
+    sql = f"SELECT count(*), sum(a), max(length(s)) FROM (VALUES {rows}) AS t (a, s)"
+    assert _seconds(numbers, sql) < 15
+    assert numbers.run(f"{sql} ") == [(MOST_ITEMS, MOST_ITEMS * (MOST_ITEMS - 1) // 2, 6)]
+    n = 2_000
+    rows = ", ".join(f"({k}, {k}.5, {'NULL' if k % 2 else 'true'}, date '2020-01-01' + {k})" for k in range(n))
+    [row] = numbers.run(f"SELECT sum(a), sum(m), count(b), max(d) FROM (VALUES {rows}) AS t (a, m, b, d)")
+    assert row == (n * (n - 1) // 2, Decimal(n * n) / 2, n // 2, date(2025, 6, 22))
+    whole = ", ".join(f"({k}, 'x{k}')" for k in range(2_000))
+    joined = f"SELECT v.s FROM (VALUES {whole}) AS v (a, s) JOIN t ON t.a = v.a ORDER BY v.a LIMIT 3"
+    assert numbers.run(joined) == [("x1",)]
+    assert numbers.run(f"SELECT a FROM (VALUES {whole}) AS v (a, s) OFFSET 1998") == [(1998,), (1999,)]
+    numbers.run(f"CREATE MATERIALIZED VIEW listed AS SELECT v.s FROM (VALUES {whole}) AS v (a, s) JOIN t ON t.a = v.a")
+    assert numbers.run("SELECT * FROM listed") == [("x1",)]
