@@ -1,4 +1,4 @@
-"""INCLUDE key | partition | offset | timestamp | header | payload | file: what a message has besides its rows."""
+"""INCLUDE key, partition, offset, timestamp, header, payload, file or subject: what a message has besides its rows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ TYPES: Mapping[str, SqlType] = {
     "header": HEADERS,
     "payload": JSONB,
     "file": VARCHAR,
+    "subject": VARCHAR,
 }
 """What can be included, and the types of the columns."""
 OF_FILES = ("file", "offset")
 """What sources of files have of it: the file's name, and the place in it."""
+OF_ONE_CONNECTOR: Mapping[str, str] = {"subject": "nats"}
+"""What the messages of one connector alone have: a column of this name beside those of `seekable.MESSAGES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ def included_column(column: IncludedColumn, type_: SqlType, messages: pa.Table, 
         "timestamp": lambda: messages["timestamp"].combine_chunks(),
         "header": lambda: messages["headers"].combine_chunks(),
         "payload": lambda: parse_rows(type_, _texts(messages["payload"].combine_chunks()))[0],
+        "subject": lambda: messages["subject"].combine_chunks(),
     }
     made = found[column.part]()
     return made if made.type == type_.arrow else pc.cast(made, type_.arrow)

@@ -156,8 +156,15 @@ class PushedConnector(Protocol):
 
     name: str
 
-    def check(self) -> None:
-        """Reaches the other side, as CREATE does. Raises within 5 s: SourceUnavailable, InvalidParameterValue."""
+    def options_at_creation(self) -> Mapping[str, str]:
+        """Options that a new source gets beside its own: what this connector chooses once, and keeps."""
+        ...
+
+    def check(self, *, is_followed: bool = False) -> None:
+        """Reaches the other side, as CREATE does. Raises within 5 s: SourceUnavailable, InvalidParameterValue.
+
+        `is_followed`: the source exists, and its options are altered.
+        """
         ...
 
     def describe(self, upstream: str) -> UpstreamDescription:

@@ -27,6 +27,7 @@ ANSWER_SECONDS = 10.0  # after which the server counts as gone
 BATCH = 5_000
 _IDLE_SECONDS = 60.0  # after which the server forgets a consumer whose reader was killed
 _SHORT_REPLY = 9  # tokens
+_MESSAGES = MESSAGES.append(pa.field("subject", pa.string()))
 Answer = TypeVar("Answer")
 
 
@@ -230,8 +231,9 @@ def _table(messages: list[Any]) -> pa.Table:
         pa.array([_pairs(found) for found in headers], header_type)
         if any(headers)
         else pa.nulls(len(headers), header_type),
+        pa.array([message.subject for message in messages], pa.string()),
     ]
-    return pa.Table.from_arrays(arrays, schema=MESSAGES)
+    return pa.Table.from_arrays(arrays, schema=_MESSAGES)
 
 
 def _facts(replies: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -32,11 +32,14 @@ class PostgresCdcConnector:
         """Raises InvalidParameterValue if an option is missing, unknown or wrong."""
         self._options = postgres_cdc_options(options)
 
-    def check(self) -> None:
+    def options_at_creation(self) -> Mapping[str, str]:
+        return {"slot.name": self._options.slot}
+
+    def check(self, *, is_followed: bool = False) -> None:
         """The server can be followed. Makes the publication if it is missing."""
         with connected(self._options) as connection:
             connection.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
-            upstream.check_server(connection, self._options)
+            upstream.check_server(connection, self._options, is_followed=is_followed)
 
     def describe(self, upstream_name: str) -> UpstreamDescription:
         with connected(self._options) as connection:

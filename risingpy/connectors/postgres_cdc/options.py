@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from risingpy.errors import InvalidParameterValue
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 
 CONNECT_SECONDS = 4
-_NEEDED = ("hostname", "username", "database.name", "slot.name")
+_NEEDED = ("hostname", "username", "database.name")
 _SSL_MODES = {"disabled": "disable", "preferred": "prefer", "required": "require"}
 _SSL_MODES.update((name, name) for name in ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"))
 _BOOLEANS = {"true": True, "false": False}
@@ -72,10 +73,16 @@ def postgres_cdc_options(options: Mapping[str, str]) -> PostgresCdcOptions:
     creates = left.pop("publication.create.enable", "true").lower()
     if creates not in _BOOLEANS:
         raise InvalidParameterValue(f'publication.create.enable must be true or false, not "{creates}"')
-    slot = left["slot.name"]
+    slot = left.pop("slot.name", "") or _new_slot()
     if not _SLOT.match(slot):
         hint = "A slot's name has lower-case letters, digits and underscores, at most 63 of them."
         raise InvalidParameterValue(f'invalid slot.name "{slot}"', hint=hint)
+    followed = left.pop("auto.schema.change", "false").lower()
+    if followed not in _BOOLEANS:
+        raise InvalidParameterValue(f'auto.schema.change must be true or false, not "{followed}"')
+    if _BOOLEANS[followed]:
+        hint = "After a change of the other table's columns, drop the copy and create it again."
+        raise FeatureNotSupported("auto.schema.change = 'true' is not supported", hint=hint)
     found = PostgresCdcOptions(
         host=left.pop("hostname"),
         port=int(port),
@@ -83,7 +90,7 @@ def postgres_cdc_options(options: Mapping[str, str]) -> PostgresCdcOptions:
         password=left.pop("password", ""),
         database=left.pop("database.name"),
         schema=left.pop("schema.name", "public"),
-        slot=left.pop("slot.name"),
+        slot=slot,
         publication=left.pop("publication.name", "rw_publication"),
         creates_publication=_BOOLEANS[creates],
         ssl_mode=_SSL_MODES[mode],
@@ -91,3 +98,8 @@ def postgres_cdc_options(options: Mapping[str, str]) -> PostgresCdcOptions:
     if left:
         raise InvalidParameterValue(f'unknown option "{min(left)}" of the postgres-cdc connector')
     return found
+
+
+def _new_slot() -> str:
+    """RisingWave's name of a slot for a source that names none."""
+    return f"rw_cdc_{uuid.uuid4().hex}"

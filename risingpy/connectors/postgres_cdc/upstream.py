@@ -50,8 +50,11 @@ _COLUMNS = """
 """
 
 
-def check_server(connection: Connection, options: PostgresCdcOptions) -> None:
-    """The server decodes its log, the user may replicate, and the publication is there or can be."""
+def check_server(connection: Connection, options: PostgresCdcOptions, *, is_followed: bool) -> None:
+    """The server decodes its log, the user may replicate, and the publication is there or can be.
+
+    `is_followed`: the source exists, so that its own stream may have the slot.
+    """
     (level,) = _row(connection, "SHOW wal_level")
     if level != "logical":
         hint = "Set wal_level = logical there, and start it again."
@@ -63,7 +66,7 @@ def check_server(connection: Connection, options: PostgresCdcOptions) -> None:
         raise InvalidParameterValue(f'user "{options.user}" may not replicate', hint=hint)
     slot = "SELECT plugin, database, active FROM pg_replication_slots WHERE slot_name = %s"
     found = connection.execute(slot, (options.slot,)).fetchone()
-    if found is not None and found[2]:
+    if found is not None and found[2] and not is_followed:
         raise InvalidParameterValue(f'replication slot "{options.slot}" is in use', hint="Each source needs its own.")
     if found is not None and found[:2] != ("pgoutput", options.database):
         message = f'replication slot "{options.slot}" exists, but is not of pgoutput in "{options.database}"'

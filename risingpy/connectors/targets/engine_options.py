@@ -44,7 +44,8 @@ def engine_options(values: Mapping[str, str], message_format: MessageFormat | No
     if "since_timestamp" in values:
         raise InvalidParameterValue("since_timestamp is not supported", hint="snapshot = 'false' begins now.")
     options.flag("sink_decouple", default=True)  # of RisingWave: here delivery always is decoupled
-    forced = options.flag("force_append_only") or options.flag("ignore_delete")
+    encoding = Options("a sink", {} if message_format is None else dict(message_format.options))
+    forced = any(each.flag(name) for each in (options, encoding) for name in ("force_append_only", "ignore_delete"))
     return EngineOptions(
         type=_type(options, message_format),
         primary_key=key,

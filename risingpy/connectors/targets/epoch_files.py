@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.targets.encoders.changes import column, ops_of, whole
-from risingpy.connectors.targets.encoders.choice import JSON_OPTIONS, delimiter_of, json_forms
+from risingpy.connectors.targets.encoders.choice import JSON_OPTIONS, OF_ENGINE, delimiter_of, json_forms
 from risingpy.connectors.targets.encoders.json_objects import JsonObjects
 from risingpy.connectors.targets.encoders.text import CsvRows
 from risingpy.connectors.targets.lake_columns import OP, inserted_rows, rows_with_op
@@ -76,7 +76,8 @@ def epoch_files(schema: SinkSchema, message_format: MessageFormat | None) -> Epo
         names = f"FORMAT {chosen.row_format.upper()} ENCODE {chosen.encoding.upper()}"
         hint = "Formats are FORMAT PLAIN ENCODE PARQUET, JSON and CSV."
         raise FeatureNotSupported(f"{names} is not supported for files", hint=hint)
-    options = Options(f"ENCODE {chosen.encoding.upper()}", dict(chosen.options))
+    own = {name: value for name, value in chosen.options if name not in OF_ENGINE}
+    options = Options(f"ENCODE {chosen.encoding.upper()}", own)
     if chosen.encoding == "parquet":
         options.refuse_unknown(())
         return EpochFiles(schema.name, "parquet", _Parquet(schema, retract))

@@ -24,6 +24,7 @@ from risingpy.errors import InvalidParameterValue, SqlError, TargetUnavailable
 
 _OPTIONS = ("url", "topic", "qos", "retain", "username", "password")
 _SCHEMES = {"tcp": 1883, "mqtt": 1883, "ssl": 8883, "mqtts": 8883}
+_QOS = {"1": 1, "2": 2, "at_least_once": 1, "exactly_once": 2}
 _ID = "risingpy-id"
 _IN_FLIGHT = 1000
 _CONNECT_SECONDS = 4.0
@@ -52,7 +53,7 @@ class MqttTarget:
         self._host, self._port = url.hostname, url.port or _SCHEMES[url.scheme]
         self._encrypted = _SCHEMES[url.scheme] == _SCHEMES["ssl"]
         self._topic = self._options.required("topic")
-        self._qos = self._options.number("qos", 1, least=1, most=2)
+        self._qos = _qos(self._options)
         self._retain = self._options.flag("retain")
         self._encoder = append_only_encoder(message_format, schema, self._options.owner)
         self._name = schema.name
@@ -130,3 +131,10 @@ class MqttTarget:
     def _fail(self, text: str) -> None:
         self.close()
         raise TargetUnavailable(f"MQTT: {text}")
+
+
+def _qos(options: Options) -> int:
+    """`qos`, by its number or by its name in RisingWave. 0, at_most_once, would lose rows."""
+    if options.text("qos").lower() in ("0", "at_most_once"):
+        raise InvalidParameterValue("a sink loses no rows: qos cannot be at_most_once", hint="qos = 'at_least_once'")
+    return _QOS[options.one_of("qos", _QOS, "at_least_once")]

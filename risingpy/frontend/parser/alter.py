@@ -72,14 +72,16 @@ def parse_alter(cursor: Cursor) -> Statement:
     renamed = _parse_new_name(cursor, kind, name, if_exists)
     if renamed is not None:
         return renamed
-    if kind in (ExternalSource, Table) and cursor.accept("CONNECTOR"):
-        cursor.expect("WITH")
-        position, reader = cursor.position, OptionsReader(cursor)
-        options = reader.read()
-        return AlterConnector(kind, name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
-    of_table = kind is Table and cursor.peek(2) == ["SET", "SOURCE_RATE_LIMIT"]
-    if (kind is ExternalSource or of_table) and cursor.accept("SET"):
+    limited = kind in (ExternalSource, Table) and cursor.peek(2) == ["SET", "SOURCE_RATE_LIMIT"]
+    if limited and cursor.accept("SET"):
         return _parse_source_option(cursor, name, if_exists)
+    if (kind is ExternalSource and cursor.word in ("SET", "CONNECTOR")) or (
+        kind is Table and cursor.word == "CONNECTOR"
+    ):
+        reader = OptionsReader(cursor)
+        options = reader.altered()
+        position = reader.places[0].begin if reader.places else cursor.position
+        return AlterConnector(kind, name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
     position = cursor.position
     if kind in (ExternalSource, Table) and cursor.accept("REFRESH", "SCHEMA"):
         return AlterSourceColumns(kind, name, None, position, if_exists)
@@ -98,21 +100,16 @@ def parse_alter(cursor: Cursor) -> Statement:
 def _parse_source_option(cursor: Cursor, name: ObjectName, if_exists: bool) -> AlterSource:
     position = cursor.position
     option = cursor.any_word().lower()
-    if option != "source_rate_limit":
-        cursor.fail_with(f'option "{option}" of a source cannot be changed', position)
     cursor.one_of("TO", "=")
     return AlterSource(name, option, cursor.value(), position, if_exists)
 
 
 def _parse_sink_options(cursor: Cursor, name: ObjectName, if_exists: bool) -> AlterSink:
-    position, reader = cursor.position, OptionsReader(cursor)
-    if cursor.accept("CONNECTOR"):
-        cursor.expect("WITH")
-        options = reader.read()
-        return AlterSink(name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
-    if not cursor.accept("SET"):
+    reader, begin = OptionsReader(cursor), cursor.position
+    options = reader.altered()
+    if cursor.position == begin:
         cursor.unsupported(f"ALTER SINK … {cursor.word}")
-    position, options = cursor.position, reader.read_one()
+    position = reader.places[0].begin if reader.places else begin
     return AlterSink(name, options, position, if_exists, tuple(reader.places), tuple(reader.references))
 
 

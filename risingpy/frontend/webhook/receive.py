@@ -13,6 +13,9 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
+from risingpy.connectors.formats.choice import decoder_of
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.seekable import MESSAGES
 from risingpy.errors import SqlError
 from risingpy.frontend.results import CopyIn
 from risingpy.frontend.session import ClientSession
@@ -22,6 +25,7 @@ from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, JSONB, VARCHAR
 from risingpy.types.forms import parse_column
 
+_OBJECTS = MessageFormat("plain", "json")
 _BAD_DATA = ("22", "23", "54")  # classes of SQLSTATE: the sender's next try would fail too
 
 
@@ -47,7 +51,7 @@ def receive(session: ClientSession, request: Request) -> None:
     try:
         relation, webhook = _target(session, request.path)
         _validate(session, webhook, request)
-        rows = _rows(webhook, request.body)
+        rows = _rows(relation, webhook, request.body)
         _write(session, relation, webhook, rows)
         session.sync()
     except RequestRefused:
@@ -96,8 +100,8 @@ def _secret(session: ClientSession, secret_id: int) -> str:
     return database.vault.open(database.reads.catalog.secrets[secret_id].box)
 
 
-def _rows(webhook: Webhook, body: bytes) -> pa.RecordBatch:
-    """The body, or each of its lines, as jsonb."""
+def _rows(relation: Table, webhook: Webhook, body: bytes) -> pa.RecordBatch:
+    """The body, or each of its lines: as jsonb, or as the columns that its members are for."""
     documents = [line for line in body.split(b"\n") if line.strip()] if webhook.is_batched else [body]
     if not documents:
         raise RequestRefused(HTTPStatus.BAD_REQUEST, "the request has no rows")
@@ -105,13 +109,24 @@ def _rows(webhook: Webhook, body: bytes) -> pa.RecordBatch:
         texts = pa.array(documents, pa.binary()).cast(VARCHAR.arrow)
     except pa.ArrowInvalid:
         raise RequestRefused(HTTPStatus.BAD_REQUEST, "the body is not UTF-8") from None
-    return pa.RecordBatch.from_arrays([parse_column(JSONB, texts)], names=["c0"])
+    if not webhook.columns:
+        return pa.RecordBatch.from_arrays([parse_column(JSONB, texts)], names=["c0"])
+    columns = [(column.name, column.type) for column in relation.columns if column.column_id in webhook.columns]
+    positions = pa.array(range(len(documents)), pa.int64())
+    others = [pa.nulls(len(documents), MESSAGES.field(name).type) for name in ("timestamp", "headers")]
+    keys, payloads = pa.nulls(len(documents), pa.binary()), pa.array(documents, pa.binary())
+    messages = pa.Table.from_arrays([keys, payloads, positions, *others], schema=MESSAGES)
+    decoded = decoder_of(_OBJECTS, columns, ()).decode(messages)
+    for bad in decoded.bad:
+        where = f"line {bad.index + 1}: " if webhook.is_batched else ""
+        raise RequestRefused(HTTPStatus.BAD_REQUEST, f"{where}{bad.reason}")
+    return pa.RecordBatch.from_arrays(list(decoded.columns), names=[f"c{k}" for k in range(len(columns))])
 
 
 def _write(session: ClientSession, relation: Table, webhook: Webhook, rows: pa.RecordBatch) -> None:
-    (name,) = [column.name for column in relation.columns if column.column_id == webhook.payload]
+    names = [quoted(column.name) for column in relation.columns if column.column_id in webhook.filled]
     table = f"{quoted(relation.schema_name)}.{quoted(relation.name)}"
-    [statement] = session.split(f"COPY {table} ({quoted(name)}) FROM STDIN")
+    [statement] = session.split(f"COPY {table} ({', '.join(names)}) FROM STDIN")
     copy = session.execute(session.prepare(statement, ()), ()).copy
     assert isinstance(copy, CopyIn)
     # What has been validated is what is written to: a table of this name may have come instead meanwhile.

@@ -49,9 +49,10 @@ def test_three_answers_agree(server: Server, nats_url: str) -> None:
 def test_encodings_and_included_columns(server: Server, nats_url: str, tmp_path: Path) -> None:
     stream, client = Stream(nats_url), server.client()
     stream.write([b'{"v": 1}', b"nope"], headers={"trace": "t"})
-    included = "INCLUDE partition AS p INCLUDE offset AS o INCLUDE header 'trace' varchar AS trace"
+    included = "INCLUDE partition AS p INCLUDE offset AS o INCLUDE header 'trace' varchar AS trace INCLUDE subject"
     client.run(stream.source(f"(v INT) {included}") + "; CREATE MATERIALIZED VIEW m AS SELECT * FROM s")
-    assert client.run("FLUSH; SELECT v, o, trace, p FROM m") == [(1, "1", "t", stream.name)]
+    [(v, offset, trace, partition, subject)] = client.run("FLUSH; SELECT v, o, trace, p, _rw_nats_subject FROM m")
+    assert (v, offset, trace, partition, subject) == (1, "1", "t", stream.name, f"{stream.name}.a")
     assert client.run('SELECT "offset", reason FROM rw_source_errors') == [(2, "invalid JSON")]
     client.run(stream.source("(b BYTEA)", "BYTES", kind="TABLE b"))
     assert client.run("FLUSH; SELECT count(*), min(length(b)) FROM b") == [(2, 4)]

@@ -217,6 +217,7 @@ def test_the_rate_limit_is_altered(server: Server, kafka_broker: KafkaBroker) ->
     for sql, message in (
         ("ALTER SOURCE s SET source_rate_limit = fast", 'invalid source_rate_limit "fast"'),
         ("ALTER SOURCE s SET topic = 'x'", 'option "topic" of a source cannot be changed'),
+        ("ALTER SOURCE s SET wrong = 'x'", 'unknown option "wrong" of the kafka connector'),
         ("ALTER SOURCE v SET source_rate_limit = 1", '"v" is not a source'),
     ):
         with pytest.raises(SqlError) as error:
@@ -238,3 +239,22 @@ def test_a_topic_that_is_made_anew_is_not_read_in_part(server: Server, kafka_bro
     assert client.run("FLUSH; SELECT n FROM v") == [(10,)]
     client.run("DROP MATERIALIZED VIEW v; CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM s")
     eventually(lambda: client.run("SELECT n FROM v") == [(3,)], seconds=60)
+
+
+def test_a_source_and_a_fed_table_are_altered(server: Server, kafka_broker: KafkaBroker) -> None:
+    topic = Topic(kafka_broker)
+    topic.write(['{"id": 1}'])
+    client = server.client()
+    client.run(topic.source("s", "(id INT)"))
+    client.run(topic.source("t", "(id INT PRIMARY KEY)").replace("CREATE SOURCE", "CREATE TABLE"))
+    client.run("CREATE MATERIALIZED VIEW v AS SELECT id FROM s")
+    for kind, name in (("SOURCE", "s"), ("TABLE", "t")):
+        options = "(properties.client.id = 'renewed', properties.fetch.wait.max.ms = 50,)"
+        client.run(f"ALTER {kind} {name} CONNECTOR WITH {options}")
+        assert "properties.client.id = renewed" in client.run(f"SHOW CREATE {kind} {name}")[0][1]
+    with pytest.raises(SqlError, match=r"127\.0\.0\.1:1"):
+        client.run("ALTER SOURCE s SET properties.bootstrap.server = '127.0.0.1:1'")
+    topic.write(['{"id": 2}'])
+    assert client.run("FLUSH; SELECT v.id, t.id FROM v JOIN t ON v.id = t.id ORDER BY 1") == [(1, 1), (2, 2)]
+    with pytest.raises(SqlError, match='has no "subject" to include'):
+        client.run(topic.source("u", "(id INT) INCLUDE subject"))

@@ -331,3 +331,38 @@ def test_a_create_that_is_cancelled_holds_up_nothing(server: Server, upstream: U
         until_equal(client.run, "SELECT * FROM a", [(1,)])
         holding.execute("ROLLBACK")
     assert client.run("SHOW TABLES") == [("a",)]
+
+
+def test_a_source_without_a_slot_of_its_own_gets_one_and_keeps_it(server: Server, upstream: Upstream) -> None:
+    upstream.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    client = server.client()
+    client.run(upstream.source(auto__schema__change="false").replace(f"slot.name = '{upstream.slot}', ", ""))
+    client.run("CREATE TABLE t (*) FROM pg TABLE 't'")
+    [(slot,)] = upstream.run("SELECT slot_name FROM pg_replication_slots")
+    assert slot.startswith("rw_cdc_")
+    server.restart()
+    upstream.run("INSERT INTO t VALUES (2)")
+    client = server.client()
+    has_all(client, upstream, "SELECT * FROM t ORDER BY id")
+    client.run("DROP TABLE t; DROP SOURCE pg")
+    assert upstream.run("SELECT slot_name FROM pg_replication_slots") == []
+
+
+def test_a_source_is_altered_while_rows_come(server: Server, upstream: Upstream) -> None:
+    upstream.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    upstream.run("DROP ROLE IF EXISTS other; CREATE ROLE other SUPERUSER LOGIN")
+    client = follow(server, upstream, "t")
+    upstream.run("INSERT INTO t SELECT generate_series(2, 1000)")
+    client.run("ALTER SOURCE pg CONNECTOR WITH (username = 'other', password = 'hidden',)")
+    upstream.run("INSERT INTO t SELECT generate_series(1001, 2000)")
+    has_all(client, upstream, "SELECT count(*), sum(id) FROM t")
+    assert upstream.run("SELECT DISTINCT usename FROM pg_stat_replication") == [("other",)]
+    assert "hidden" not in client.run("SHOW CREATE SOURCE pg")[0][1]
+    with pytest.raises(SqlError, match=r"option \"slot\.name\" of a source cannot be changed"):
+        client.run("ALTER SOURCE pg SET slot.name = 'x'")
+    with pytest.raises(SqlError, match="nobody"):
+        client.run("ALTER SOURCE pg SET username = 'nobody'")
+    upstream.run("INSERT INTO t VALUES (3000)")
+    has_all(client, upstream, "SELECT count(*), sum(id) FROM t")
+    client.run("DROP TABLE t; DROP SOURCE pg")
+    upstream.run("DROP ROLE other")

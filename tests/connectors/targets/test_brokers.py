@@ -199,6 +199,16 @@ def test_mqtt_kills_between_all_steps(mqtt_url: str) -> None:
     reader.loop_stop()
 
 
+@pytest.mark.parametrize(("qos", "number"), [("at_least_once", 1), ("2", 2), ("exactly_once", 2)])
+def test_mqtt_takes_the_names_of_its_qos(qos: str, number: int) -> None:
+    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed: make test-connectors installs it")
+    options = {"connector": "mqtt", "url": "tcp://127.0.0.1:1", "topic": "x", "qos": qos}
+    target: Any = target_of(options, schema_of(SinkType.APPEND_ONLY))
+    assert target._qos == number
+    with pytest.raises(InvalidParameterValue, match="qos cannot be at_most_once"):
+        target_of({**options, "qos": "at_most_once"}, schema_of(SinkType.APPEND_ONLY))
+
+
 # HTTP
 
 

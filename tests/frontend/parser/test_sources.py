@@ -7,6 +7,8 @@ import pytest
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.errors import SqlError
 from risingpy.frontend.parser import ast, parse
+from risingpy.frontend.parser.ast_alter import AlterConnector, AlterSink
+from risingpy.frontend.shown_text import shown_text
 
 
 def source(sql: str) -> ast.CreateSource:
@@ -27,6 +29,40 @@ def test_options_and_format() -> None:
     )
     options = (("without_header", "true"), ("delimiter", ";"))
     assert statement.message_format == MessageFormat("plain", "csv", options)
+
+
+def test_a_comma_may_end_the_options_and_hyphens_join_a_name() -> None:
+    statement = source(
+        "CREATE SOURCE s (a INT) WITH (connector = 'x', headers.X-Api-Key = 'k', fields.v-x.min = -5,)"
+        " FORMAT PLAIN ENCODE JSON (schemas.enable = 'true',)"
+    )
+    assert statement.options == (("connector", "x"), ("headers.x-api-key", "k"), ("fields.v-x.min", "-5"))
+    assert statement.message_format == MessageFormat("plain", "json", (("schemas.enable", "true"),))
+    assert source("CREATE SOURCE s (a INT) WITH ()").options == ()
+
+
+@pytest.mark.parametrize("options", ["(,)", "(a = 1,,)", "(a = 1 b = 2)", "(a. = 1)", "(a- = 1)"])
+def test_options_that_are_none(options: str) -> None:
+    with pytest.raises(SqlError) as raised:
+        parse(f"CREATE SOURCE s (a INT) WITH {options}")
+    assert raised.value.sqlstate == "42601"
+
+
+@pytest.mark.parametrize(
+    ("sql", "options"),
+    [
+        ("ALTER SOURCE s SET properties.client.id TO 'x'", (("properties.client.id", "x"),)),
+        ("ALTER SOURCE s CONNECTOR WITH (a.b = 'c', password = 'secret',)", (("a.b", "c"), ("password", "secret"))),
+        ("ALTER TABLE s CONNECTOR WITH (a = 1)", (("a", "1"),)),
+        ("ALTER SINK s SET sink_rate_limit TO 100", (("sink_rate_limit", "100"),)),
+        ("ALTER SINK s CONNECTOR WITH (a = 1,)", (("a", "1"),)),
+    ],
+)
+def test_what_alter_changes(sql: str, options: tuple[tuple[str, str], ...]) -> None:
+    (parsed,) = parse(sql)
+    assert isinstance(parsed.statement, AlterConnector | AlterSink)
+    assert parsed.statement.options == options
+    assert "secret" not in shown_text(parsed)
 
 
 def test_includes() -> None:

@@ -161,6 +161,9 @@ def test_what_is_refused(dial: Dial, writer: psycopg.Connection[Any]) -> None:
     with pytest.raises(psycopg.Error) as failure:
         dial().execute("SUBSCRIBE TO t AFTER EPOCH 5")
     assert failure.value.sqlstate == "72000"
+    with pytest.raises(psycopg.Error, match="there is no epoch 9000000000000000000 yet") as failure:
+        dial().execute("SUBSCRIBE TO t AFTER EPOCH 9000000000000000000")
+    assert failure.value.sqlstate == "22023"
 
 
 def test_an_alter_ends_it_with_the_place_to_go_on_from(dial: Dial, writer: psycopg.Connection[Any]) -> None:

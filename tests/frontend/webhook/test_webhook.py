@@ -235,8 +235,8 @@ def test_an_altered_table_goes_on(server: Server, hooks: WebhookServer) -> None:
         ("(data jsonb) WITH (connector = 'webhook') FORMAT PLAIN ENCODE JSON", "22023", "no FORMAT"),
         ("(data jsonb) WITH (connector = 'webhook', wrong = 1)", "22023", 'unknown option "wrong"'),
         ("(data jsonb) WITH (connector = 'webhook', is_batched = 2)", "22023", "must be true or false"),
-        ("(data text) WITH (connector = 'webhook')", "42P16", "exactly one column of type jsonb"),
-        ("(a jsonb, b jsonb) WITH (connector = 'webhook')", "42P16", "exactly one column of type jsonb"),
+        ("(a jsonb DEFAULT '{}') WITH (connector = 'webhook')", "42P16", "needs a column that a request fills"),
+        ("(data jsonb) WITH (connector = 'webhook', wait_for_persistence = 2)", "22023", "must be true or false"),
         ("(headers jsonb) WITH (connector = 'webhook')", "42P16", "cannot have the name"),
         ("(data jsonb) WITH (connector = 'webhook') VALIDATE AS 1", "42804", "must be type boolean"),
         ("(data jsonb) WITH (connector = 'webhook') VALIDATE AS other = 'x'", "42703", "other"),
@@ -247,3 +247,43 @@ def test_create_names_the_mistake(server: Server, sql: str, sqlstate: str, messa
     with pytest.raises(SqlError, match=message) as raised:
         server.client().run(f"CREATE TABLE t {sql}")
     assert raised.value.sqlstate == sqlstate
+
+
+COLUMNS = (
+    'CREATE TABLE orders (id int PRIMARY KEY, "Name" varchar, price numeric, tags int[], at timestamptz DEFAULT'
+    " '2026-01-01 00:00:00+00', twice int AS (id * 2)) WITH (connector = 'webhook', wait_for_persistence = 'true',)"
+    " VALIDATE AS secure_compare(headers->>'x-hub-signature-256',"
+    " 'sha256=' || encode(hmac('it''s mine', payload, 'sha256'), 'hex'))"
+)
+
+
+def test_members_of_the_body_are_columns(server: Server, hooks: WebhookServer) -> None:
+    client = server.client()
+    client.run(COLUMNS)
+    client.run("CREATE MATERIALIZED VIEW v AS SELECT id, price, twice FROM orders")
+    path = "/webhook/dev/public/orders"
+    for body in (b'{"id": 1, "Name": "x", "price": 1.25, "tags": [1, null], "more": {}}', b'{"id": 2}'):
+        assert post(hooks.port, path, body, signature(body)) == (200, "")
+    for body, reason in ((b'{"id": "a"}', "id"), (b"[1]", "not an object"), (b'{"Name": "y"}', "null value")):
+        status, text = post(hooks.port, path, body, signature(body))
+        assert (status, reason in text) == (400, True), text
+    assert post(hooks.port, path, b'{"id": 3}', signature(b"{}"))[0] == 401
+    columns = 'id, "Name", price::text, tags::text, at::text, twice'
+    [first, second] = client.run(f"FLUSH; SELECT {columns} FROM orders ORDER BY 1")
+    assert first == (1, "x", "1.25", "{1,NULL}", "2026-01-01 00:00:00+00", 2)
+    assert second == (2, None, None, None, "2026-01-01 00:00:00+00", 4)
+    assert client.run("SELECT id, twice FROM v ORDER BY 1") == [(1, 2), (2, 4)]
+
+
+def test_columns_of_a_batch_and_of_an_altered_table(server: Server, hooks: WebhookServer) -> None:
+    client = server.client()
+    client.run("CREATE TABLE b (id int, n varchar) WITH (connector = 'webhook', is_batched = true)")
+    path = "/webhook/dev/public/b"
+    assert post(hooks.port, path, b'{"id": 1, "n": "x"}\n{"id": 2}\n') == (200, "")
+    status, text = post(hooks.port, path, b'{"id": 3}\n{"id": "no"}\n')
+    assert (status, "line 2: " in text) == (400, True)
+    client.run("ALTER TABLE b RENAME COLUMN n TO m")
+    assert post(hooks.port, path, b'{"id": 4, "m": "y", "n": "z"}') == (200, "")
+    assert client.run("FLUSH; SELECT * FROM b ORDER BY 1") == [(1, "x"), (2, None), (4, "y")]
+    with pytest.raises(SqlError, match="the webhook of the table fills it"):
+        client.run("ALTER TABLE b DROP COLUMN m")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.targets.encoders.connect_schema import WithSchema, connect_struct, record_name
 from risingpy.connectors.targets.encoders.debezium import DebeziumMessages
 from risingpy.connectors.targets.encoders.encoder import MessageEncoder
 from risingpy.connectors.targets.encoders.json_leaves import JsonForms, TimestamptzForm
@@ -19,6 +20,8 @@ from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 
 JSON_OPTIONS = ("timestamptz.handling.mode", "jsonb.handling.mode")
+_SCHEMAS = "schemas.enable"
+OF_ENGINE = ("force_append_only", "ignore_delete")  # RisingWave has them here, too: see `engine_options`
 _TYPES = {"plain": (SinkType.APPEND_ONLY,), "upsert": (SinkType.UPSERT,), "debezium": (SinkType.DEBEZIUM,)}
 
 
@@ -37,11 +40,14 @@ def encoder_of(message_format: MessageFormat | None, schema: SinkSchema) -> Mess
     """
     chosen = message_format or default_format(schema.type)
     _check_type(chosen, schema)
-    options = Options(f"FORMAT {chosen.row_format.upper()} ENCODE {chosen.encoding.upper()}", dict(chosen.options))
+    owner = f"FORMAT {chosen.row_format.upper()} ENCODE {chosen.encoding.upper()}"
+    options = Options(owner, {name: value for name, value in chosen.options if name not in OF_ENGINE})
     if chosen.row_format == "debezium":
         if chosen.encoding != "json":
             raise _unsupported(chosen)
-        options.refuse_unknown(())
+        options.refuse_unknown((_SCHEMAS,))
+        if not options.flag(_SCHEMAS, default=True):
+            raise FeatureNotSupported("Debezium's messages always have their schema", hint="schemas.enable = 'true'")
         return DebeziumMessages(schema)
     keys, values = _texts(chosen, options, schema)
     if chosen.row_format == "upsert":
@@ -74,9 +80,12 @@ def _texts(chosen: MessageFormat, options: Options, schema: SinkSchema) -> tuple
     key_columns = [schema.columns[index] for index in schema.primary_key]
     match chosen.encoding:
         case "json":
-            forms = json_forms(options, JSON_OPTIONS)
-            keys = JsonObjects(key_columns, forms) if key_columns else None
-            return keys, JsonObjects(schema.columns, forms)
+            forms = json_forms(options, (*JSON_OPTIONS, _SCHEMAS))
+            json_keys = JsonObjects(key_columns, forms) if key_columns else None
+            json_values = JsonObjects(schema.columns, forms)
+            if not options.flag(_SCHEMAS):
+                return json_keys, json_values
+            return _with_schemas(forms, schema, json_keys, json_values)
         case "csv":
             options.refuse_unknown(("delimiter",))
             keys = JsonObjects(key_columns, JsonForms()) if key_columns else None
@@ -91,6 +100,17 @@ def _texts(chosen: MessageFormat, options: Options, schema: SinkSchema) -> tuple
             values = TemplateRows(options.required("value_format"), schema.columns, every)
             return _OfKeyColumns(template, schema.primary_key, len(schema.columns)), values
     raise _unsupported(chosen)
+
+
+def _with_schemas(
+    forms: JsonForms, schema: SinkSchema, keys: JsonObjects | None, values: JsonObjects
+) -> tuple[RowTexts | None, RowTexts]:
+    """Keys and values beside Kafka Connect's schemas."""
+    if forms.json_as_json:
+        raise InvalidParameterValue("jsonb.handling.mode = 'dynamic' has no schema that schemas.enable could give")
+    key = connect_struct([schema.columns[k] for k in schema.primary_key], forms, record_name(schema, "Key"))
+    value = connect_struct(schema.columns, forms, record_name(schema, "Value"))
+    return None if keys is None else WithSchema(key, keys), WithSchema(value, values)
 
 
 @dataclass(frozen=True, slots=True)

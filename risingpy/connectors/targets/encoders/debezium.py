@@ -8,42 +8,27 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.targets.encoders.changes import Updates, column, ops_of, pair_updates
+from risingpy.connectors.targets.encoders.connect_schema import (
+    DATABASE,
+    compact_json,
+    connect_struct,
+    record_name,
+)
 from risingpy.connectors.targets.encoders.encoder import Messages
 from risingpy.connectors.targets.encoders.json_leaves import DateForm, JsonForms
 from risingpy.connectors.targets.encoders.json_objects import JsonObjects
 from risingpy.connectors.targets.encoders.plain import as_bytes
 from risingpy.connectors.targets.target import SinkSchema
-from risingpy.types import SqlType, TypeKind
 
 _FORMS = JsonForms(date=DateForm.DAYS_OF_EPOCH, time_in_micros=True)
-_DATABASE = "dev"
-_CONNECT_TYPES: Mapping[TypeKind, str] = MappingProxyType(
-    {
-        TypeKind.BOOLEAN: "boolean",
-        TypeKind.SMALLINT: "int16",
-        TypeKind.INTEGER: "int32",
-        TypeKind.BIGINT: "int64",
-        TypeKind.REAL: "float",
-        TypeKind.DOUBLE: "double",
-        TypeKind.DATE: "int32",
-        TypeKind.TIME: "int64",
-        TypeKind.TIMESTAMP: "int64",
-        TypeKind.ARRAY: "array",
-        TypeKind.STRUCT: "struct",
-        TypeKind.MAP: "map",
-    }
-)
-"""Kafka Connect's type of each kind; a text is what all others are."""
 
 
 class DebeziumMessages:
@@ -55,9 +40,11 @@ class DebeziumMessages:
         key = [schema.columns[index] for index in schema.primary_key]
         self._keys = JsonObjects(key, _FORMS)
         self._rows = JsonObjects(schema.columns, _FORMS)
-        self._key_prefix = '{"schema":' + _json(_struct(key, _name(schema, "Key"))) + ',"payload":'
-        self._prefix = '{"schema":' + _json(_envelope(schema)) + ',"payload":{"before":'
-        self._source = {"db": _DATABASE, "table": schema.name}
+        self._key_prefix = (
+            '{"schema":' + compact_json(connect_struct(key, _FORMS, record_name(schema, "Key"))) + ',"payload":'
+        )
+        self._prefix = '{"schema":' + compact_json(_envelope(schema)) + ',"payload":{"before":'
+        self._source = {"db": DATABASE, "table": schema.name}
 
     def encode(self, changes: pa.Table) -> Messages:
         arrays = [column(changes, index) for index in range(self._columns)]
@@ -69,7 +56,7 @@ class DebeziumMessages:
 
     def _values(self, rows: pa.Array, updates: Updates) -> pa.Array:
         now = time.time_ns() // 1_000_000
-        end = f',"ts_ms":{now},"source":{_json({**self._source, "ts_ms": now})}' + "}}"
+        end = f',"ts_ms":{now},"source":{compact_json({**self._source, "ts_ms": now})}' + "}}"
         op = np.where(updates.after < 0, "d", np.where(updates.before < 0, "c", "u"))
         before, after = _taken(rows, updates.before), _taken(rows, updates.after)
         return pc.binary_join_element_wise(
@@ -93,46 +80,18 @@ def _with_tombstones(updates: Updates, keys: pa.Array, values: pa.Array) -> Mess
 
 
 def _envelope(schema: SinkSchema) -> Mapping[str, object]:
-    row = _struct(schema.columns, _name(schema, "Value"), optional=True)
+    row = connect_struct(schema.columns, _FORMS, record_name(schema, "Value"), optional=True)
     source: list[Mapping[str, object]] = [_field("db", "string"), _field("table", "string"), _field("ts_ms", "int64")]
+    source_name = record_name(schema, "Source")
     fields: list[Mapping[str, object]] = [
         {**row, "field": "before"},
         {**row, "field": "after"},
         _field("op", "string"),
         _field("ts_ms", "int64"),
-        {"type": "struct", "fields": source, "optional": False, "name": _name(schema, "Source"), "field": "source"},
+        {"type": "struct", "fields": source, "optional": False, "name": source_name, "field": "source"},
     ]
-    return {"type": "struct", "fields": fields, "optional": False, "name": _name(schema, "Envelope")}
-
-
-def _struct(columns: Sequence[tuple[str, SqlType]], name: str, *, optional: bool = False) -> Mapping[str, object]:
-    fields = [{**_connect_type(type_), "optional": True, "field": column} for column, type_ in columns]
-    return {"type": "struct", "fields": fields, "optional": optional, "name": name}
-
-
-def _connect_type(type_: SqlType) -> Mapping[str, object]:
-    kind = _CONNECT_TYPES.get(type_.kind, "string")
-    match type_.kind:
-        case TypeKind.ARRAY:
-            return {"type": kind, "items": _connect_type(type_.element)}
-        case TypeKind.MAP:
-            return {"type": kind, "keys": {"type": "string"}, "values": _connect_type(type_.items[1])}
-        case TypeKind.STRUCT:
-            fields = [
-                {**_connect_type(item), "optional": True, "field": name}
-                for name, item in zip(type_.names, type_.items, strict=True)
-            ]
-            return {"type": kind, "fields": fields}
-    return {"type": kind}
+    return {"type": "struct", "fields": fields, "optional": False, "name": record_name(schema, "Envelope")}
 
 
 def _field(name: str, kind: str) -> Mapping[str, object]:
     return {"type": kind, "optional": False, "field": name}
-
-
-def _name(schema: SinkSchema, part: str) -> str:
-    return f"RisingPy.{_DATABASE}.{schema.name}.{part}"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

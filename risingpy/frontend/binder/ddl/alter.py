@@ -207,7 +207,7 @@ class _Binder:
             reason = "it is the version column of the table"
         elif watermark is not None and column_id in watermark.columns_read:
             reason = "the watermark of the table reads it"
-        elif webhook is not None and column_id == webhook.payload:
+        elif webhook is not None and column_id in webhook.filled:
             reason = "the webhook of the table fills it"
         elif source is not None and any(part.column_id == column_id for part in source.included):
             reason = "it is a part of the messages that feed the table"

@@ -16,6 +16,7 @@ from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR
 
 HEADERS = "headers"
+BODY = "payload"  # what VALIDATE calls the body of a table of several columns, as in RisingWave
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -30,34 +31,40 @@ def bind_webhook(context: BindContext, statement: CreateTable, columns: Sequence
     batched = options.pop("is_batched", "false").lower()
     if batched not in _BOOLEANS:
         raise InvalidParameterValue(f'is_batched must be true or false, not "{batched}"', position=position)
+    wait = options.pop("wait_for_persistence", "true").lower()  # of RisingWave: an answer always means durable rows
+    if wait not in _BOOLEANS:
+        raise InvalidParameterValue(f'wait_for_persistence must be true or false, not "{wait}"', position=position)
     for name in options:
         message = f'unknown option "{name}" of a webhook'
         raise InvalidParameterValue(message, position=position, hint="The options are connector and is_batched.")
-    payload = _payload(columns, position)
-    webhook = Webhook(payload.column_id, _BOOLEANS[batched])
-    return webhook if statement.validation is None else _validated(context, statement, payload, webhook)
+    filled = _filled(columns, position)
+    if len(filled) == 1 and filled[0].type == JSONB:
+        webhook = Webhook(filled[0].column_id, _BOOLEANS[batched])
+        return webhook if statement.validation is None else _validated(context, statement, filled[0].name, webhook)
+    webhook = Webhook(0, _BOOLEANS[batched], columns=tuple(column.column_id for column in filled))
+    return webhook if statement.validation is None else _validated(context, statement, BODY, webhook)
 
 
-def _payload(columns: Sequence[ColumnDesc], position: int) -> ColumnDesc:
-    """The one column of type jsonb that nothing else fills."""
+def _filled(columns: Sequence[ColumnDesc], position: int) -> list[ColumnDesc]:
+    """The columns that nothing else fills: one of type jsonb gets the body, others get the members of their names."""
     filled = [each for each in columns if each.generated is None and each.identity is None and each.default is None]
-    if len(filled) != 1 or filled[0].type != JSONB:
+    if not filled:
         raise InvalidTableDefinition(
-            "the table of a webhook needs exactly one column of type jsonb",
+            "the table of a webhook needs a column that a request fills",
             position=position,
-            hint="It gets the body of a request. Other columns must be generated, or have a DEFAULT.",
+            hint="Its columns that are neither generated nor have a DEFAULT get the members of the body.",
         )
-    if filled[0].name == HEADERS:
+    if len(filled) == 1 and filled[0].name == HEADERS:
         raise InvalidTableDefinition(f'the column cannot have the name "{HEADERS}"', position=position)
-    return filled[0]
+    return filled
 
 
-def _validated(context: BindContext, statement: CreateTable, payload: ColumnDesc, webhook: Webhook) -> Webhook:
+def _validated(context: BindContext, statement: CreateTable, body: str, webhook: Webhook) -> Webhook:
     """The webhook with VALIDATE's expression over the headers and the body as it came."""
     assert statement.validation is not None
-    fields = [Field(HEADERS, JSONB), Field(payload.name, BYTEA)]
+    fields = [Field(HEADERS, JSONB), Field(body, BYTEA)]
     if statement.validation_secret is not None:
-        fields.append(Field(_secret_name(statement.validation_secret, payload), VARCHAR))
+        fields.append(Field(_secret_name(statement.validation_secret, body), VARCHAR))
     scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
     operand = ExpressionBinder(context, scope, "VALIDATE").bind(statement.validation.tree)
     refuse_system(context.system_uses, "VALIDATE")
@@ -67,9 +74,9 @@ def _validated(context: BindContext, statement: CreateTable, payload: ColumnDesc
     return replace(webhook, text=statement.validation.text, validation=operand.expr)
 
 
-def _secret_name(secret: ObjectName, payload: ColumnDesc) -> str:
+def _secret_name(secret: ObjectName, body: str) -> str:
     """By which the expression has the secret's value. Raises InvalidTableDefinition if it means something else."""
-    if secret.name in (HEADERS, payload.name):
+    if secret.name in (HEADERS, body):
         message = f'the secret cannot have the name "{secret.name}", which means something else in VALIDATE'
         raise InvalidTableDefinition(message, position=secret.position)
     return secret.name

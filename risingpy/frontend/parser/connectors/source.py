@@ -29,30 +29,48 @@ class OptionsReader:
         self.references: list[OptionReference] = []
 
     def read(self, *, of_format: bool = False) -> tuple[tuple[str, str], ...]:
-        """`(name = value, …)`: names in lower case, in order. Those of secrets and connections go to `references`."""
-        found = self._cursor.in_parentheses(lambda: self._option_or_reference(of_format=of_format))
+        """`(name = value, …)`: names in lower case, in order. Those of secrets and connections go to `references`.
+
+        As in RisingWave, a comma may end the list.
+        """
+        cursor, found = self._cursor, list[tuple[str, str] | None]()
+        cursor.expect("(")
+        while cursor.word != ")":
+            found.append(self._option_or_reference(of_format=of_format))
+            if not cursor.accept(","):
+                break
+        cursor.expect(")")
         return tuple(option for option in found if option is not None)
 
+    def altered(self) -> tuple[tuple[str, str], ...]:
+        """What ALTER changes: `CONNECTOR WITH (name = value, …)` or `SET name = | TO value`, if one of them comes."""
+        if self._cursor.accept("CONNECTOR"):
+            self._cursor.expect("WITH")
+            return self.read()
+        return self.read_one() if self._cursor.accept("SET") else ()
+
     def read_one(self) -> tuple[tuple[str, str], ...]:
-        """`name = value`; empty if it is a reference."""
-        found = self._option_or_reference(of_format=False)
+        """`name = value`, or `name TO value`, of ALTER … SET; empty if it is a reference."""
+        found = self._option_or_reference(of_format=False, signs=("=", "TO"))
         return () if found is None else (found,)
 
     def option(self) -> tuple[str, str]:
-        """`name = value`, which is no reference."""
-        found = self._option_or_reference(of_format=False)
+        """`name = value`, or `name TO value`, which is no reference."""
+        found = self._option_or_reference(of_format=False, signs=("=", "TO"))
         if found is None:
             reference = self.references[-1]
             position = reference.object.position
             return self._cursor.fail_with(f"the option {reference.option} cannot be a reference", position)
         return found
 
-    def _option_or_reference(self, *, of_format: bool) -> tuple[str, str] | None:
+    def _option_or_reference(self, *, of_format: bool, signs: tuple[str, ...] = ("=",)) -> tuple[str, str] | None:
+        """Words of a name are joined by dots, or by hyphens as those of `headers.X-Api-Key`."""
         cursor = self._cursor
         name = cursor.any_word()
-        while cursor.accept("."):
-            name += f".{cursor.any_word()}"
-        cursor.expect("=")
+        while cursor.word in (".", "-"):
+            joint = cursor.one_of(".", "-")
+            name += f"{joint}{cursor.any_word()}"
+        cursor.one_of(*signs)
         begin, name = cursor.position, name.lower()
         reference = self._reference(name, of_format=of_format)
         if reference is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from risingpy.connectors.altered_options import check_altered
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
-from risingpy.connectors.secret_options import is_secret
 from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.connectors.secrets.opened_options import opened
-from risingpy.errors import InvalidParameterValue, WrongObjectType
+from risingpy.errors import SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import AlterConnector, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
@@ -21,10 +21,6 @@ from risingpy.meta.schema.sources import with_source_options
 from risingpy.plan.catalog import ExternalSource, Table
 from risingpy.types import SqlType
 
-# What a source has read is known by what it reads: its topic, its files. Only the way there may change.
-_CHANGEABLE = ("hostname", "port", "username", "ssl.mode", "server_url", "s3.endpoint_url", "s3.region_name")
-_CHANGEABLE_PREFIX = "properties."
-
 
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: AlterConnector, parameter_types: Sequence[SqlType]
@@ -32,13 +28,6 @@ def bind(
     """The other side is reached with the new values when it runs; running jobs go on with them."""
     names = [*(name for name, _ in statement.options), *(each.option for each in statement.references)]
     check_names([(name, "") for name in names])
-    for name in names:
-        if name not in _CHANGEABLE and not name.startswith(_CHANGEABLE_PREFIX) and not is_secret(name):
-            raise InvalidParameterValue(
-                f'option "{name}" of a source cannot be changed',
-                hint="Those can that say how the other side is reached: addresses, users and passwords.",
-                position=statement.position,
-            )
 
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
@@ -48,6 +37,11 @@ def bind(
         source = relation.source if isinstance(relation, Table) else relation
         if not isinstance(relation, statement.kind) or not isinstance(source, ExternalSource):
             raise WrongObjectType(f'"{relation.name}" is not a source', position=statement.name.position)
+        try:
+            check_altered(dict(source.options), names)
+        except SqlError as error:
+            error.position = statement.position
+            raise
         changes = changed_options(session, statement.options, statement.references)
         options, hidden = with_changes(source.options, source.hidden, changes)
         _check(session, StoredOptions(options, source.message_format, hidden))
@@ -65,6 +59,6 @@ def _check(session: StatementContext, stored: StoredOptions) -> None:
     values = opened(session.database.vault, session.database.reads.catalog.resolved(stored))
     with values.masked_errors():
         if is_pushed(values.options):
-            pushed_connector_of(values.options).check()
+            pushed_connector_of(values.options).check(is_followed=True)
         else:
             connector_of(values.options, values.message_format).check()

@@ -9,7 +9,7 @@ from typing import TypeVar
 from risingpy.connectors.formats.choice import decoder_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
-from risingpy.connectors.included_columns import OF_FILES, IncludedColumn
+from risingpy.connectors.included_columns import OF_FILES, OF_ONE_CONNECTOR, IncludedColumn
 from risingpy.connectors.registry import connector_of, file_connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.secrets.opened_options import OpenedOptions
 from risingpy.connectors.seekable import GeneratorConnector
@@ -60,8 +60,7 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
     if "connector" not in dict(statement.options):
         raise InvalidParameterValue("a source needs the option connector", hint="WITH (connector = 'kafka', …)")
     if is_pushed(dict(statement.options)):
-        _check_pushed(statement)
-        return statement.options
+        return _checked_pushed(statement)
     connector = connector_of(dict(statement.options), statement.message_format)
     is_of_files = file_connector_of(dict(statement.options)) is not None
     _check_includes(statement, connector.name, is_of_files=is_of_files)
@@ -116,13 +115,15 @@ def _decoded(columns: Sequence[ColumnDesc], included: Sequence[IncludedColumn]) 
 def _check_includes(statement: CreateSource | CreateTable, connector: str, *, is_of_files: bool) -> None:
     """Raises InvalidParameterValue for a part that the connector's messages do not have."""
     for include in statement.includes:
-        if (include.part not in OF_FILES) if is_of_files else include.part == "file":
+        owner = OF_ONE_CONNECTOR.get(include.part, connector)
+        if (include.part not in OF_FILES) if is_of_files else (include.part == "file" or owner != connector):
             hint = f"It is {' or '.join(OF_FILES)}." if is_of_files else "Files are what posix_fs and s3 read."
+            hint = hint if owner == connector else f"Messages of the {owner} connector have one."
             message = f'the {connector} connector has no "{include.part}" to include'
             raise InvalidParameterValue(message, hint=hint, position=include.position)
 
 
-def _check_pushed(statement: CreateSource | CreateTable) -> None:
+def _checked_pushed(statement: CreateSource | CreateTable) -> tuple[tuple[str, str], ...]:
     pushed = pushed_connector_of(dict(statement.options))
     if isinstance(statement, CreateTable):
         hint = "CREATE SOURCE first, and then CREATE TABLE t (*) FROM source TABLE '…'."
@@ -130,3 +131,4 @@ def _check_pushed(statement: CreateSource | CreateTable) -> None:
     if statement.columns or statement.message_format is not None or statement.includes:
         hint = f"CREATE TABLE t (*) FROM {statement.name.name} TABLE '…' copies a table of it."
         raise InvalidParameterValue(f"a source of the {pushed.name} connector has no columns", hint=hint)
+    return tuple({**dict(statement.options), **pushed.options_at_creation()}.items())

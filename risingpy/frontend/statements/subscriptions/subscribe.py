@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.errors import SqlError
+from risingpy.errors import InvalidParameterValue, SqlError
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Subscribe
 from risingpy.frontend.results import CommandTag, Result, ResultField
@@ -85,6 +85,12 @@ class _Subscribed:
         yield self._nothing()
         if statement.after_epoch is not None:
             after = statement.after_epoch
+            if after > self._reader.newest_epoch:
+                raise InvalidParameterValue(
+                    f"there is no epoch {after} yet",
+                    detail=f"The newest epoch is {self._reader.newest_epoch}.",
+                    hint="AFTER EPOCH takes a rw_epoch that SUBSCRIBE has shown.",
+                )
             self._reader.check_kept(self._reader.subscription(self._id), after)
         elif statement.snapshot:
             snapshot = self._reader.snapshot(self._id)

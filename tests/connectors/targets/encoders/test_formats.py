@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.targets.encoders.changes import pair_updates
 from risingpy.connectors.targets.encoders.choice import encoder_of
+from risingpy.connectors.targets.engine_options import engine_options
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError, UndefinedColumn
-from risingpy.types import BYTEA, DATE, INTEGER, VARCHAR
+from risingpy.types import BYTEA, DATE, INTEGER, TIMESTAMPTZ, VARCHAR, array_of
 from tests.connectors.targets.changes import Row, changes_of
 
 COLUMNS = (("id", INTEGER), ("name", VARCHAR), ("day", DATE))
@@ -168,3 +169,49 @@ def test_updates_are_paired_by_key(kinds: dict[int, str], random: Any) -> None:
         assert before < 0 or rows[before] == (-1, key)
         seen[key] = "delete" if after < 0 else "insert" if before < 0 else "update"
     assert seen == kinds
+
+
+def test_rows_beside_their_schema() -> None:
+    format_ = MessageFormat("upsert", "json", (("schemas.enable", "true"), ("timestamptz.handling.mode", "milli")))
+    columns = (("id", INTEGER), ("at", TIMESTAMPTZ), ("days", array_of(DATE)))
+    schema = SinkSchema("s", columns, (0,), SinkType.UPSERT)
+    [(key, value)] = messages_of(schema, [(1, ["1", "1970-01-01 00:00:01+00", "{1970-01-01}"])], format_)
+    field = {"type": "int32", "optional": True, "field": "id"}
+    name = "RisingPy.dev.s"
+    assert json.loads(key) == {
+        "schema": {"type": "struct", "fields": [field], "optional": False, "name": f"{name}.Key"},
+        "payload": {"id": 1},
+    }
+    days = {"type": "array", "items": {"type": "int32"}, "optional": True, "field": "days"}
+    fields = [field, {"type": "int64", "optional": True, "field": "at"}, days]
+    assert json.loads(value) == {
+        "schema": {"type": "struct", "fields": fields, "optional": False, "name": f"{name}.Value"},
+        "payload": {"id": 1, "at": 1000, "days": [719163]},
+    }
+    [(_, gone)] = messages_of(schema, [(-1, ["1", None, None])], format_)
+    assert gone is None
+
+
+@pytest.mark.parametrize(
+    ("format_", "error"),
+    [
+        (MessageFormat("debezium", "json", (("schemas.enable", "false"),)), FeatureNotSupported),
+        (
+            MessageFormat("upsert", "json", (("schemas.enable", "true"), ("jsonb.handling.mode", "dynamic"))),
+            InvalidParameterValue,
+        ),
+    ],
+)
+def test_schemas_that_there_are_not(format_: MessageFormat, error: type[SqlError]) -> None:
+    type_ = SinkType.DEBEZIUM if format_.row_format == "debezium" else SinkType.UPSERT
+    with pytest.raises(error, match="schema"):
+        encoder_of(format_, schema_of(type_))
+
+
+def test_force_append_only_may_stand_in_the_format() -> None:
+    format_ = MessageFormat("plain", "json", (("force_append_only", "true"),))
+    assert engine_options({"connector": "blackhole"}, format_).force_append_only
+    assert [value for _, value in messages_of(schema_of(SinkType.APPEND_ONLY), CHANGES, format_)] == [
+        b'{"id":3,"name":"new","day":719163}',
+        b'{"id":1,"name":"now","day":null}',
+    ]
