@@ -1,73 +1,184 @@
-"""Rewrites the texts of views when a relation that they name is renamed: `FROM t` becomes `FROM u AS t`.
+"""The texts of views, sinks and subscriptions when a relation that they name is renamed.
 
-RisingWave does the same. The view keeps its plan. SHOW CREATE and pg_get_viewdef print the text, from which the view
-can be made again elsewhere.
+`FROM t` becomes `FROM u AS t`, as in RisingWave. Nothing is searched for by its name: the binder says which words of a
+query mean the relation, and these alone are written anew. A new text is kept if it is bound to the same plan.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from sqlglot import exp
 
+from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.frontend.binder import bind_query
+from risingpy.frontend.binder.query.query import BoundQuery
+from risingpy.frontend.binder.scope.context import NamedRelation
 from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.parser import parse, parse_query
-from risingpy.frontend.parser.ast import CreateSink, CreateSubscription, ObjectName
-from risingpy.frontend.parser.tokenize import end_of_name
+from risingpy.frontend.parser.ast import (
+    CreateMaterializedView,
+    CreateSink,
+    CreateSubscription,
+    CreateView,
+    ObjectName,
+    Query,
+)
+from risingpy.frontend.parser.named_places import end_of_item, end_of_name, is_table_statement
+from risingpy.frontend.same_meaning import same_meaning
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import RelationReader
-from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, QueryRelation
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CreatedRelation, Index, QueryRelation, Sink
+
+LOG = logging.getLogger(__name__)
+Edit = tuple[int, int, str]  # from, to (characters from 0), and what stands there then
 
 
-def with_renamed_relation(reader: RelationReader, old: CreatedRelation, new: CreatedRelation) -> RelationReader:
-    """The view, sink or subscription `reader` with the relation's new name in its texts."""
-    if not isinstance(reader, QueryRelation):
-        return replace(reader, definition=_renamed_in_definition(reader.definition, old, new))
-    query = _renamed(reader.query, old, new)
-    definition = reader.definition.replace(reader.query, query, 1)
-    return replace(reader, query=query, definition=definition)
+def with_renamed_relations(reader: RelationReader, before: Catalog, after: Catalog) -> RelationReader:
+    """The view, sink or subscription of the catalog `before` with the names that `after` has in its texts.
+
+    Raises FeatureNotSupported if no text with the new names means the same.
+    """
+    try:
+        [parsed] = parse(reader.definition)
+        statement = parsed.statement
+    except SqlError as error:  # written by an earlier version that has not checked it
+        LOG.warning('%s "%s" keeps a text that cannot be read: %s', reader.noun, reader.name, error)
+        return reader
+    assert isinstance(statement, CreateView | CreateMaterializedView | CreateSink | CreateSubscription)
+    edits: list[Edit] = []
+    query = statement.query if not isinstance(statement, CreateSubscription) else None
+    if query is not None:
+        edits += _of_query(reader, query, before, after)
+    if isinstance(statement, CreateSink | CreateSubscription):
+        edits += _of_names(reader, statement, before, after)
+    definition = _edited(reader.definition, edits)
+    if isinstance(reader, QueryRelation) and query is not None:
+        start = query.position - 1
+        own = [(begin - start, end - start, text) for begin, end, text in edits]
+        return replace(reader, query=_edited(query.text, own), definition=definition)
+    return replace(reader, definition=definition)
 
 
-def _renamed_in_definition(text: str, old: CreatedRelation, new: CreatedRelation) -> str:
-    """`FROM t` says no more than the name; a sink's query is as that of a view."""
-    [parsed] = parse(text)
-    statement = parsed.statement
-    assert isinstance(statement, CreateSink | CreateSubscription)
+def _of_names(
+    reader: RelationReader, statement: CreateSink | CreateSubscription, before: Catalog, after: Catalog
+) -> list[Edit]:
+    """What FROM and INTO name: by their ids, since a statement has one relation of each."""
+    into = reader.into if isinstance(reader, Sink) else None
+    named: list[tuple[ObjectName | None, int | None]] = [(statement.relation, _read(reader, into))]
     if isinstance(statement, CreateSink):
-        if statement.query is not None:
-            query = statement.query.text
-            text = text.replace(query, _renamed(query, old, new), 1)
-        if statement.into is not None and _names(statement.into, old):
-            return _with_name(text, statement.into, new)  # the query cannot read what the sink goes into
-    if statement.relation is None:
-        return text
-    return _with_name(text, statement.relation, new)
+        named.append((statement.into, into))
+    edits = []
+    for name, relation_id in named:
+        if name is not None and relation_id is not None and _is_renamed(relation_id, before, after):
+            start = name.position - 1
+            end = end_of_name(reader.definition, start)
+            edits.append((start, end, _written(after.relations[relation_id], qualified=False)))
+    return edits
 
 
-def _names(name: ObjectName, relation: CreatedRelation) -> bool:
-    return name.name == relation.name and name.schema in (None, relation.schema_name)
+def _read(reader: RelationReader, into: int | None) -> int | None:
+    """The one relation that a reader without a query reads."""
+    others = [each for each in reader.depends_on if each != into]
+    return others[0] if len(others) == 1 else None
 
 
-def _with_name(text: str, name: ObjectName, new: CreatedRelation) -> str:
-    start = name.position - 1
-    schema = "" if new.schema_name == DEFAULT_SCHEMA else f"{quoted(new.schema_name)}."
-    return f"{text[:start]}{schema}{quoted(new.name)}{text[end_of_name(text, start) :]}"
-
-
-def _renamed(text: str, old: CreatedRelation, new: CreatedRelation) -> str:
-    tree = parse_query(text).tree
-    common = {name_of(cte.args["alias"].this) for cte in tree.find_all(exp.CTE)}
-    schema = "" if new.schema_name == DEFAULT_SCHEMA else f"{quoted(new.schema_name)}."
-    edits: list[tuple[int, int, str]] = []
-    for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Func) or name_of(table.this) != old.name:
+def _of_query(reader: RelationReader, query: Query, before: Catalog, after: Catalog) -> list[Edit]:
+    """The edits of a query's names, in characters of the definition."""
+    offset = query.position - 1
+    try:
+        bound = _bound(reader, parse_query(query.text), before)
+    except SqlError as error:
+        LOG.warning('%s "%s" keeps a text that cannot be bound: %s', reader.noun, reader.name, error)
+        return []
+    tree = parse_query(query.text).tree
+    for qualified in (False, True):
+        edits = _edits(query.text, tree, bound.named, before, after, qualified=qualified)
+        text = _edited(query.text, edits)
+        try:
+            again = _bound(reader, parse_query(text), after)
+        except SqlError:
             continue
-        named_schema = name_of(table.args.get("db")) or None
-        if named_schema != old.schema_name and (named_schema is not None or old.name in common):
+        if bound.fields == again.fields and same_meaning(bound.plan, again.plan):
+            return [(begin + offset, end + offset, written) for begin, end, written in edits]
+    raise FeatureNotSupported(
+        f'{reader.noun} "{reader.name}" names the relation in a way that has no form with the new name',
+        hint=f"Give it an alias in the query of {reader.noun} {reader.name}.",
+    )
+
+
+def _bound(reader: RelationReader, query: Query, catalog: Catalog) -> BoundQuery:
+    """The query as the reader's creator meant it: only what it depends on can be meant, wherever it stands now."""
+    kept, rest = dict[int, CreatedRelation](), list(reader.depends_on)
+    while rest:
+        relation = catalog.relations.get(rest.pop())
+        if relation is not None and relation.relation_id not in kept:
+            kept[relation.relation_id] = relation
+            rest += relation.depends_on
+    kept |= {key: each for key, each in catalog.relations.items() if isinstance(each, Index)}
+    schemas = dict.fromkeys([DEFAULT_SCHEMA, *(each.schema_name for each in kept.values())])
+    return bind_query(query, replace(catalog, relations=kept), tuple(schemas))
+
+
+def _edits(
+    text: str,
+    tree: exp.Expr,
+    named: tuple[NamedRelation, ...],
+    before: Catalog,
+    after: Catalog,
+    *,
+    qualified: bool,
+) -> list[Edit]:
+    edits: dict[int, Edit] = {}
+    for item in named:
+        if not _is_renamed(item.relation_id, before, after):
             continue
-        start = begin_of(table) - 1
-        alias = "" if table.args.get("alias") is not None or new.name == old.name else f" AS {quoted(old.name)}"
-        edits.append((start, end_of_name(text, start), f"{schema}{quoted(new.name)}{alias}"))
-    for start, end, replacement in sorted(edits, reverse=True):
-        text = text[:start] + replacement + text[end:]
+        old, new = before.relations[item.relation_id], after.relations[item.relation_id]
+        end = end_of_name(text, item.start)
+        written = _written(new, qualified=qualified)
+        needs_alias = not item.has_alias and new.name != old.name
+        if needs_alias and is_table_statement(text, item.start):
+            begin = text[: item.start].upper().rindex("TABLE")
+            edits[begin] = begin, end, f"SELECT * FROM {written} AS {quoted(old.name)}"
+            continue
+        edits[item.start] = item.start, end, written
+        if needs_alias:
+            place = end_of_item(text, item.start, is_argument=item.is_argument)
+            alias = f" AS {quoted(old.name)}"
+            if place == end:
+                edits[item.start] = item.start, end, written + alias
+            else:
+                edits[place] = place, place, alias
+        for start, stop in _qualifiers(text, tree, old):
+            shown = quoted(old.name) if new.name != old.name else f"{quoted(new.schema_name)}.{quoted(new.name)}"
+            edits[start] = start, stop, shown
+    return list(edits.values())
+
+
+def _qualifiers(text: str, tree: exp.Expr, relation: CreatedRelation) -> list[tuple[int, int]]:
+    """Where columns are written `schema.table.column`, of a relation that has no alias: the first two words."""
+    places = []
+    for column in tree.find_all(exp.Column):
+        names = name_of(column.args.get("db")), name_of(column.args.get("table"))
+        if names == (relation.schema_name, relation.name):
+            start = begin_of(column) - 1
+            words = 3 if column.args.get("catalog") is not None else 2
+            places.append((start, end_of_name(text, start, most=words)))
+    return places
+
+
+def _is_renamed(relation_id: int, before: Catalog, after: Catalog) -> bool:
+    old, new = before.relations.get(relation_id), after.relations.get(relation_id)
+    return old is not None and new is not None and (old.schema_name, old.name) != (new.schema_name, new.name)
+
+
+def _written(relation: CreatedRelation, *, qualified: bool) -> str:
+    in_default = relation.schema_name == DEFAULT_SCHEMA and not qualified
+    return quoted(relation.name) if in_default else f"{quoted(relation.schema_name)}.{quoted(relation.name)}"
+
+
+def _edited(text: str, edits: list[Edit]) -> str:
+    for start, end, written in sorted(edits, reverse=True):
+        text = text[:start] + written + text[end:]
     return text

@@ -65,17 +65,6 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     return tokens
 
 
-def end_of_name(sql: str, start: int) -> int:
-    """Where the relation's name ends, schema included, that begins at `start`; both count characters from 0."""
-    tokens = [token for token in tokenize(sql) if token.start >= start]
-    end = tokens[0].end + 1
-    for dot, name in zip(tokens[1::2], tokens[2::2], strict=False):
-        if dot.text != ".":
-            break
-        end = name.end + 1
-    return end
-
-
 def with_blanks(sql: str) -> str:
     """The text with a blank after each parameter and number where sqlglot needs it."""
     return _with_blanks(sql, _ends_of_mistakes(sql))

@@ -21,8 +21,8 @@ from risingpy.frontend.parser.ast import (
     ParsedStatement,
 )
 from risingpy.frontend.parser.ast_alter import AlterRelation
-from risingpy.frontend.parser.tokenize import end_of_name
-from risingpy.frontend.renamed_text import with_renamed_relation
+from risingpy.frontend.parser.named_places import end_of_name
+from risingpy.frontend.renamed_text import with_renamed_relations
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
@@ -49,7 +49,7 @@ def bind(
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
-            session.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
+            session.ddl.rename(NewName(*new_place, _definition, with_renamed_relations), session.cancelled)
         return Result(CommandTag(f"ALTER {statement.kind.noun.upper()}"))
 
     return Command(run)

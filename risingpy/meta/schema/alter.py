@@ -32,7 +32,17 @@ from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.optimizer.table_change import column_positions
-from risingpy.plan.catalog import ColumnDesc, CreatedRelation, Index, QueryRelation, Sink, Subscription, Table, View
+from risingpy.plan.catalog import (
+    Catalog,
+    ColumnDesc,
+    CreatedRelation,
+    Index,
+    QueryRelation,
+    Sink,
+    Subscription,
+    Table,
+    View,
+)
 from risingpy.storage.codec.table_schema import TableColumn
 
 RelationReader: TypeAlias = QueryRelation | Sink | Subscription
@@ -56,15 +66,15 @@ class TableReplacement:
 class NewName:
     """ALTER … RENAME TO, SET SCHEMA. A field that is None stays as it is.
 
-    `definition` makes the renamed relation's CREATE text. `reader(view, before, after)` puts the new name into the
-    texts of a view, sink or subscription that reads the relation.
+    `definition` makes the renamed relation's CREATE text. `reader(view, before, after)` puts the names of the
+    catalog after the change into the texts of a view, sink or subscription that reads the relation.
     """
 
     relation_id: int
     name: str | None
     schema_name: str | None
     definition: Callable[[CreatedRelation], str]
-    reader: Callable[[RelationReader, CreatedRelation, CreatedRelation], RelationReader]
+    reader: Callable[[RelationReader, Catalog, Catalog], RelationReader]
 
 
 def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState, tuple[str, ...]]:
@@ -158,11 +168,12 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     for index in state.catalog.indexes_of(relation.relation_id):  # they stand in their relation's schema
         relations[index.relation_id] = moved_index = replace(index, schema_name=schema)
         moved.append((index, moved_index))
-    for was, is_ in moved:
-        for reader in state.catalog.dependents(was.relation_id):
-            view = relations[reader.relation_id]  # renamed already where it reads both the relation and its index
-            if isinstance(view, RelationReader):
-                relations[view.relation_id] = change.reader(view, was, is_)
+    after = replace(state.catalog, relations=dict(relations))
+    for reader in {
+        each.relation_id: each for was, _ in moved for each in state.catalog.dependents(was.relation_id)
+    }.values():
+        if isinstance(reader, RelationReader):
+            relations[reader.relation_id] = change.reader(reader, state.catalog, after)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
     relations = {**relations, **repointed_views(state, same)}

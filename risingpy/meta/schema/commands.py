@@ -254,7 +254,8 @@ class SchemaCommands:
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""
-        self._changes.apply(lambda state: alter.rename(state, change), cancelled)
+        planned = PlannedAhead(lambda state: (alter.rename(state, change), None), self._published.state)
+        self._changes.apply(lambda state: planned.on(state)[0], cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change of another module (`functions`, `roles`, …) between two epochs."""

@@ -39,15 +39,17 @@ from risingpy.frontend.binder.scope.columns import (
     check_names,
     relation_scope,
 )
-from risingpy.frontend.binder.scope.context import BindContext, Outer, SystemUse
+from risingpy.frontend.binder.scope.context import BindContext, NamedRelation, Outer, SystemUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
+from risingpy.frontend.parser.parser_tools import START
 from risingpy.frontend.system_catalog.pg_roles import FOR_SUPERUSERS
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
 from risingpy.plan.catalog import Relation, Sink, Subscription, View
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Apply, Filter, JoinKind, LogicalPlan
 
+_CALL = "call"  # meta key of a relation that is an argument: the item that calls the function
 _JOIN_PARTS = ("this", "on", "using", "method", "side", "kind")
 _RELATIONS_OF_FUNCTIONS = {"pg_show_all_settings": "pg_settings"}
 _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
@@ -143,6 +145,7 @@ class FromBinder:
         else:
             relation = find_relation(self._context, name, schema, position_of(tree))
             self._context.dependencies.append(relation.relation_id)
+            self._note(tree, relation)
             plan, owner = self._relation(relation, position_of(tree)), relation.schema_name
         has_alias = alias is not None and alias.this is not None
         shown = name_of(alias.this) if alias is not None and has_alias else name
@@ -156,13 +159,21 @@ class FromBinder:
         if not isinstance(relation, exp.Column) or relation.args.get("db") is not None:
             raise SyntaxError_(f"{name.upper()} needs the name of a relation first", position=position_of(tree))
         table = exp.Table(this=relation.this, db=relation.args.get("table"))
-        table.meta.update(relation.this.meta)
+        table.meta.update({**relation.this.meta, START: begin_of(relation) - 1, _CALL: tree})
         plan, scope = self._table(table)
         plan = bind_time_window(self._context, name, arguments, plan, scope, position_of(tree))
         alias = tree.args.get("alias")
         shown = name_of(alias.this) if alias is not None and alias.this is not None else name_of(relation.this)
         plan = with_aliases(plan, shown, alias)
         return plan, relation_scope(shown, None, plan.schema)
+
+    def _note(self, tree: exp.Table, relation: Relation) -> None:
+        """Notes where the query names the relation, and whether it calls it otherwise."""
+        call = tree.meta.get(_CALL)
+        alias = (tree if call is None else call).args.get("alias")
+        has_alias = (alias is not None and alias.this is not None) or isinstance(tree.parent, exp.CTE)
+        noted = NamedRelation(begin_of(tree) - 1, relation.relation_id, has_alias, is_argument=call is not None)
+        self._context.named.append(noted)
 
     def _relation(self, relation: Relation, position: int | None) -> LogicalPlan:
         if isinstance(relation, View):

@@ -20,6 +20,7 @@ from risingpy.frontend.binder.query.set_operations import bound_set_operation
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import (
     BindContext,
+    NamedRelation,
     Outer,
     SessionValues,
     SetConfig,
@@ -45,8 +46,8 @@ from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 class BoundQuery:
     """A query's plan, its result columns, its parameters' types.
 
-    `dependencies` are the relations that it names (views unexpanded), `functions` the users' functions,
-    `settings` what calls of set_config set before the first row, `system_uses` what of the system it needs.
+    `dependencies` are the relations that it names (views unexpanded), `named` where their names stand, `functions`
+    users' functions, `settings` the calls of set_config before the first row, `system_uses` what it needs of it.
     """
 
     plan: LogicalPlan
@@ -56,6 +57,7 @@ class BoundQuery:
     functions: tuple[int, ...] = ()
     settings: tuple[SetConfig, ...] = ()
     system_uses: tuple[SystemUse, ...] = ()
+    named: tuple[NamedRelation, ...] = ()
 
 
 @depth_limited
@@ -75,7 +77,9 @@ def bind_query(
     dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
     types, settings = context.parameters.types(), tuple(context.settings)
     fields = as_of_system(plan.schema) if any(use.is_relation for use in context.system_uses) else plan.schema
-    return BoundQuery(plan, fields, types, dependencies, functions, settings, tuple(context.system_uses))
+    return BoundQuery(
+        plan, fields, types, dependencies, functions, settings, tuple(context.system_uses), tuple(context.named)
+    )
 
 
 def bind_settled(context: BindContext, tree: exp.Expr) -> LogicalPlan:

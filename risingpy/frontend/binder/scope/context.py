@@ -85,11 +85,26 @@ class SetConfig:
     local: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class NamedRelation:
+    """A relation that a query names. `start`: where the name stands in the text, in characters from 0.
+
+    `is_argument`: of a function, TUMBLE(t, …), as which it may have an alias. What has no alias of its own is called by
+    its name; in `name AS changelog FROM t` it cannot have one, and counts as if it had.
+    """
+
+    start: int
+    relation_id: int
+    has_alias: bool
+    is_argument: bool = False
+
+
 @dataclass(slots=True)
 class BindContext:
     """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
 
-    `dependencies` collects the ids of the relations that the statement names, views included, `functions` those of the
+    `dependencies` collects the ids of the relations that the statement names, views included, `named` where those of a
+    query stand, `functions` those of the
     user's functions, `system_uses` what the statement needs of the system. `settings` are the calls of set_config that
     act before the first row. `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in
     this one, with the common table expressions that are known there.
@@ -101,6 +116,7 @@ class BindContext:
     session: SessionValues
     node_binders: NodeBinders
     dependencies: list[int] = field(default_factory=list)
+    named: list[NamedRelation] = field(default_factory=list)
     functions: list[int] = field(default_factory=list)
     settings: list[SetConfig] = field(default_factory=list)
     system_uses: list[SystemUse] = field(default_factory=list)
