@@ -19,14 +19,15 @@ from risingpy.connectors.kafka.options import SERVERS, refuse_code
 from risingpy.connectors.targets.encoders.changes import whole
 from risingpy.connectors.targets.encoders.choice import encoder_of
 from risingpy.connectors.targets.encoders.encoder import Messages
+from risingpy.connectors.targets.kafka_topics import CREATES, PARTITIONS, REPLICATION, NewTopicRule
 from risingpy.connectors.targets.options import Options
 from risingpy.connectors.targets.target import SinkSchema
-from risingpy.errors import InvalidParameterValue, SqlError, TargetUnavailable, UndefinedTable
+from risingpy.errors import InvalidParameterValue, SqlError, TargetUnavailable
 
 Config = dict[str, str | int | float | bool]
 
 PROGRESS_TOPIC = "risingpy-sink-progress"
-_OPTIONS = ("topic", "kafka.brokers", "transactional.id", "progress.topic")
+_OPTIONS = ("topic", "kafka.brokers", "transactional.id", "progress.topic", PARTITIONS, REPLICATION)
 _PREFIX = "properties."
 # librdkafka's own defaults, said here since `_SLICE_ROWS` and `_UNSENT_BYTES` must stay below them.
 _QUEUE = {"queue.buffering.max.messages": 500_000, "queue.buffering.max.kbytes": 1_048_576}
@@ -75,19 +76,19 @@ class KafkaTarget:
         self._topic = self._options.required("topic")
         self._progress_topic = self._options.text("progress.topic", PROGRESS_TOPIC)
         self._id = self._options.text("transactional.id", f"risingpy-sink-{schema.name}")
+        self._new_topic = NewTopicRule.of(self._options)
         self._config = self._client_options()
         self._encoder = encoder_of(message_format, schema)
         self._producer: kafka.Producer | None = None
         self._last: int | None = None  # the last epoch that Kafka has, while there is a producer
 
     def check(self) -> None:
-        """Asks for the topic, which must exist. Raises SqlError within 5 s."""
+        """Asks for the topic, and makes it as the options or the broker's rule allow. Raises SqlError within 5 s."""
         with self._errors():
             self._producer_of(self._config)  # librdkafka reads the options
             admin = AdminClient(self._config)
-            # Asked for by its name, a missing topic would be made by brokers that create topics.
-            if self._topic not in admin.list_topics(timeout=_CHECK_SECONDS).topics:
-                raise UndefinedTable(f'Kafka has no topic "{self._topic}"')
+            if self._topic not in admin.list_topics(timeout=_CHECK_SECONDS / 2).topics:
+                self._new_topic.make(admin, self._topic)
 
     def open(self) -> int | None:
         self.close()
@@ -203,7 +204,7 @@ class KafkaTarget:
         brokers = self._options.required(named)
         config: Config = {"bootstrap.servers": brokers, "log_level": 0}
         for name, value in self._options.values.items():
-            if not name.startswith(_PREFIX) or name in SERVERS:
+            if not name.startswith(_PREFIX) or name in (*SERVERS, CREATES):
                 continue
             theirs = name.removeprefix(_PREFIX)
             if theirs in _OURS:

@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from risingpy.connectors.targets.kafka import KafkaTarget
+from risingpy.connectors.targets.kafka_topics import NewTopicRule
+from risingpy.connectors.targets.options import Options
 
 COLUMNS = (("id", BIGINT), ("name", VARCHAR))
 
@@ -192,9 +195,53 @@ def test_what_librdkafka_does_not_know_is_named(kafka_broker: KafkaBroker, topic
 
 def test_a_missing_topic_is_named(kafka_broker: KafkaBroker) -> None:
     started = time.monotonic()
-    with pytest.raises(UndefinedTable, match='no topic "nowhere"'):
-        KafkaTarget(options_of(kafka_broker, "nowhere"), schema_of("t")).check()
+    never = {"properties.allow.auto.create.topics": "false"}
+    with pytest.raises(UndefinedTable, match='no topic "nowhere"') as raised:
+        KafkaTarget(options_of(kafka_broker, "nowhere", **never), schema_of("t")).check()
+    assert "topic.partitions" in str(raised.value.hint)
     assert time.monotonic() - started < 5
+    assert "nowhere" not in topics_of(kafka_broker)
+
+
+def topics_of(broker: KafkaBroker) -> dict[str, int]:
+    """How many partitions each topic has."""
+    topics = AdminClient({"bootstrap.servers": broker.address}).list_topics(timeout=5).topics
+    return {name: len(found.partitions) for name, found in topics.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "partitions"),
+    [({"topic.partitions": "3"}, 3), ({"properties.allow.auto.create.topics": "true"}, None)],
+)
+def test_a_missing_topic_is_made(kafka_broker: KafkaBroker, options: dict[str, str], partitions: int | None) -> None:
+    name = f"made-{uuid.uuid4().hex[:8]}"
+    schema = schema_of(name)
+    for _ in range(2):  # the second time it is there
+        target = KafkaTarget(options_of(kafka_broker, name, **options), schema)
+        target.check()
+    target.deliver(1, [changes_of(schema, [(1, ["1", "a"])])])
+    target.close()
+    assert topics_of(kafka_broker)[name] == (partitions or topics_of(kafka_broker)[name])
+
+
+class _Admin:
+    """An AdminClient whose brokers say of a topic that is asked for by its name what `errors` says, time by time."""
+
+    def __init__(self, *errors: int | None) -> None:
+        self._errors = list(errors)
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        code = self._errors.pop(0) if len(self._errors) > 1 else self._errors[0]
+        error = None if code is None else kafka.KafkaError(code)
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=error)})
+
+
+def test_brokers_that_make_topics_may_take_a_moment() -> None:
+    rule = NewTopicRule.of(Options("the kafka sink", {}))
+    unknown, leaderless = kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.LEADER_NOT_AVAILABLE
+    rule.make(_Admin(unknown, leaderless, None), "t")
+    with pytest.raises(UndefinedTable, match='no topic "t"'):
+        rule.make(_Admin(unknown), "t")
 
 
 def test_a_dead_broker_is_unavailable_and_no_password_is_told() -> None:
