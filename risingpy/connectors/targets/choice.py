@@ -46,6 +46,8 @@ TARGETS: Mapping[str, TargetEntry] = MappingProxyType(
     }
 )
 """By the option `connector`."""
+TARGETS_WITHOUT_KEYS = ("blackhole",)
+"""Those that need not tell rows apart: a sink takes its query's key, whether or not that is among the columns."""
 
 
 def target_of(

@@ -47,7 +47,6 @@ _OTHER_ACTIONS = (
     "DETACH",
     "REPLICA",
     "VALIDATE",
-    "SWAP",
     "REFRESH",
 )
 
@@ -144,6 +143,8 @@ def _parse_new_name(cursor: Cursor, kind: RelationClass, name: ObjectName, if_ex
         return AlterRelation(kind, name, cursor.name(), None, if_exists)
     if cursor.accept("SET", "SCHEMA"):
         return AlterRelation(kind, name, None, cursor.name(), if_exists)
+    if cursor.accept("SWAP", "WITH"):
+        return AlterRelation(kind, name, if_exists=if_exists, swapped=cursor.object_name())
     return None
 
 

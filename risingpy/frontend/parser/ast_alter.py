@@ -73,13 +73,14 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True)
 class AlterRelation:
-    """ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE … RENAME TO new_name, or SET SCHEMA new_schema."""
+    """ALTER TABLE | VIEW | … RENAME TO new_name, SET SCHEMA new_schema, or SWAP WITH swapped."""
 
     kind: RelationClass
     name: ObjectName
     new_name: ColumnName | None = None
     new_schema: ColumnName | None = None
     if_exists: bool = False
+    swapped: ObjectName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,6 +234,15 @@ class Cursor:
         """What may follow DEFAULT: no AND, OR, NOT or IS outside of parentheses, so that NOT NULL can come next."""
         return Expression(*self._tree(self._parser._parse_comparison))
 
+    def generation_expression(self) -> Expression:
+        """What may follow AS of a generated column: in parentheses, which PostgreSQL demands, or as DEFAULT's."""
+        found = self.default_expression()
+        if not isinstance(found.tree, exp.Paren):
+            return found
+        inside = found.text[1:-1]
+        left = len(inside) - len(inside.lstrip())
+        return Expression(found.tree.this, inside.strip(), found.position + 1 + left)
+
     def result_item(self) -> Expression:
         """An item of a RETURNING list."""
         return Expression(*self._tree(self._parser._parse_expression))

@@ -280,9 +280,7 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
         elif cursor.accept("GENERATED", "ALWAYS", "AS", "IDENTITY"):
             identity, numbering = "ALWAYS", parse_numbering(cursor)
         elif cursor.accept("AS") or cursor.accept("GENERATED", "ALWAYS", "AS"):
-            cursor.expect("(")
-            generated = cursor.expression()
-            cursor.expect(")")
+            generated = cursor.generation_expression()
             cursor.accept("STORED")
         elif cursor.word in _OTHER_CONSTRAINTS:
             cursor.unsupported(f"{cursor.word} constraint")

@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast import (
     CreateSubscription,
     CreateTable,
     CreateView,
+    ObjectName,
     ParsedStatement,
 )
 from risingpy.frontend.parser.ast_alter import AlterRelation
@@ -28,7 +29,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import NewName
-from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, Table
+from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, Relation, Table
 from risingpy.types import SqlType
 
 _NAMED = CreateTable | CreateView | CreateMaterializedView | CreateSource | CreateSink | CreateSubscription
@@ -39,6 +40,8 @@ def bind(
 ) -> Command:
     """Finds the relation when it runs, so a prepared one follows renames. Raises 42809 for another kind of relation."""
 
+    tag = CommandTag(f"ALTER {statement.kind.noun.upper()}")
+
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
@@ -46,13 +49,28 @@ def bind(
             if statement.kind is not Table and not isinstance(relation, statement.kind):
                 message = f'"{relation.name}" is not a {statement.kind.noun}'
                 raise WrongObjectType(message, position=statement.name.position)
+            if statement.swapped is not None:
+                _swap(session, relation, statement.swapped)
+                return Result(tag)
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
             session.ddl.rename(NewName(*new_place, _definition, with_renamed_relations), session.cancelled)
-        return Result(CommandTag(f"ALTER {statement.kind.noun.upper()}"))
+        return Result(tag)
 
     return Command(run)
+
+
+def _swap(session: StatementContext, relation: Relation, name: ObjectName) -> None:
+    """Gives two relations of one kind the names of each other. Who reads them reads the same rows as before."""
+    other = altered_relation(session, name, if_exists=False)
+    assert other is not None
+    if type(other) is not type(relation):
+        message = f'cannot swap {relation.noun} "{relation.name}" with {other.noun} "{other.name}"'
+        raise WrongObjectType(message, position=name.position)
+    if other.relation_id != relation.relation_id:
+        change = NewName(relation.relation_id, None, None, _definition, with_renamed_relations)
+        session.ddl.swap(other.relation_id, change, session.cancelled)
 
 
 def _definition(renamed: CreatedRelation) -> str:

@@ -64,7 +64,7 @@ class TableReplacement:
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """ALTER … RENAME TO, SET SCHEMA. A field that is None stays as it is.
+    """ALTER … RENAME TO, SET SCHEMA, SWAP WITH. A field that is None stays as it is.
 
     `definition` makes the renamed relation's CREATE text. `reader(view, before, after)` puts the names of the
     catalog after the change into the texts of a view, sink or subscription that reads the relation.
@@ -155,25 +155,44 @@ def rename(state: MetaState, change: NewName) -> MetaState:
                 return state
             raise DuplicateRelation(f'relation "{name}" already exists in schema "{schema}"')
         raise DuplicateRelation(f'relation "{name}" already exists')
-    _refuse_unbound_views(state, relation)
-    if any(isinstance(reader, Table) for reader in state.catalog.dependents(relation.relation_id)):
-        message = f'cannot rename source "{relation.name}": the definitions of tables that copy from it name it'
-        raise FeatureNotSupported(message, hint="Drop the tables first.")
-    renamed = replace(relation, name=name, schema_name=schema)
-    renamed = replace(renamed, definition=change.definition(renamed))
-    if isinstance(renamed, Table) and renamed.source is not None:
-        renamed = replace(renamed, source=replace(renamed.source, name=name, schema_name=schema))
-    relations = {**state.catalog.relations, relation.relation_id: renamed}
-    moved: list[tuple[CreatedRelation, CreatedRelation]] = [(relation, renamed)]
-    for index in state.catalog.indexes_of(relation.relation_id):  # they stand in their relation's schema
-        relations[index.relation_id] = moved_index = replace(index, schema_name=schema)
-        moved.append((index, moved_index))
+    return _with_names(state, {relation.relation_id: (schema, name)}, change)
+
+
+def swap(state: MetaState, other_id: int, change: NewName) -> MetaState:
+    """`state` with the names of two relations exchanged; `change.name` and `change.schema_name` are None."""
+    relations = state.catalog.relations
+    one, other = relations.get(change.relation_id), relations.get(other_id)
+    if one is None or other is None:
+        raise SerializationFailure("the relation was dropped meanwhile", hint="Run the statement again.")
+    names = {one.relation_id: (other.schema_name, other.name), other_id: (one.schema_name, one.name)}
+    return _with_names(state, names, change)
+
+
+def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: NewName) -> MetaState:
+    """`state` with relations under other names, by their ids: (schema, name)."""
+    relations = dict(state.catalog.relations)
+    moved: list[tuple[CreatedRelation, CreatedRelation]] = []
+    for relation_id, (schema, name) in names.items():
+        relation = relations[relation_id]
+        _refuse_unbound_views(state, relation)
+        if any(isinstance(reader, Table) for reader in state.catalog.dependents(relation_id)):
+            message = f'cannot rename source "{relation.name}": the definitions of tables that copy from it name it'
+            raise FeatureNotSupported(message, hint="Drop the tables first.")
+        renamed = replace(relation, name=name, schema_name=schema)
+        renamed = replace(renamed, definition=change.definition(renamed))
+        if isinstance(renamed, Table) and renamed.source is not None:
+            renamed = replace(renamed, source=replace(renamed.source, name=name, schema_name=schema))
+        relations[relation_id] = renamed
+        moved.append((relation, renamed))
+        for index in state.catalog.indexes_of(relation_id):  # they stand in their relation's schema
+            relations[index.relation_id] = moved_index = replace(index, schema_name=schema)
+            moved.append((index, moved_index))
+    readers = {each.relation_id for was, _ in moved for each in state.catalog.dependents(was.relation_id)}
     after = replace(state.catalog, relations=dict(relations))
-    for reader in {
-        each.relation_id: each for was, _ in moved for each in state.catalog.dependents(was.relation_id)
-    }.values():
+    for reader_id in readers:
+        reader = relations[reader_id]  # under its new name, if it has one, too
         if isinstance(reader, RelationReader):
-            relations[reader.relation_id] = change.reader(reader, state.catalog, after)
+            relations[reader_id] = change.reader(reader, state.catalog, after)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
     relations = {**relations, **repointed_views(state, same)}

@@ -257,6 +257,11 @@ class SchemaCommands:
         planned = PlannedAhead(lambda state: (alter.rename(state, change), None), self._published.state)
         self._changes.apply(lambda state: planned.on(state)[0], cancelled)
 
+    def swap(self, other_id: int, change: NewName, cancelled: Cancelled = None) -> None:
+        """Exchanges the names of two relations."""
+        planned = PlannedAhead(lambda state: (alter.swap(state, other_id, change), None), self._published.state)
+        self._changes.apply(lambda state: planned.on(state)[0], cancelled)
+
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change of another module (`functions`, `roles`, …) between two epochs."""
         self._changes.apply(owning(change, self.owner), cancelled)

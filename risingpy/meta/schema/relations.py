@@ -34,6 +34,7 @@ from risingpy.plan.catalog import (
     MaterializedView,
     Relation,
     RelationClass,
+    Sink,
     Subscription,
     Table,
     View,
@@ -180,8 +181,9 @@ def drop_relations(
     everything = with_all_readers(state, dropped)
     # An index is dropped with its relation, without a notice, as in PostgreSQL. So is what a SUBSCRIBE reads.
     readers = [r for r in everything if r not in dropped and not _goes_along(r)]
-    if readers and not cascade:
-        raise _still_needed(state, dropped, readers, everything)
+    needed = [r for r in readers if not _only_writes(r, dropped)]
+    if needed and not cascade:
+        raise _still_needed(state, dropped, needed, everything)
     notices.extend(f"drop cascades to {r.noun} {r.name}" for r in reversed(readers))
     for relation in everything:
         state = without_relation(state, relation)
@@ -190,6 +192,14 @@ def drop_relations(
 
 def _goes_along(relation: CreatedRelation) -> bool:
     return isinstance(relation, Index) or (isinstance(relation, Subscription) and relation.is_temporary)
+
+
+def _only_writes(relation: CreatedRelation, dropped: Sequence[CreatedRelation]) -> bool:
+    """Whether it is a sink into a dropped table that reads none of them. As in RisingWave, it goes with its target."""
+    if not isinstance(relation, Sink) or relation.into is None:
+        return False
+    ids = {each.relation_id for each in dropped}
+    return relation.into in ids and not ids & (set(relation.depends_on) - {relation.into})
 
 
 def without_relation_id(state: MetaState, relation_id: int) -> MetaState:

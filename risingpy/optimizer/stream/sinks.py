@@ -41,6 +41,7 @@ class WantedSink:
     type: SinkType | None = None
     primary_key: tuple[str, ...] = ()
     force_append_only: bool = False
+    needs_key: bool = True  # the other side knows rows by a key, which is among their columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def plan_sink(
         wanted = _wanted_by(into, wanted)
     type_ = _type(wanted, input.properties.append_only)
     key = _primary_key(wanted, type_, input, output_names)
-    if type_ in (SinkType.UPSERT, SinkType.DEBEZIUM):
+    if key and type_ in (SinkType.UPSERT, SinkType.DEBEZIUM):
         input = _one_row_per_key(input, key, name, allocate)
     if into is not None:
         return SinkPlan(_into_table(input, into, type_, table_id=table_id, name=name), type_, key)
@@ -153,6 +154,8 @@ def _primary_key(
         return ()
     if all(index < len(names) for index in input.properties.stream_key):
         return tuple(input.properties.stream_key)
+    if not wanted.needs_key:
+        return ()
     raise InvalidParameterValue(
         f"primary key not defined for {type_.value} sink", hint="Name its columns: primary_key = 'a,b'."
     )

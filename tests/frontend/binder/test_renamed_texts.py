@@ -39,7 +39,7 @@ def view_of(query: str, catalog: Catalog) -> View:
     bound = bind_query(_query(query), catalog, ("public",))
     columns = tuple(ColumnDesc(i, f.name, f.type) for i, f in enumerate(bound.fields, 1))
     text = f"CREATE VIEW reader AS {query}"
-    relation_id = max(catalog.relations) + 1
+    relation_id = max(catalog.relations, default=0) + 1
     return View(relation_id, "public", "reader", columns, text, query=query, depends_on=bound.dependencies)
 
 

@@ -106,7 +106,10 @@ def test_without_a_snapshot_only_changes_go_out(server: Server, tmp_path: Path) 
     changes = [change for epoch in epochs_in(tmp_path / "s") for change in epoch]
     assert sorted(changes) == [(-1, (1,)), (1, (3,))]
     with pytest.raises(InvalidParameterValue, match="snapshot"):
-        client.run(file_sink("q", "AS SELECT k FROM t", tmp_path / "q", more=", snapshot = 'false'"))
+        client.run(file_sink("q", "AS SELECT max(k) AS k FROM t", tmp_path / "q", more=", snapshot = 'false'"))
+    client.run(file_sink("q", "AS SELECT k + 1 AS k FROM t WHERE k > 3", tmp_path / "q", more=", snapshot = 'false'"))
+    client.run("INSERT INTO t VALUES (0), (7); WAIT SINK q")
+    assert [change for epoch in epochs_in(tmp_path / "q") for change in epoch] == [(1, (8,))]
 
 
 def test_the_other_side_has_one_row_for_each_key(server: Server, postgres_oracle: PostgresOracle) -> None:

@@ -213,8 +213,12 @@ def bind_view(
     search_path: Sequence[str],
     *,
     session: SessionValues | None = None,
+    are_called: bool = True,
 ) -> BoundView:
-    """The query of a view. Its output columns need distinct names (42701); parameters cannot stand in it."""
+    """The query of a view; parameters cannot stand in it.
+
+    Its output columns need distinct names (42701), if they `are_called` by them: those of a sink into a table are not.
+    """
     query = bind_query(statement.query, catalog, search_path, session=session)
     if query.parameter_types:
         raise SqlError("there is no parameter $1", sqlstate="42P02", position=statement.query.position)
@@ -228,6 +232,8 @@ def bind_view(
     check_relation(len(query.fields), statement.name.position)
     names = [column.name for column in statement.column_names]
     names += [field.name for field in query.fields[len(names) :]]
+    if not are_called:
+        return BoundView(query, tuple(names))
     if isinstance(statement, CreateMaterializedView):  # it is stored like a table: a plain view takes any name
         for name in names:
             if name != ROW_ID:  # which a query may select

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
+from risingpy.connectors.targets.choice import TARGETS_WITHOUT_KEYS
 from risingpy.connectors.targets.engine_options import engine_options
 from risingpy.errors import InvalidParameterValue, SqlError, WrongObjectType
 from risingpy.frontend.binder import BoundView, bind_rows_for_table, bind_view
@@ -25,6 +26,7 @@ from risingpy.meta.schema.sinks import NewSink, with_sink_options
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.optimizer.stream.sinks import WantedSink
 from risingpy.plan.catalog import Catalog, Sink
+from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan
 from risingpy.types import SqlType
 
 _FOR_TABLES = ("connector", "type", "primary_key", "force_append_only", "ignore_delete", "snapshot")
@@ -68,9 +70,6 @@ def _new_sink(
     elif "connector" not in dict(statement.options):
         raise InvalidParameterValue("a sink needs the option connector", hint="WITH (connector = 'kafka', …)")
     options = engine_options(dict(statement.options), statement.message_format)
-    if not options.snapshot and statement.relation is None:
-        hint = "CREATE SINK … FROM name takes it."
-        raise InvalidParameterValue("snapshot = 'false' is for a sink of a relation, and not of a query", hint=hint)
     catalog = session.database.reads.catalog
     bound = _bound(session, statement, catalog)
     plan, names, into = bound.query.plan, bound.column_names, None
@@ -79,20 +78,34 @@ def _new_sink(
         rows = bind_rows_for_table(plan, statement.into, statement.into_columns, catalog, path, session=values)
         plan, into = rows.plan, rows.table
         names = tuple(field.name for field in plan.schema)
+    plan = optimize_view(plan, catalog, emit_on_window_close=False, check=session.check)
+    if not options.snapshot:
+        _check_row_by_row(plan, statement)
+    needs_key = dict(statement.options).get("connector") not in TARGETS_WITHOUT_KEYS
     return NewSink(
         schema_name=new_schema(session, statement.name),
         name=statement.name.name,
-        plan=optimize_view(plan, catalog, emit_on_window_close=False, check=session.check),
+        plan=plan,
         column_names=names,
         definition=shown_text(parsed),
         depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         functions=bound.query.functions,
         stored=given.stored(statement.options, statement.message_format),
-        wanted=WantedSink(options.type, options.primary_key, options.force_append_only),
+        wanted=WantedSink(options.type, options.primary_key, options.force_append_only, needs_key),
         identity=f"{statement.name.name}-{uuid.uuid4().hex[:12]}",
         snapshot=options.snapshot,
         into=into,
     )
+
+
+def _check_row_by_row(plan: LogicalPlan, statement: CreateSink) -> None:
+    """Raises InvalidParameterValue if later changes alone do not say what later rows of the query are."""
+    while isinstance(plan, Project | Filter):
+        plan = plan.input
+    if not isinstance(plan, Scan):
+        hint = "It takes the changes of one relation, row by row: no join, aggregate, window or limit."
+        message = "snapshot = 'false' is not for a query that must know earlier rows"
+        raise InvalidParameterValue(message, position=statement.name.position, hint=hint)
 
 
 def _check_for_table(statement: CreateSink) -> None:
@@ -170,7 +183,8 @@ def _bound(session: StatementContext, statement: CreateSink, catalog: Catalog) -
         query = parse_query(f"SELECT * FROM {_quoted(statement.relation)}")
     view = CreateMaterializedView(statement.name, (), query)
     try:
-        return bind_view(view, catalog, session.search_path(), session=session.session_values())
+        path, values = session.search_path(), session.session_values()
+        return bind_view(view, catalog, path, session=values, are_called=statement.into is None)
     except SqlError as error:
         if statement.relation is not None:
             error.position = statement.relation.position
