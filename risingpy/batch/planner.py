@@ -23,7 +23,7 @@ from risingpy.batch.plan import (
     PrefixScan,
     SystemRows,
 )
-from risingpy.errors import StalePlan, UndefinedTable
+from risingpy.errors import StalePlan
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
 from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Sink, Subscription, Table, View
 from risingpy.plan.expression_trees import conjuncts
@@ -34,7 +34,7 @@ from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Recur
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
     """The plan of the query for a transaction that has changed the tables `changed`.
 
-    Raises StalePlan if a relation was altered since the query was bound, UndefinedTable if one was dropped.
+    Raises StalePlan if a relation was altered or dropped since the query was bound.
     """
     constants = _constant_rows(query)
     if constants is not None:
@@ -135,7 +135,9 @@ class _Inputs:
     def _relation(self, scan: Scan) -> ScannedRelation:
         relation = self.catalog.get(scan.relation_id)
         if relation is None:
-            raise UndefinedTable(f'relation "{scan.name}" was dropped meanwhile')
+            raise StalePlan(
+                f'relation "{scan.name}" was dropped or replaced meanwhile', hint="Run the statement again."
+            )
         assert not isinstance(
             relation, View | Sink | Subscription
         )  # the binder puts a view's query in its place, and reads no sink or subscription

@@ -68,7 +68,7 @@ class PreparedQuery:
     def plan_for(self, catalog: Catalog, changed: frozenset[int], parameters: Parameters) -> BatchPlan:
         """The plan for a snapshot with this catalog, and a transaction that has changed these tables.
 
-        Raises StalePlan if a relation was altered since the query was bound, UndefinedTable if one was dropped.
+        Raises StalePlan if a relation was altered or dropped since the query was bound.
         """
         if catalog is not self._catalog:  # indexes may have been dropped, and new ones may be better
             self._plans.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateTable
@@ -39,6 +40,12 @@ def table_definition(relation: Table) -> str:
         if relation.webhook.text is not None:
             suffix += f" VALIDATE AS {relation.webhook.text}"
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
+
+
+def definition_of_columns(schema_name: str, name: str, columns: Iterable[ColumnDesc]) -> str:
+    """`CREATE TABLE name (column type …)` of a table that has no more than columns."""
+    schema = "" if schema_name == DEFAULT_SCHEMA else f"{quoted(schema_name)}."
+    return f"CREATE TABLE {schema}{quoted(name)} ({', '.join(map(column_definition, columns))})"
 
 
 def _after_columns(definition: str) -> str:

@@ -72,6 +72,17 @@ def repointed_view(plan: LogicalPlan, after: CreatedRelation, positions: Mapping
     return rewrite_plan(plan, change)
 
 
+def rescanned_view(plan: LogicalPlan, before: int, after: int) -> LogicalPlan:
+    """A view's query that reads another relation where it has read this one; `repointed_view` must follow."""
+
+    def change(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, logical.Scan) or node.relation_id != before:
+            return node
+        return replace(node, relation_id=after)
+
+    return rewrite_plan(plan, change)
+
+
 def columns_of_job(job: Job, table_id: int) -> frozenset[int]:
     """The ids of the table's columns that a job reads."""
     return frozenset(

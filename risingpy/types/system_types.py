@@ -60,6 +60,13 @@ def is_vector(type_: SqlType) -> bool:
     return bool(type_.system) and bool(SYSTEM_FAMILIES[type_.system].element)
 
 
+def plain_type(sql_type: SqlType) -> SqlType:
+    """The type without anything of system catalogs: what holds its values."""
+    if not is_of_system(sql_type):
+        return sql_type
+    return replace(sql_type, system="", items=tuple(map(plain_type, sql_type.items)))
+
+
 def is_of_system(type_: SqlType) -> bool:
     """Whether a system type is the type or is in it."""
     return bool(type_.system) or any(map(is_of_system, type_.items))

@@ -17,7 +17,7 @@ from risingpy.errors import (
     QueryCanceled,
     SerializationFailure,
     SqlError,
-    UndefinedTable,
+    StalePlan,
 )
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.stage_runner import FragmentFailed
@@ -242,7 +242,7 @@ def test_rows_planned_on_another_table_version_are_refused(server: Server) -> No
     with pytest.raises(SerializationFailure):
         server.database.writes.write([rows])
     client.run("DROP TABLE t")
-    with pytest.raises(UndefinedTable):
+    with pytest.raises(StalePlan):
         server.database.writes.write([rows])
 
 

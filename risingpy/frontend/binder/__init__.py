@@ -13,8 +13,10 @@ from risingpy.frontend.binder.ddl.create import (
     bind_stored_plan,
     bind_table,
     bind_view,
+    check_column_name,
 )
 from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
+from risingpy.frontend.binder.ddl.primary_key import BoundPrimaryKey, bind_primary_key, with_primary_key
 from risingpy.frontend.binder.dml.copy import CopyTarget, bind_copy_target
 from risingpy.frontend.binder.dml.insert import BoundInsert, bind_insert
 from risingpy.frontend.binder.dml.into_table import RowsForTable, bind_rows_for_table
@@ -29,6 +31,7 @@ __all__ = [
     "BoundIndex",
     "BoundInsert",
     "BoundMerge",
+    "BoundPrimaryKey",
     "BoundQuery",
     "BoundRewrite",
     "BoundView",
@@ -46,6 +49,7 @@ __all__ = [
     "bind_index",
     "bind_insert",
     "bind_merge",
+    "bind_primary_key",
     "bind_query",
     "bind_rows_for_table",
     "bind_source_column",
@@ -53,5 +57,7 @@ __all__ = [
     "bind_table",
     "bind_update",
     "bind_view",
+    "check_column_name",
     "check_relation",
+    "with_primary_key",
 ]

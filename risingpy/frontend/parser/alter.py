@@ -5,6 +5,7 @@ from __future__ import annotations
 from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
+    AddPrimaryKey,
     AlterAction,
     AlterConnector,
     AlterRelation,
@@ -93,7 +94,7 @@ def parse_alter(cursor: Cursor) -> Statement:
         return AlterSubscription(name, OptionsReader(cursor).option(), position, if_exists)
     if kind is not Table:
         cursor.unsupported(f"ALTER {kind.noun.upper()} … {cursor.word}")
-    return AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
+    return _parse_table_actions(cursor, name, if_exists)
 
 
 def _parse_source_option(cursor: Cursor, name: ObjectName, if_exists: bool) -> AlterSource:
@@ -146,6 +147,28 @@ def _parse_new_name(cursor: Cursor, kind: RelationClass, name: ObjectName, if_ex
     if cursor.accept("SWAP", "WITH"):
         return AlterRelation(kind, name, if_exists=if_exists, swapped=cursor.object_name())
     return None
+
+
+def _parse_table_actions(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | AlterTable:
+    key = _parse_primary_key(cursor, name, if_exists)
+    return key or AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
+
+
+def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | None:
+    """ADD [CONSTRAINT name] PRIMARY KEY (columns), which stands alone. The constraint's name is read and dropped."""
+    position, words = cursor.position, [" ".join(word.split()) for word in cursor.peek(4)]
+    if words[:2] != ["ADD", "PRIMARY KEY"] and (words[:2] != ["ADD", "CONSTRAINT"] or words[3:] != ["PRIMARY KEY"]):
+        return None
+    cursor.expect("ADD")
+    if cursor.accept("CONSTRAINT"):
+        cursor.name()
+    cursor.expect("PRIMARY KEY")
+    if cursor.word == "USING":
+        cursor.unsupported("ADD PRIMARY KEY USING INDEX")
+    columns = cursor.in_parentheses(cursor.name)
+    if cursor.word == ",":
+        cursor.unsupported("ADD PRIMARY KEY together with other actions")
+    return AddPrimaryKey(name, columns, position, if_exists)
 
 
 def _parse_action(cursor: Cursor) -> AlterAction:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.frontend.parser.ast_alter import AddPrimaryKey as AddPrimaryKey
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterConnection as AlterConnection
 from risingpy.frontend.parser.ast_alter import AlterConnector as AlterConnector
@@ -32,6 +33,7 @@ from risingpy.frontend.parser.ast_create import CreateSink as CreateSink
 from risingpy.frontend.parser.ast_create import CreateSource as CreateSource
 from risingpy.frontend.parser.ast_create import CreateSubscription as CreateSubscription
 from risingpy.frontend.parser.ast_create import CreateTable as CreateTable
+from risingpy.frontend.parser.ast_create import CreateTableAs as CreateTableAs
 from risingpy.frontend.parser.ast_create import CreateView as CreateView
 from risingpy.frontend.parser.ast_create import FunctionArgument as FunctionArgument
 from risingpy.frontend.parser.ast_create import IndexElement as IndexElement
@@ -296,7 +298,8 @@ class NoOperation:
 
 
 Statement = (
-    AlterTable
+    AddPrimaryKey
+    | AlterTable
     | AlterRelation
     | AlterSource
     | AlterSourceColumns
@@ -314,6 +317,7 @@ Statement = (
     | ReassignOwned
     | RevokeRole
     | CreateTable
+    | CreateTableAs
     | CreateSource
     | CreateSink
     | CreateSecret

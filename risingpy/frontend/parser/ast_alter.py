@@ -72,6 +72,16 @@ class AlterTable:
 
 
 @dataclass(frozen=True, slots=True)
+class AddPrimaryKey:
+    """ALTER TABLE name ADD [CONSTRAINT …] PRIMARY KEY (columns). `position` is that of the action."""
+
+    name: ObjectName
+    columns: tuple[ColumnName, ...]
+    position: int
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AlterRelation:
     """ALTER TABLE | VIEW | … RENAME TO new_name, SET SCHEMA new_schema, or SWAP WITH swapped."""
 

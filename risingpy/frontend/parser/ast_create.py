@@ -63,6 +63,18 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """CREATE TABLE name [(columns)] AS query [WITH [NO] DATA], and SELECT … INTO name."""
+
+    name: ObjectName
+    query: Query
+    column_names: tuple[ColumnName, ...] = ()
+    if_not_exists: bool = False
+    with_data: bool = True
+    storage_parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IncludeDefinition:
     """A part of the message as a column. `name` is None without AS; `header` names one header."""
 

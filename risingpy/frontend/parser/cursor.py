@@ -69,6 +69,10 @@ class Cursor:
         left = parser._tokens[parser._index :]
         return any(token.text.upper() == word and token.token_type not in _NO_WORDS for token in left)
 
+    def ends_with(self, *words: str) -> bool:
+        """Whether these are the last tokens of the statement."""
+        return [token.text.upper() for token in self._parser._tokens[-len(words) :]] == [*words]
+
     def accept(self, *words: str) -> bool:
         """Takes `words` (in upper case) if all of them come next."""
         start = self._parser._index

@@ -15,6 +15,7 @@ from risingpy.frontend.parser.ast import (
     CreateSchema,
     CreateSource,
     CreateTable,
+    CreateTableAs,
     CreateView,
     Drop,
     DropSchema,
@@ -36,6 +37,7 @@ from risingpy.frontend.parser.connectors.source import (
     parse_includes,
 )
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.dml.table_of_query import parse_table_of_query
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.identity_options import parse_numbering
 from risingpy.frontend.parser.index import parse_create_index
@@ -113,11 +115,11 @@ def parse_create(cursor: Cursor) -> Statement:
     return cursor.fail()
 
 
-def _parse_create_table(cursor: Cursor) -> CreateTable:
+def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    if cursor.word == "AS":
-        cursor.unsupported("CREATE TABLE AS")
+    if (query := parse_table_of_query(cursor, name, if_not_exists=if_not_exists)) is not None:
+        return query
     elements = _parse_columns(cursor)
     columns, keys = elements.columns, elements.keys
     append_only = cursor.accept("APPEND", "ONLY")

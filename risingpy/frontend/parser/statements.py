@@ -10,6 +10,7 @@ from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statemen
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dml import copy, merge, rows
+from risingpy.frontend.parser.dml.table_of_query import with_into
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
 from risingpy.frontend.parser.roles import parsing as roles
 from risingpy.frontend.parser.subscriptions import parse_subscribe
@@ -84,7 +85,7 @@ def parse_statement(cursor: Cursor) -> Statement:
         with_ = cursor.common_tables()
         return replace(WRITES[cursor.word](cursor), with_=with_)
     if word in QUERIES:
-        return Select(cursor.query())
+        return with_into(Select(cursor.query()))
     if word == "EXPLAIN":
         return parse_explain(cursor, parse_statement)
     if word in UNSUPPORTED_STATEMENTS:

@@ -44,6 +44,7 @@ from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
 
 _ABOUT_COMMITTED_ROWS = (
+    ast.AddPrimaryKey,
     ast.AlterTable,
     ast.AlterRelation,
     ast.AlterRole,
@@ -55,6 +56,7 @@ _ABOUT_COMMITTED_ROWS = (
     ast.CreateIndex,
     ast.CreateRole,
     ast.CreateTable,
+    ast.CreateTableAs,
     ast.CreateSink,
     ast.CreateSource,
     ast.CreateSubscription,

@@ -47,6 +47,7 @@ from risingpy.frontend.statements.connectors import (
     sink,
     source_columns,
 )
+from risingpy.frontend.statements.filled import add_primary_key, create_table_as
 from risingpy.frontend.statements.rights import roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
@@ -66,6 +67,7 @@ BINDERS: dict[type, Binder] = {
     ast.AlterSourceColumns: source_columns.bind,
     ast.AlterSubscription: subscription.bind_alter,
     ast.AlterSystem: alter_system.bind,
+    ast.AddPrimaryKey: add_primary_key.bind,
     ast.AlterTable: alter_table.bind,
     ast.Backup: backup.bind,
     ast.Begin: transaction_control.bind_begin,
@@ -83,6 +85,7 @@ BINDERS: dict[type, Binder] = {
     ast.CreateSource: create_source.bind,
     ast.CreateSubscription: subscription.bind,
     ast.CreateTable: create_table.bind,
+    ast.CreateTableAs: create_table_as.bind,
     ast.CreateView: create_view.bind,
     ast.Deallocate: prepare.bind_deallocate,
     ast.DeclareCursor: cursor.bind_declare,

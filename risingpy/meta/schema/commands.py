@@ -18,16 +18,17 @@ from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
-from risingpy.meta.schema import alter, relations, schemas, sinks, sources, subscriptions, tables
+from risingpy.meta.schema import alter, primary_key, relations, schemas, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import gone_if_cancelled
 from risingpy.meta.schema.owners import owning
 from risingpy.meta.schema.planned_ahead import PlannedAhead
+from risingpy.meta.schema.primary_key import NewKey
 from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
-from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, FollowedRelation, Sink, Subscription, UpstreamTable
+from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, FollowedRelation, Sink, Subscription, Table, UpstreamTable
 
 
 class SchemaCommands:
@@ -83,6 +84,34 @@ class SchemaCommands:
         if created and table.upstream is not None:
             self._take_in(made[0], table.upstream, cancelled)
         return created
+
+    def create_filled_table(
+        self,
+        table: tables.NewTable,
+        fill: Callable[[Table], int],
+        *,
+        if_not_exists: bool = False,
+        cancelled: Cancelled = None,
+    ) -> bool:
+        """Creates a `filled` table with the rows that `fill` writes; False if it exists and `if_not_exists`.
+
+        `fill` returns the lsn of its last row. If it is cancelled or fails, or the server stops, nothing remains.
+        """
+        made: list[int] = []
+
+        def add(state: MetaState) -> MetaState:
+            after, table_id = tables.add_table(state, table)
+            made.append(table_id)
+            return after
+
+        if not self._create(table.schema_name, table.name, if_not_exists, add, cancelled):
+            return False
+        with gone_if_cancelled(self._changes, made[0]):
+            created = self._published.state.catalog.relations[made[0]]
+            assert isinstance(created, Table)
+            self._waiters.until_lsn(fill(created), cancelled)
+            self._changes.apply(lambda state: tables.with_created(state, made[0]), cancelled)
+        return True
 
     def _check_source(self, stored: StoredOptions) -> None:
         """Reaches the other side of a source. Raises what the connector's `check` does."""
@@ -251,6 +280,26 @@ class SchemaCommands:
         Raises SerializationFailure if the table was altered since the change was planned.
         """
         return self._notices_of(lambda state: alter.replace_table(state, change), cancelled)
+
+    def add_primary_key(self, change: NewKey, fill: Callable[[Table], int], cancelled: Cancelled = None) -> None:
+        """Puts a copy of the table, under the key, in its place.
+
+        `fill` writes the table's rows to the copy, and returns the lsn of the last one. The caller holds `table_lock`,
+        and has waited until epochs have all of the table's logged rows. If it is cancelled or fails, or the server is
+        stopped, the table is as it was.
+        """
+        made: list[Table] = []
+
+        def add(state: MetaState) -> MetaState:
+            after, copy = primary_key.add_copy(state, change)
+            made.append(copy)
+            return after
+
+        self._changes.apply(add, cancelled)
+        copy = made[-1]
+        with gone_if_cancelled(self._changes, copy.relation_id):
+            self._waiters.until_lsn(fill(copy), cancelled)
+            self._changes.apply(lambda state: primary_key.put_in_place(state, change, copy), cancelled)
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""

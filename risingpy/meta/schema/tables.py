@@ -27,7 +27,10 @@ class FedBy:
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key."""
+    """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key.
+
+    `filled`: the table is in creation until the statement has written its rows.
+    """
 
     schema_name: str
     name: str
@@ -41,12 +44,13 @@ class NewTable:
     webhook: Webhook | None = None
     upstream: UpstreamTable | None = None
     source: FedBy | None = None
+    filled: bool = False
 
 
 def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
     """(`state` with the table and its job, the table's id).
 
-    A table that copies another is in creation until it has that one's rows.
+    A table that copies another, or is `filled`, is in creation until it has its rows.
     """
     check_new_name(state, table.schema_name, table.name)
     if table.upstream is not None and table.upstream.source_id not in state.catalog.relations:
@@ -84,7 +88,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         webhook=table.webhook,
         upstream=table.upstream,
         source=source,
-        status=JobStatus.CREATED if table.upstream is None else JobStatus.CREATING,
+        status=JobStatus.CREATING if table.filled or table.upstream is not None else JobStatus.CREATED,
         watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,
@@ -119,7 +123,7 @@ def source_of_table(
 
 
 def with_created(state: MetaState, table_id: int) -> MetaState:
-    """`state` with a table that has the rows of the one that it copies: from now on it can be read."""
+    """`state` with a table that has its first rows: from now on it can be read."""
     if table_id not in state.catalog.relations:
         raise UndefinedTable("the table was dropped meanwhile")
     return with_status(state, table_id, JobStatus.CREATED)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from risingpy.errors import SqlError, StalePlan, UndefinedTable
+from risingpy.errors import SqlError, StalePlan
 from risingpy.meta.writing.pending_rows import KeyedChunk, PendingRow, PendingRows
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.plan.catalog import Catalog
@@ -54,10 +54,15 @@ class SourceOffset:
 
 
 def refuse_stale(catalog: Catalog, change: TableChange) -> None:
-    """Raises StalePlan if the table was altered since the statement was planned, SqlError if it is gone or failed."""
+    """Raises StalePlan if the table was altered since the statement was planned, SqlError if it has failed.
+
+    A table that is gone may have another one in its place (ADD PRIMARY KEY), which the statement finds by its name.
+    """
     relation = catalog.relations.get(change.table_id)
     if relation is None:
-        raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
+        gone = StalePlan("the table was dropped or replaced meanwhile", hint="Run the statement again.")
+        gone.written = change.table_id
+        raise gone
     if relation.has_stopped:
         raise SqlError(
             f'table "{relation.name}" has stopped because of an error',

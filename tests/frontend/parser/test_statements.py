@@ -200,7 +200,7 @@ def test_syntax_errors(sql: str, message: str, position: int) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("alter table t add primary key (a)", "ALTER TABLE … ADD PRIMARY KEY is not supported"),
+        ("alter table t add unique (a)", "ALTER TABLE … ADD UNIQUE is not supported"),
         ("alter table t owner to me", "ALTER TABLE … OWNER is not supported"),
         ("alter sequence s restart", "ALTER SEQUENCE is not supported"),
         ("create unique index i on t (a)", "CREATE UNIQUE is not supported"),
@@ -208,7 +208,6 @@ def test_syntax_errors(sql: str, message: str, position: int) -> None:
         ("create table t (a int generated always as identity (cycle))", "CYCLE of an identity column is not supported"),
         ("create table t (a int unique)", "UNIQUE constraint is not supported"),
         ("create table t (a int, check (a > 1))", "CHECK constraint is not supported"),
-        ("create table t as select 1", "CREATE TABLE AS is not supported"),
         (
             "insert into t values (1) on conflict (a int4_ops) do nothing",
             "an operator class in ON CONFLICT is not supported",

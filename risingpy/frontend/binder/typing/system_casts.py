@@ -14,7 +14,7 @@ from dataclasses import replace
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
-from risingpy.types.system_types import TEXT, is_object_identifier, is_of_system, is_vector
+from risingpy.types.system_types import TEXT, is_object_identifier, is_vector, plain_type
 
 
 def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
@@ -43,10 +43,3 @@ def parameter_type(target: SqlType) -> SqlType:
 def held_by(target: SqlType, given: SqlType) -> SqlType:
     """The type of system catalogs that `given` is, if its values are those of `target`; else `target`."""
     return given if given.system and not target.system and plain_type(given) == target else target
-
-
-def plain_type(sql_type: SqlType) -> SqlType:
-    """The type without anything of system catalogs: what holds its values."""
-    if not is_of_system(sql_type):
-        return sql_type
-    return replace(sql_type, system="", items=tuple(map(plain_type, sql_type.items)))

@@ -1,0 +1,83 @@
+"""ALTER TABLE … ADD PRIMARY KEY: which columns, and what the rows must not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from risingpy.errors import DuplicateColumn, FeatureNotSupported, InvalidTableDefinition, UndefinedColumn
+from risingpy.frontend.binder.ddl.create import visible_columns
+from risingpy.frontend.binder.plans import project
+from risingpy.frontend.binder.query.relations import scan
+from risingpy.frontend.parser.ast import AddPrimaryKey
+from risingpy.plan.catalog import Table
+from risingpy.plan.expressions import Call, InputRef, Literal
+from risingpy.plan.key_types import refuse_unordered
+from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, LogicalPlan
+from risingpy.types import BIGINT, BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPrimaryKey:
+    """`key` are the positions of the columns. `nulls` gives, for each, the rows that have NULL there.
+
+    `duplicates` gives the keys that several rows have, and `rows` all rows with the columns that the user knows.
+    """
+
+    key: tuple[int, ...]
+    nulls: tuple[LogicalPlan, ...]
+    duplicates: LogicalPlan
+    rows: LogicalPlan
+
+
+def bind_primary_key(table: Table, statement: AddPrimaryKey) -> BoundPrimaryKey:
+    """Raises 42P16 for a second key, 42703 and 42701 for wrong columns, 0A000 for a table that can have none."""
+    if table.primary_key:
+        message = f'multiple primary keys for table "{table.name}" are not allowed'
+        raise InvalidTableDefinition(message, position=statement.position)
+    _refuse_special(table, statement.position)
+    visible = visible_columns(table)
+    places = {table.columns[i].name: i for i in visible}
+    key: list[int] = []
+    for column in statement.columns:
+        if column.name not in places:
+            message = f'column "{column.name}" of relation "{table.name}" does not exist'
+            raise UndefinedColumn(message, position=column.position)
+        if places[column.name] in key:
+            message = f'column "{column.name}" appears twice in primary key constraint'
+            raise DuplicateColumn(message, position=column.position)
+        key.append(places[column.name])
+    refuse_unordered((table.columns[i].type for i in key), "a primary key")
+    everything = scan(table)
+    columns = [InputRef(i, table.columns[i].type) for i in key]
+    nulls = tuple(Filter(everything, Call("is_null", (column,), BOOLEAN)) for column in columns)
+    keys = project(everything, columns, [table.columns[i].name for i in key])
+    count = AggCall("count", (), BIGINT)
+    grouped = Aggregate(keys, tuple(range(len(key))), (count,), (*keys.schema, Field("count", BIGINT)))
+    several = Call("gt", (InputRef(len(key), BIGINT), Literal(1, BIGINT)), BOOLEAN)
+    rows = project(everything, [InputRef(i, table.columns[i].type) for i in visible], [str(i) for i in visible])
+    return BoundPrimaryKey(tuple(key), nulls, Filter(grouped, several), rows)
+
+
+def with_primary_key(table: Table, key: tuple[int, ...]) -> Table:
+    """The table as its CREATE TABLE would have it with the key."""
+    columns = (
+        replace(column, not_null=column.not_null or i in key)
+        for i, column in enumerate(table.columns)
+        if not column.hidden
+    )
+    return replace(table, columns=tuple(columns), primary_key=key)
+
+
+def _refuse_special(table: Table, position: int) -> None:
+    reasons = (
+        (table.upstream is not None, "it copies another table"),
+        (table.source is not None, "a source feeds it"),
+        (table.webhook is not None, "a webhook feeds it"),
+        (table.watermark is not None, "it has a watermark"),
+        (table.append_only, "it is append-only"),
+    )
+    for holds, reason in reasons:
+        if holds:
+            message = f'cannot add a primary key to table "{table.name}": {reason}'
+            hint = "Create a new table with the key."
+            raise FeatureNotSupported(message, position=position, hint=hint)

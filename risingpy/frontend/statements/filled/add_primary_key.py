@@ -1,0 +1,85 @@
+"""ALTER TABLE … ADD PRIMARY KEY: the rows are checked, and written to a copy under the key, which replaces the table.
+
+The statement holds the table alone all the while: readers see the table as it was, and writers wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from risingpy.errors import NotNullViolation, SqlError, WrongObjectType
+from risingpy.frontend.binder import BoundPrimaryKey, bind_primary_key, with_primary_key
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser.ast import AddPrimaryKey, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.statements.filled.filling import filling
+from risingpy.frontend.table_definition import table_definition
+from risingpy.meta.schema.alter import check_unchanged
+from risingpy.meta.schema.primary_key import NewKey, refuse_readers
+from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import Table
+from risingpy.plan.expressions import Literal
+from risingpy.plan.logical import Limit, LogicalPlan
+from risingpy.types import BIGINT, SqlType
+from risingpy.types.forms import format_text
+
+
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: AddPrimaryKey, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Raises 23502 for NULLs and 23505 for duplicates among the rows, and then leaves the table as it was."""
+
+    def run(parameters: Parameters) -> Result:
+        relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
+        if relation is not None and not isinstance(relation, Table):
+            message = f'ALTER action ADD CONSTRAINT cannot be performed on relation "{relation.name}"'
+            detail = f"This operation is not supported for {relation.noun}s."
+            raise WrongObjectType(message, detail=detail, position=statement.name.position)
+        if relation is not None:
+            _add(session, relation, statement)
+        return Result(CommandTag("ALTER TABLE"))
+
+    return Command(run)
+
+
+def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> None:
+    if table.relation_id in session.transaction.changed_tables:
+        message = f'cannot ALTER TABLE "{table.name}" because this transaction has written to it'
+        raise SqlError(message, sqlstate="55006", hint="COMMIT first.")
+    bound, database = bind_primary_key(table, statement), session.database
+    definition = table_definition(with_primary_key(table, bound.key))
+    change = NewKey(table, tuple(table.columns[i].column_id for i in bound.key), definition)
+    rows = session.planned(optimize(bound.rows, session.check))
+    fill, process_id = filling(session, rows, (), lambda count: None), session.startup.process_id
+    with database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id):
+        database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
+        refuse_readers(database.reads.state, check_unchanged(database.reads.state, table))
+        _check_rows(session, table, bound)
+        database.ddl.add_primary_key(change, fill, session.cancelled)
+
+
+def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey) -> None:
+    for place, nulls in zip(bound.key, bound.nulls, strict=True):
+        if _first_row(session, nulls) is not None:
+            name = table.columns[place].name
+            raise NotNullViolation(f'column "{name}" of relation "{table.name}" contains null values')
+    twice = _first_row(session, bound.duplicates)
+    if twice is not None:
+        columns = [table.columns[place] for place in bound.key]
+        names = ", ".join(column.name for column in columns)
+        values = ", ".join(format_text(c.type, twice.column(i)[0].as_py()) for i, c in enumerate(columns))
+        raise SqlError(
+            f'could not create unique index "{table.name}_pkey"',
+            sqlstate="23505",
+            detail=f"Key ({names})=({values}) is duplicated.",
+        )
+
+
+def _first_row(session: StatementContext, plan: LogicalPlan) -> pa.RecordBatch | None:
+    limited = Limit(plan, Literal(1, BIGINT), None)
+    batches = session.run_query(session.planned(optimize(limited, session.check)), ())
+    return next((batch for batch in batches if batch.num_rows), None)

@@ -1,0 +1,96 @@
+"""CREATE TABLE … AS query, and SELECT … INTO: a table with the columns and the rows of a query.
+
+The table is in creation until it has all rows, so nobody sees a part of them, and a server that stops has none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import DuplicateColumn, FeatureNotSupported, SyntaxError_
+from risingpy.frontend.binder import BoundQuery, bind_query, check_column_name
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser.ast import ColumnName, CreateTableAs, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.create_table import with_row_id
+from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
+from risingpy.frontend.statements.filled.filling import filling
+from risingpy.frontend.statements.select import set_settings
+from risingpy.frontend.table_definition import definition_of_columns
+from risingpy.frontend.written_rows import check_writable
+from risingpy.meta.schema.tables import NewTable
+from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import ColumnDesc
+from risingpy.types import SqlType
+from risingpy.types.system_types import plain_type
+
+
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateTableAs, parameter_types: Sequence[SqlType]
+) -> Command:
+    """The tag is `SELECT rows`, as PostgreSQL's. WITH NO DATA runs nothing."""
+    catalog = session.database.reads.catalog
+    bound = bind_query(
+        statement.query, catalog, session.search_path(), parameter_types, session=session.session_values()
+    )
+    columns = _columns(statement, bound)
+    query = session.planned(optimize(bound.plan, session.check), catalog)
+
+    def run(parameters: Parameters) -> Result:
+        check_writable(session, "CREATE TABLE AS")
+        _refuse_own_writes(session, bound)
+        schema, counted = new_schema(session, statement.name), 0
+        table = NewTable(
+            schema_name=schema,
+            name=statement.name.name,
+            columns=with_row_id(columns),
+            primary_key=(),
+            append_only=False,
+            definition=definition_of_columns(schema, statement.name.name, columns),
+            filled=statement.with_data,
+        )
+
+        def count(rows: int) -> None:
+            nonlocal counted
+            counted += rows
+
+        ddl = session.database.ddl
+        options = {"if_not_exists": statement.if_not_exists}
+        if not statement.with_data:
+            created = ddl.create_table(table, **options, cancelled=session.cancelled)
+        else:
+            set_settings(session, bound.settings, parameters)
+            fill = filling(session, query, parameters, count)
+            created = ddl.create_filled_table(table, fill, **options, cancelled=session.cancelled)
+        if not created:
+            skipped(session, statement.name)
+        without_effect(session, statement.storage_parameters)
+        has_rows = created and statement.with_data
+        return Result(CommandTag("SELECT", counted) if has_rows else CommandTag("CREATE TABLE AS"))
+
+    return Command(run, parameter_types=bound.parameter_types)
+
+
+def _columns(statement: CreateTableAs, bound: BoundQuery) -> tuple[ColumnDesc, ...]:
+    """The query's columns, under the names of the list as far as it goes."""
+    listed, fields = statement.column_names, bound.fields
+    if len(listed) > len(fields):
+        raise SyntaxError_("too many column names were specified", position=listed[len(fields)].position)
+    position = statement.query.position
+    names = [*listed, *(ColumnName(field.name, position) for field in fields[len(listed) :])]
+    for i, name in enumerate(names):
+        check_column_name(name)
+        if name.name in {other.name for other in names[:i]}:
+            raise DuplicateColumn(f'column "{name.name}" specified more than once', position=name.position)
+    pairs = zip(names, fields, strict=True)
+    return tuple(ColumnDesc(i, name.name, plain_type(field.type)) for i, (name, field) in enumerate(pairs, 1))
+
+
+def _refuse_own_writes(session: StatementContext, bound: BoundQuery) -> None:
+    """The table would be there at once, and for everybody, with rows that a ROLLBACK takes back."""
+    written = session.transaction.changed_tables.intersection(bound.dependencies)
+    if written:
+        name = session.database.reads.catalog.relations[min(written)].name
+        message = f'CREATE TABLE AS cannot read table "{name}": this transaction has written to it'
+        raise FeatureNotSupported(message, sqlstate="55006", hint="COMMIT first.")

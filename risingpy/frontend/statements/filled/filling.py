@@ -1,0 +1,49 @@
+"""Fills a new table, which no statement can name yet, with the rows of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.batch import PreparedQuery
+from risingpy.executors.change_chunk import INSERT, make_chunk
+from risingpy.frontend.command import Parameters
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.written_rows import inserted
+from risingpy.meta.writing.dml_log import TableChange
+from risingpy.plan.catalog import Table
+
+_ROWS_PER_GROUP = 200_000  # of the log: an epoch takes a group as a whole, so one must not need much memory
+
+
+def filling(
+    session: StatementContext, query: PreparedQuery, parameters: Parameters, written: Callable[[int], None]
+) -> Callable[[Table], int]:
+    """A function that writes the query's rows to a table, group by group, and returns the lsn of the last one.
+
+    The query has the table's visible columns. `written` is told how many rows each group has.
+    """
+
+    def fill(table: Table) -> int:
+        kept: list[pa.RecordBatch] = []
+        lsn = rows = 0
+        for batch in session.run_query(query, parameters):
+            kept.append(batch)
+            rows += batch.num_rows
+            if rows >= _ROWS_PER_GROUP:
+                written(rows)
+                lsn, rows = _write(session, table, kept), 0
+                kept.clear()
+        written(rows)
+        return _write(session, table, kept) if rows else lsn
+
+    return fill
+
+
+def _write(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> int:
+    rows = inserted(session, table, pa.Table.from_batches(batches))
+    chunk = make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
+    change = TableChange(table.relation_id, table.version, chunk)
+    return session.database.writes.write([change], session.cancelled, process_id=session.startup.process_id)

@@ -1,0 +1,195 @@
+"""ALTER TABLE … ADD PRIMARY KEY, with which `pgbench -i` and restored dumps end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError
+from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.session import open_session
+from risingpy.meta.database import Database
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.schema.primary_key import NewKey, add_copy
+from risingpy.plan.catalog import Table
+from tests.frontend.session.conftest import Client
+
+Connect = Callable[[], Client]
+
+
+@pytest.fixture
+def bids(client: Client) -> Client:
+    """A table without a key, whose columns have been altered, with rows of before and after."""
+    client.run("CREATE TABLE bids (gone int, id bigint, who varchar(5) DEFAULT 'x')")
+    client.run("INSERT INTO bids SELECT i, i, 'w' || i % 7 FROM generate_series(1, 1000) AS g (i)")
+    client.run("ALTER TABLE bids ADD COLUMN price int DEFAULT 5")
+    client.run("ALTER TABLE bids DROP COLUMN gone")
+    client.run("INSERT INTO bids VALUES (1001, NULL, NULL)")
+    return client
+
+
+ROWS = "SELECT id, who, price FROM bids ORDER BY id"
+
+
+def test_rows_defaults_and_plain_views_stay(bids: Client) -> None:
+    bids.run("CREATE VIEW names AS SELECT who, id FROM bids")
+    bids.run("CREATE VIEW above AS SELECT id + 1 AS next, current_user AS me FROM names")
+    before, seen = bids.run(ROWS), bids.run("SELECT next, me FROM above ORDER BY 1")
+    bids.run("ALTER TABLE ONLY bids ADD CONSTRAINT bids_pkey PRIMARY KEY (id)")
+    assert bids.run(ROWS) == before
+    assert bids.run("SELECT next, me FROM above ORDER BY 1") == seen
+    bids.run("INSERT INTO bids (id) VALUES (2000)")
+    assert bids.run("SELECT * FROM bids WHERE id = 2000") == [(2000, "x", 5)]
+    assert bids.run("SELECT * FROM names WHERE id = 2000") == [("x", 2000)]
+    with pytest.raises(SqlError) as raised:
+        bids.run("DROP TABLE bids")
+    assert "view names depends on table bids" in str(raised.value.detail)
+
+
+def test_it_is_a_key_from_then_on(bids: Client) -> None:
+    bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+    bids.run("INSERT INTO bids VALUES (7, 'later', 1)")  # the later write of a key wins, as in every table with a key
+    assert bids.run("SELECT * FROM bids WHERE id = 7") == [(7, "later", 1)]
+    with pytest.raises(SqlError) as twice:
+        bids.run("UPDATE bids SET id = 8 WHERE id = 7")
+    assert twice.value.sqlstate == "23505"
+    with pytest.raises(SqlError) as null:
+        bids.run("INSERT INTO bids VALUES (NULL, 'x', 1)")
+    assert null.value.sqlstate == "23502"
+    bids.run("CREATE MATERIALIZED VIEW totals AS SELECT who, count(*) AS n FROM bids GROUP BY who")
+    bids.run("DELETE FROM bids WHERE id <= 7")
+    assert sum(n for _, n in bids.run("SELECT * FROM totals")) == 994  # type: ignore[misc]
+    shown = bids.run("SELECT conname, contype, pg_get_constraintdef(oid) FROM pg_constraint")
+    assert shown == [("bids_pkey", "p", "PRIMARY KEY (id)")]
+    assert "PRIMARY KEY (id)" in str(bids.run("SHOW CREATE TABLE bids"))
+
+
+def test_an_empty_table_and_a_key_of_several_columns(client: Client) -> None:
+    client.run("CREATE TABLE pairs (a int, b varchar, c int)")
+    client.run("ALTER TABLE pairs ADD PRIMARY KEY (b, a)")
+    client.run("INSERT INTO pairs VALUES (1, 'x', 1), (2, 'x', 2), (1, 'x', 3)")
+    assert client.run("SELECT * FROM pairs ORDER BY a") == [(1, "x", 3), (2, "x", 2)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "sqlstate", "message"),
+    [
+        ("ALTER TABLE bids ADD PRIMARY KEY (who)", "23502", 'column "who" of relation "bids" contains null values'),
+        ("ALTER TABLE bids ADD PRIMARY KEY (price)", "23502", 'column "price" of relation "bids" contains null values'),
+        ("ALTER TABLE bids ADD PRIMARY KEY (no)", "42703", 'column "no" of relation "bids" does not exist'),
+        ("ALTER TABLE bids ADD PRIMARY KEY (id, id)", "42701", 'column "id" appears twice in primary key constraint'),
+        ("ALTER TABLE nosuch ADD PRIMARY KEY (id)", "42P01", 'relation "nosuch" does not exist'),
+        ("ALTER TABLE bids ADD PRIMARY KEY (id), ADD x int", "0A000", "ADD PRIMARY KEY together with other actions"),
+    ],
+)
+def test_refused_and_nothing_has_changed(bids: Client, statement: str, sqlstate: str, message: str) -> None:
+    before = bids.run(ROWS)
+    with pytest.raises(SqlError) as raised:
+        bids.run(statement)
+    assert raised.value.sqlstate == sqlstate and message in raised.value.message
+    assert bids.run(ROWS) == before
+    bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+    with pytest.raises(SqlError, match='multiple primary keys for table "bids" are not allowed'):
+        bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+
+
+def test_duplicates_are_named(bids: Client) -> None:
+    bids.run("INSERT INTO bids VALUES (5, 'again', 1)")
+    with pytest.raises(SqlError) as raised:
+        bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+    told = (raised.value.sqlstate, raised.value.message, raised.value.detail)
+    assert told == ("23505", 'could not create unique index "bids_pkey"', "Key (id)=(5) is duplicated.")
+    assert bids.run("SELECT count(*) FROM bids") == [(1002,)]
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "CREATE MATERIALIZED VIEW reader AS SELECT count(*) FROM bids",
+        "CREATE VIEW w AS SELECT * FROM bids; CREATE MATERIALIZED VIEW reader AS SELECT count(*) FROM w",
+        "CREATE INDEX reader ON bids (price)",
+    ],
+)
+def test_jobs_that_read_the_table_are_named(bids: Client, reader: str) -> None:
+    for statement in reader.split("; "):
+        bids.run(statement)
+    with pytest.raises(FeatureNotSupported, match='"reader" reads its rows') as raised:
+        bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+    assert raised.value.hint is not None and "create it again" in raised.value.hint
+
+
+def test_a_failure_on_the_way_leaves_the_table_as_it_was(bids: Client, database: Database) -> None:
+    table = _table(database)
+    change = NewKey(table, (_id_of(table, "id"),), "")
+
+    def fill(copy: Table) -> int:
+        assert bids.run("SELECT count(*) FROM bids") == [(1001,)]
+        raise QueryCanceled("canceled")
+
+    with pytest.raises(QueryCanceled):
+        database.ddl.add_primary_key(change, fill)
+    assert _table(database) == table
+    assert len(database.reads.catalog.relations) == 1
+    assert bids.run("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace") == [(1,)]
+
+
+def test_a_server_that_stops_on_the_way_has_the_table_as_it_was(tmp_path: Path) -> None:
+    directory = tmp_path / "stopped"
+    database = Database(directory, parallelism=2)
+    database.start(InProcessRunner(database.data_dir))
+    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=1)))
+    client.run("CREATE TABLE bids (id int, v int)")
+    client.run("INSERT INTO bids VALUES (1, 2), (3, 4)")
+    table = _table(database)
+    database.ddl.change(lambda state: add_copy(state, NewKey(table, (_id_of(table, "id"),), ""))[0])
+    client.session.close()
+    database.close()
+    again = Database(directory, parallelism=2)
+    again.start(InProcessRunner(again.data_dir))
+    client = Client(open_session(again, StartupParameters("root", "dev", {}, process_id=1)))
+    try:
+        assert list(again.reads.catalog.relations) == [table.relation_id]
+        client.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+        client.run("INSERT INTO bids VALUES (1, 9)")
+        assert client.run("SELECT * FROM bids ORDER BY id") == [(1, 9), (3, 4)]
+    finally:
+        client.session.close()
+        again.close()
+
+
+def test_other_sessions_write_before_it_or_after_it(bids: Client, connect: Connect) -> None:
+    """Inserts that wait for the table go into the new one; none is lost."""
+    other, written = connect(), []
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 10_000
+        while not stop.is_set():
+            number += 1
+            other.run(f"INSERT INTO bids VALUES ({number}, 'o', 1)")
+            written.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while len(written) < 3:
+        stop.wait(0.01)
+    bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+    reached = len(written)
+    while writer.is_alive() and len(written) < reached + 3:
+        stop.wait(0.01)
+    stop.set()
+    writer.join()
+    assert len(written) >= reached + 3
+    assert bids.run("SELECT count(*) FROM bids WHERE id > 10000") == [(len(written),)]
+
+
+def _table(database: Database) -> Table:
+    (table,) = (each for each in database.reads.catalog.relations.values() if isinstance(each, Table))
+    return table
+
+
+def _id_of(table: Table, name: str) -> int:
+    return next(column.column_id for column in table.columns if column.name == name)
