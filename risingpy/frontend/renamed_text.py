@@ -25,7 +25,7 @@ from risingpy.frontend.parser.ast import (
     ObjectName,
     Query,
 )
-from risingpy.frontend.parser.named_places import end_of_item, end_of_name, is_table_statement
+from risingpy.frontend.parser.tokenize import end_of_item, end_of_name, is_table_statement
 from risingpy.frontend.same_meaning import same_meaning
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import RelationReader

@@ -22,7 +22,7 @@ from risingpy.frontend.parser.ast import (
     ParsedStatement,
 )
 from risingpy.frontend.parser.ast_alter import AlterRelation
-from risingpy.frontend.parser.named_places import end_of_name
+from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.renamed_text import with_renamed_relations
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
