@@ -33,8 +33,8 @@ run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for opti
 test: $(STAMP) ## run the tests that CI runs
 	$(PYTEST) -n 2 --dist worksteal
 
-EXTRAS := delta,iceberg,kafka,mqtt,nats,protobuf,redis,s3,systems
-SYSTEMS := redis-server mosquitto postgresql
+EXTRAS := delta,iceberg,kafka,mqtt,mysql,nats,protobuf,redis,s3,systems
+SYSTEMS := redis-server mariadb-server mosquitto postgresql
 test-connectors: $(STAMP) ## install every extra and every system, and test the connectors; nothing is skipped
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,$(EXTRAS)]'
 	dpkg --status $(SYSTEMS) >/dev/null || apt-get install -y $(SYSTEMS)

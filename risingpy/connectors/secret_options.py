@@ -30,6 +30,7 @@ SECRET_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "mqtt": ("password",),
         "nats": ("password", "token"),
+        "mysql-cdc": ("password",),
         "postgres, jdbc, postgres-cdc": ("password",),
         "s3, fs": ("s3.credentials.access", "s3.credentials.secret"),
     }

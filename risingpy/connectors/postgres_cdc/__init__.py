@@ -9,7 +9,6 @@ followed_tables  the copies: where their columns stand in the stream, and why on
 replication  a connection in COPY BOTH: starts the stream, reads messages, confirms positions
 receiver     makes groups of whole transactions, which it gives to the engine
 pgoutput     the bytes of many row messages, decoded column by column
-row_chunks   texts of columns become change chunks; rows that do not fit are left out
 unchanged    fills in large values that PostgreSQL leaves out of an update
 snapshot     a table's rows at an exact position of the log
 

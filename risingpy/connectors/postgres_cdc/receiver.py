@@ -23,9 +23,9 @@ from risingpy.connectors.postgres_cdc.pgoutput import (
     truncated,
 )
 from risingpy.connectors.postgres_cdc.replication import ReplicationStream, lsn_of, shown_lsn
-from risingpy.connectors.postgres_cdc.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.connectors.postgres_cdc.unchanged import with_unchanged
 from risingpy.connectors.pushed import PushedRows, PushedTable
+from risingpy.connectors.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.connectors.stopped_tables import Stop, offset_text, parsed_offset
 
 GROUP_BYTES = 16 << 20  # a group ends with the transaction in which it has grown so large

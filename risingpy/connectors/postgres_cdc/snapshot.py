@@ -19,10 +19,10 @@ from pyarrow import csv
 
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
 from risingpy.connectors.postgres_cdc.replication import lsn_of, replicating
-from risingpy.connectors.postgres_cdc.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.connectors.postgres_cdc.table_shapes import CurrentTable, current_tables, difference, shape_of_text
 from risingpy.connectors.postgres_cdc.upstream_connection import Connection, connected
 from risingpy.connectors.pushed import PushedRows, PushedTable
+from risingpy.connectors.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.errors import SourceUnavailable
 
 CHUNK_BYTES = 8 << 20  # of COPY's text

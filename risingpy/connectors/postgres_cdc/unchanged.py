@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.connectors.postgres_cdc.row_chunks import BadRows, Ops
 from risingpy.connectors.pushed import PushedGroup, PushedTable
+from risingpy.connectors.row_chunks import BadRows, Ops
 
 Mask = npt.NDArray[np.bool_]
 
