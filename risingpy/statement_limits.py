@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from risingpy.errors import OutOfMemory, QueryCanceled
 from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
 
 # The memory for an operator's output row until it is in its table: keys, encoded rows, undo records.
 BYTES_OF_OUTPUT_ROW = 256
+ROW_FRACTION = 4  # a stored row may have so small a part of the memory: it is copied as it is encoded and written
 
 
 def _has_no_sessions(function: str, process_id: int, milliseconds: int) -> bool:
@@ -27,10 +31,15 @@ def _has_no_settings(name: str, value: str, local: bool) -> str:
     return value
 
 
+class WroteTooMuch(OutOfMemory):
+    """A job's rows are more than one epoch may write: a job that can be set aside goes on in smaller epochs."""
+
+
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
     """`memory` is in bytes; `setting` is the parameter that a user can raise to have more.
 
+    `written`: how many bytes of rows an epoch may write to one table (None: any number).
     `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
     `set_config(name, value, local)` changes a setting of the session, and gives its new value.
     """
@@ -39,6 +48,7 @@ class StatementLimits:
     cancelled: threading.Event = field(default_factory=threading.Event)
     setting: str = "statement_memory"
     alone: bool = False  # this process serves nothing else
+    written: int | None = None
     signal: Callable[[str, int, int], bool] = _has_no_sessions
     set_config: Callable[[str, str, bool], str] = _has_no_settings
 
@@ -90,6 +100,24 @@ def look() -> None:
     limits = _current.limits
     if limits is not None:
         limits.look()
+
+
+def check_written(values: pa.BinaryArray, written: int, table: str) -> None:
+    """Raises OutOfMemory if one of the rows is too large to be stored, or all that the table was written are.
+
+    `values` are encoded rows of the table, and `written` are the bytes of all that the epoch has written to it so far.
+    """
+    limits = current_limits()
+    largest = limits.memory // ROW_FRACTION
+    if values.nbytes > largest:
+        size = pc.max(pc.binary_length(values)).as_py() or 0
+        if size > largest:
+            what = f'a row of table "{table}" would take {show_bytes(_rounded(size))}'
+            raise OutOfMemory(f"out of memory: {what}; the limit is {show_bytes(_rounded(largest))}", hint=limits.hint)
+    if limits.written is not None and written > limits.written:
+        what = f'an epoch\'s changes of table "{table}" would take {show_bytes(_rounded(written))}'
+        limit = show_bytes(_rounded(limits.written))
+        raise WroteTooMuch(f"out of memory: {what}; the limit is {limit}", hint=limits.hint)
 
 
 def works_alone() -> bool:

@@ -21,6 +21,7 @@ from risingpy.functions.evaluation.sql_functions import SPECIAL
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED, of_numbers, to_narrow
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
+from risingpy.statement_limits import current_limits
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 from risingpy.types.families import FAMILIES
@@ -104,8 +105,10 @@ def compile_arrow(expr: Expr) -> Evaluate | None:
 
 
 def as_column(value: Value, rows: int, type_: SqlType) -> pa.Array | pa.ChunkedArray:
-    """An expression's value as a column: a scalar is repeated."""
+    """An expression's value as a column: a scalar is repeated. Raises OutOfMemory if the column would be too large."""
     if isinstance(value, pa.Scalar):
+        if isinstance(value, pa.StringScalar | pa.BinaryScalar) and value.is_valid:
+            current_limits().check(value.as_buffer().size * rows, "the values of a constant")
         value = pa.repeat(value, rows) if value.is_valid else pa.nulls(rows, type_.arrow)
     return value if value.type == type_.arrow else value.cast(type_.arrow)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeAlias
 
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import ExternalRoutineLimitExceeded, OutOfMemory, SqlError
+from risingpy.errors import ExternalRoutineLimitExceeded, OutOfMemory, QueryCanceled, SqlError
 from risingpy.functions.evaluation.arrow_functions import Evaluate, as_column
 from risingpy.functions.evaluation.duckdb_connection import connect, translate_error
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
@@ -32,8 +32,9 @@ _INVALID = (
     duckdb.InternalException,
     duckdb.OutOfMemoryException,
     duckdb.FatalException,
+    duckdb.InterruptException,
 )
-_LIMITS = (ExternalRoutineLimitExceeded, OutOfMemory)  # no row alone is to blame
+_LIMITS = (ExternalRoutineLimitExceeded, OutOfMemory, QueryCanceled)  # no row alone is to blame
 # Not by the connection's limit: the process has no more, and may have again.
 _REFUSED_BY_SYSTEM = re.compile(r"bad allocation|Allocation failure")
 _connections = ThreadConnections()  # of every thread: os.register_at_fork, which it needs, is the process's
@@ -66,6 +67,12 @@ class _ThreadDatabase(threading.local):
 @cache
 def _thread_database() -> _ThreadDatabase:
     return _ThreadDatabase()
+
+
+def thread_interrupt() -> Callable[[], None]:
+    """What ends the query that this thread runs at the moment; any thread may call it, and it may come for nothing."""
+    interrupt: Callable[[], None] = _thread_database().connection.interrupt
+    return interrupt
 
 
 def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:

@@ -123,6 +123,8 @@ class _Parts:
         for row in range(chunk.num_rows):
             try:
                 pieces.extend(typed(run(sql, chunk.slice(row, 1))[0], expr.type).chunks)
+            except duckdb.InterruptException as error:
+                raise_if_invalid(error)
             except duckdb.Error:
                 pieces.append(pa.nulls(1, expr.type.arrow))
                 self.errors += 1

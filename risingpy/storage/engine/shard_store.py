@@ -226,6 +226,10 @@ class EpochTransaction:
             raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
         return table
 
+    def put_rows(self, batch: WriteBatch) -> None:
+        """Writes rows as they are stored, in ascending order of their keys, all of one table."""
+        self._writer.write(batch)
+
     def purge(self, table_id: int, limit: int) -> bool:
         """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""
         whole_table = Ranges.of_prefix(table_prefix(table_id))

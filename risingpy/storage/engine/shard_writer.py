@@ -129,6 +129,11 @@ class ShardWriter:
         except lmdb.Error as error:
             raise self._failed(error) from error
 
+    @property
+    def written(self) -> list[WriteBatch]:
+        """What was written so far, in order, and can be taken back."""
+        return [each.batch for each in self._written if each.can_be_undone]
+
     def write(self, batch: WriteBatch, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         """Writes to the store. `known` may tell what is there now under some of the keys, `new` which are not there."""
         if len(batch.keys):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.statement_limits import check_written
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
@@ -23,6 +24,7 @@ from risingpy.storage.codec.table_schema import VNODE_COUNT
 from risingpy.storage.engine.mem_table import MemTable, WriteBatch, is_ascending
 from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
 from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
+from risingpy.storage.engine.shard_reader import ShardReader
 from risingpy.storage.engine.shard_writer import ShardWriter
 from risingpy.storage.engine.stored_rows import StoredRows
 
@@ -35,12 +37,15 @@ class StateTable:
     Keys, and prefixes of keys, are columns in the order of the schema's key, of exactly its Arrow types.
     """
 
-    def __init__(self, codec: TableCodec, writer: ShardWriter, known_keys: KnownKeys | None = None) -> None:
+    def __init__(
+        self, codec: TableCodec, writer: ShardWriter | ShardReader, known_keys: KnownKeys | None = None
+    ) -> None:
         self.schema = codec.schema
         self._codec = codec
         self._known_keys = known_keys
         self._writer = writer
         self._written = MemTable()
+        self._written_bytes = 0  # in this epoch
         # What the last `get_rows` found, so that writing the same keys need not look again.
         self._read: WriteBatch | None = None
         self._all = range(len(self.schema.columns))
@@ -233,6 +238,8 @@ class StateTable:
         if not len(ops):
             return
         keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
+        self._written_bytes += keys.nbytes + values.nbytes
+        check_written(values, self._written_bytes, self.schema.name)
         self._written.add(keys, values, ops > 0, are_changes=are_changes)
         if self._written.size_bytes > self._writer.tuning.mem_table_bytes:
             self.flush()

@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from risingpy.errors import CannotConnectNow, QueryCanceled
+from risingpy.executors.relation import changelog_reading
 from risingpy.meta.cancellation import CancelFlag
-from risingpy.meta.changelogs import reader
 from risingpy.meta.changelogs.reader import ChangelogReader
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.changelog import plan_followed
@@ -99,7 +99,7 @@ def test_the_changes_of_each_epoch_add_up_to_the_relation(server: Server) -> Non
 
 
 def test_an_epoch_of_many_blocks_comes_whole(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "BLOCKS_PER_READ", 2)
+    monkeypatch.setattr(changelog_reading, "BLOCKS_PER_READ", 2)
     client = server.client()
     client.run("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR)")
     table = changelog_of(server, "t")
