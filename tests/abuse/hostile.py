@@ -134,9 +134,45 @@ def python_function(target: Target, chance: random.Random) -> None:
             connection.execute(f"DROP FUNCTION {name}")
 
 
+def hostile_view(target: Target, chance: random.Random) -> None:
+    """A view of random shape, fan-out and size, which is created or not, lives for a moment and is dropped."""
+    name = f"v{chance.getrandbits(40)}"
+    with target.connect() as connection:
+        connection.execute(f"SET statement_timeout = '{chance.choice([1, 3, 10])}s'")
+        try:
+            connection.execute(f"CREATE MATERIALIZED VIEW {name} AS {random_view(chance)}")
+            connection.execute(
+                f"INSERT INTO fuel SELECT x, x % 7 FROM generate_series({chance.randrange(2000)}, 2005) x"
+            )
+            connection.execute(f"SELECT count(*) FROM {name}")
+            connection.execute("DELETE FROM fuel WHERE k > 1500")
+        finally:
+            connection.execute("SET statement_timeout = '30s'")
+            connection.execute(f"DROP MATERIALIZED VIEW IF EXISTS {name}")
+
+
+def random_view(chance: random.Random) -> str:
+    """The query of a view over `fuel` that takes long, much memory, or both: most of them for some of its rows only."""
+    size = chance.choice([10, 1_000, 100_000, 1_000_000])
+    return chance.choice([
+        f"SELECT * FROM (VALUES {', '.join(f'({n}, {n})' for n in range(min(size, 50_000)))}) t(a, b)",
+        f"SELECT g, array_agg(repeat('x', {size})) FROM fuel GROUP BY g",
+        f"SELECT g, string_agg(repeat('x', {min(size, 100_000)}), ',') FROM fuel GROUP BY g",
+        "SELECT count(*) FROM fuel a, fuel b WHERE a.k + b.k % 13 <> a.g",
+        f"SELECT a.k, b.k AS l, repeat('x', {min(size, 1_000)}) FROM fuel a JOIN fuel b ON a.g = b.g",
+        "SELECT count(*) FROM fuel a, fuel b, fuel c WHERE a.k < b.k AND b.k < c.k",
+        f"SELECT k, x FROM fuel, generate_series(1, {size}) AS s(x)",
+        f"SELECT max(length(replace(repeat('a', {size}), 'a', repeat('b', 100)))) FROM fuel",
+        "SELECT k, rank() OVER (ORDER BY g), sum(k) OVER (PARTITION BY g ORDER BY k) FROM fuel",
+        "SELECT g, count(*) FILTER (WHERE k::text ~ '(.*)*9$') FROM fuel GROUP BY g",
+        f"SELECT k, unnest(string_to_array(repeat('a,', {size}), ',')) FROM fuel",
+        f"SELECT sum(length(md5(repeat(k::text, {min(size, 100_000)})))) FROM fuel",
+    ])  # fmt: skip
+
+
 ACTS: tuple[Act, ...] = (
     heavy_query, heavy_query, heavy_query, costly_pattern, cancelled_query, lost_client, half_open, broken_message,
-    huge_text, python_function,
+    huge_text, python_function, hostile_view, hostile_view, hostile_view, hostile_view,
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def test_a_good_client_beside_hostile_ones(tmp_path: Path) -> None:
         seed=int(os.environ.get("RISINGPY_ABUSE_SEED", "1")),
     )
     print(f"acts {dict(outcome.acts)}\nquiet p99 {outcome.quiet}\nabused p99 {outcome.abused}")
+    print(f"quiet medians {outcome.quiet_medians}\nabused medians {outcome.abused_medians}")
     print(f"most memory {outcome.most_memory >> 20} MB")
     assert outcome.alive
     assert outcome.good_errors == []
