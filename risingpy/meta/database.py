@@ -33,6 +33,7 @@ from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.introspection import Introspection
+from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.reads import Reads
 from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import open_directory
@@ -117,6 +118,7 @@ class Database:
             scheduler=EpochScheduler(self._log, self._sources, self._committer.trimming),
             committer=self._committer,
             runner=runner,
+            own_pace=OwnPaceJobs(self.data_dir, self._waiters.wake),
             retries=retries,
         )
         self._loop.start()

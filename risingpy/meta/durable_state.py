@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from risingpy.meta.sinks.into_tables import with_sinks_connected
-from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
+from risingpy.meta.state import JOB_EPOCH_SECONDS, OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState, SetAside
 from risingpy.plan.catalog import (
     FIRST_ROLES,
     Catalog,
@@ -28,6 +28,7 @@ from risingpy.plan.catalog import (
     Role,
     Sink,
     Subscription,
+    Table,
 )
 from risingpy.plan.codec import decode, encode
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
@@ -69,6 +70,8 @@ class DurableState:
                 next_id=counters["next_id"],
                 wanted_shards=counters["wanted_shards"],
                 old_snapshot_threshold=counters.get("old_snapshot_threshold", OLD_SNAPSHOT_SECONDS),
+                job_epoch_seconds=counters.get("job_epoch_seconds", JOB_EPOCH_SECONDS),
+                set_aside={int(job): _set_aside(each) for job, each in counters.get("set_aside", {}).items()},
             )
 
     def commit(self, old: MetaState, new: MetaState) -> None:
@@ -96,6 +99,8 @@ class DurableState:
                     "next_id": new.next_id,
                     "wanted_shards": new.wanted_shards,
                     "old_snapshot_threshold": new.old_snapshot_threshold,
+                    "job_epoch_seconds": new.job_epoch_seconds,
+                    "set_aside": {job: asdict(each) for job, each in new.set_aside.items()},
                 },
             )
             committed = new.committed
@@ -138,6 +143,13 @@ def _committed(stored: Mapping[str, Any]) -> CommittedEpoch:
     )
 
 
+def _set_aside(stored: Mapping[str, Any]) -> SetAside:
+    """A job that was set aside, of its JSON."""
+    feeds = {int(table): subscription for table, subscription in stored["feeds"].items()}
+    watermarks = {int(key): value for key, value in stored["watermarks"].items()}
+    return SetAside(stored["position"], feeds, stored["since"], stored["reason"], watermarks)
+
+
 class RowIds:
     """Hands out row ids. None is used twice, even after a crash.
 
@@ -163,23 +175,33 @@ class RowIds:
         return first
 
 
-def without_unfinished_jobs(state: MetaState) -> MetaState:
-    """`state` without the views that were still being created when the server stopped, and what a SUBSCRIBE read.
+def without_unfinished(state: MetaState) -> MetaState:
+    """`state` without what a SUBSCRIBE read, whose client is gone, and tables that were not taken in yet.
 
-    CREATE MATERIALIZED VIEW had not returned, so no client knows that they exist.
+    A view, an index or a sink in creation goes on where its backfill was: its progress is part of each epoch.
     """
     unfinished = [
         r
         for r in state.catalog.relations.values()
-        if r.is_being_created or (isinstance(r, Subscription) and r.is_temporary)
+        if (isinstance(r, Table) and r.is_being_created)
+        or (isinstance(r, Subscription) and r.is_temporary and r.kept_for is None)
     ]
     for relation in unfinished:
         state = without_relation(state, relation)
     return state
 
 
+def without_backfills(state: MetaState) -> MetaState:
+    """`without_unfinished`, and without what still reads its upstreams' rows: its progress is noted by shards."""
+    state = without_unfinished(state)
+    for relation in [each for each in state.catalog.relations.values() if each.is_being_created]:
+        state = without_relation(state, relation)
+    return state
+
+
 def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
     """`state` after `relation` is dropped. Its job stops, and later epochs purge its rows."""
+    state = without_feeds(state, relation.relation_id)
     relations = {k: v for k, v in state.catalog.relations.items() if k != relation.relation_id}
     job = state.jobs.get(relation.relation_id)
     purge = state.purge
@@ -200,8 +222,23 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
     return with_sinks_connected(without) if isinstance(relation, Sink) else without
 
 
+def without_feeds(state: MetaState, job_id: int) -> MetaState:
+    """`state` in which the job is not set aside, and nothing is kept for it."""
+    aside = state.set_aside.get(job_id)
+    if aside is None:
+        return state
+    others = {other: each for other, each in state.set_aside.items() if other != job_id}
+    state = replace(state, set_aside=others, graph_version=state.graph_version + 1)
+    for subscription_id in aside.feeds.values():
+        subscription = state.catalog.relations.get(subscription_id)
+        if subscription is not None:
+            state = without_relation(state, subscription)
+    return state
+
+
 def without_job(state: MetaState, job_id: int) -> MetaState:
     """`state` after a job has stopped. Its relation's rows stay readable; later epochs purge its other tables."""
+    state = without_feeds(state, job_id)
     job = state.jobs.get(job_id)
     if job is None:
         return state

@@ -9,6 +9,7 @@ from pathlib import Path
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.epoch_times import EpochTimes
+from risingpy.meta.epochs.number import milliseconds
 from risingpy.meta.epochs.rejected_messages import KeptMessage
 from risingpy.meta.epochs.source_offsets import FINISHED, SourceOffsets
 from risingpy.meta.feeds.feeds import Feeds
@@ -53,6 +54,20 @@ class SourceLag:
     failure: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class JobBehind:
+    """A job that is set aside: since when (milliseconds since 1970), and why; up to which epoch its relation is.
+
+    `seconds` lie between that epoch and the newest one.
+    """
+
+    relation: CreatedRelation
+    since: int
+    reason: str
+    position: int
+    seconds: float
+
+
 class Introspection:
     """Any thread may call these; nothing blocks."""
 
@@ -92,6 +107,15 @@ class Introspection:
         for relation in self._reads.catalog.relations.values():
             if relation.is_being_created:
                 yield relation, rows.get(relation.relation_id, 0)
+
+    def set_aside(self) -> Iterator[JobBehind]:
+        """The jobs that run in epochs of their own, with how far they are behind."""
+        state = self._reads.state
+        for job_id, aside in state.set_aside.items():
+            behind = (milliseconds(state.committed.epoch) - milliseconds(aside.position)) / 1000
+            yield JobBehind(
+                state.catalog.relations[job_id], aside.since, aside.reason, aside.position, max(behind, 0.0)
+            )
 
     def operator_work(self) -> Mapping[OperatorPosition, OperatorWork]:
         """What each running operator has done since the server started."""

@@ -92,10 +92,27 @@ class Reads:
         It does not wait for writes that do not reach them.
         """
         if self._log.last_lsn <= self.state.committed.lsn:  # as most reads find it: no need to know the tables
-            return
-        lsn = self._log.last_lsn_of(self.catalog.tables_below(relation_ids))
+            lsn = 0
+        else:
+            lsn = self._log.last_lsn_of(self.catalog.tables_below(relation_ids))
         if lsn > self.state.committed.lsn:
             self._waiters.until_lsn(lsn, cancelled)
+        self.wait_for_set_aside(relation_ids, cancelled)
+
+    def wait_for_set_aside(self, relation_ids: Iterable[int], cancelled: Cancelled = None) -> None:
+        """Waits until these relations have what is committed now, if jobs that keep them are set aside."""
+        state = self.state
+        if not state.set_aside:
+            return
+        behind = self.catalog.relations_below(relation_ids) & state.set_aside.keys()
+        if behind:
+            epoch = state.committed.epoch
+            self._waiters.until(
+                lambda later: all(
+                    job not in later.set_aside or later.set_aside[job].position >= epoch for job in behind
+                ),
+                cancelled,
+            )
 
     def flush(self, cancelled: Cancelled = None) -> int:
         """Waits until every view has all that was logged, and all that the sources had; returns the epoch."""

@@ -14,6 +14,7 @@ from risingpy.plan.graph import Job, StreamGraph
 
 FIRST_USER_ID = 16384  # as in PostgreSQL: lower ids are the system's own
 OLD_SNAPSHOT_SECONDS = 3 * 3600.0  # RisingWave's limit for a pinned version
+JOB_EPOCH_SECONDS = 1.0  # of CPU time, for what a job does on a shard in an epoch with few rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,21 @@ class CommittedEpoch:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAside:
+    """A job that runs in epochs of its own. Its relation is as of the epoch `position`.
+
+    `feeds`: by table that it reads, the subscription that keeps the table's changes for it. `since`: when it was set
+    aside, in milliseconds since 1970, and `reason` why. `watermarks` are those that it works with.
+    """
+
+    position: int
+    feeds: Mapping[int, int]
+    since: int
+    reason: str
+    watermarks: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class MetaState:
     """The meta service's state after a commit.
 
@@ -41,7 +57,8 @@ class MetaState:
     dropped tables with rows left. `compactions`: tables whose stored rows may still have dropped columns, with the
     version at which these were dropped. `errors` counts, per relation, expressions that failed and became NULL.
     `wanted_shards` is the number of shards after the next start (0: unchanged). `old_snapshot_threshold`: seconds for
-    which an outdated epoch may be read (None: for ever).
+    which an outdated epoch may be read (None: for ever). `job_epoch_seconds`: after how much CPU time in an epoch a job
+    is set aside (0: never). `set_aside`: the jobs in epochs of their own.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -56,11 +73,14 @@ class MetaState:
     next_id: int = FIRST_USER_ID
     wanted_shards: int = 0
     old_snapshot_threshold: float | None = OLD_SNAPSHOT_SECONDS
+    job_epoch_seconds: float = JOB_EPOCH_SECONDS
+    set_aside: Mapping[int, SetAside] = field(default_factory=dict)
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""
         sources = tuple(self.catalog.sources.values())
-        return StreamGraph(self.graph_version, self.shards, tuple(self.jobs.values()), sources)
+        jobs = tuple(self.jobs.values())
+        return StreamGraph(self.graph_version, self.shards, jobs, sources, tuple(sorted(self.set_aside)))
 
 
 class IdAllocator:

@@ -61,12 +61,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class StreamGraph:
-    """All jobs at one version, and the sources that they read."""
+    """All jobs at one version, and the sources that they read.
+
+    Those that are `set_aside` run elsewhere, in epochs of their own: the graph only takes over their results.
+    """
 
     version: int
     shards: int
     jobs: tuple[Job, ...]
     sources: tuple[ExternalSource, ...] = ()
+    set_aside: tuple[int, ...] = ()
 
     @property
     def depth(self) -> int:

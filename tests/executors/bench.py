@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +20,10 @@ import pyarrow as pa
 
 from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.change_chunk import column_names
+from risingpy.executors.epoch.handed_over import HandedOver
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.source_reading import SourceRows
+from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import Exchange, StreamPlan, StreamValues
@@ -46,6 +49,7 @@ class Input:
     committed: int = 0
     watermarks: Mapping[int, int] = field(default_factory=dict)
     backfilling: bool = False
+    snapshot_rows: int = ROWS_PER_EPOCH
 
     def watermark(self, watermark_id: int) -> int | None:
         return self.watermarks.get(watermark_id)
@@ -55,6 +59,12 @@ class Input:
 
     def first_epoch_of(self, job_id: int) -> bool:
         return self.first
+
+    def limited(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def handed_over(self, job_id: int) -> HandedOver | None:
+        return None
 
     def log_changes(self, table_id: int) -> pa.Table | None:
         return self.logged.get(table_id)

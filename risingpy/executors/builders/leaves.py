@@ -86,6 +86,7 @@ class _Scan:
             shard=epoch.shard,
             shards=epoch.shards,
             is_backfilling=epoch.epoch_input.is_backfilling(epoch.job_id),
+            most_rows=epoch.epoch_input.snapshot_rows,
         )
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:

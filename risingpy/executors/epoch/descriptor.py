@@ -44,7 +44,9 @@ class EpochDescriptor:
     in part. `compact` are tables whose rows it rewrites without dropped columns, each with the schema version that the
     rows get. If `single_task`, one task runs all stages. `watermarks` are (id, value) as of the epoch before.
     `backfilling` are the jobs that still read snapshots. `trim` are changelogs that lose their epochs up to one:
-    (table, epoch).
+    (table, epoch). `job_seconds`: how much CPU time a job that can be set aside may take on a shard, for each of its
+    fragments (0: any). `rows`: about how many the epoch has. `handed_over`: the jobs whose results it takes over from
+    epochs of their own, each with the directory of its files.
     """
 
     epoch: int
@@ -61,6 +63,9 @@ class EpochDescriptor:
     watermarks: tuple[tuple[int, int], ...] = ()
     backfilling: tuple[int, ...] = ()
     trim: tuple[tuple[int, int], ...] = ()
+    job_seconds: float = 0.0
+    rows: int = 0
+    handed_over: tuple[tuple[int, str], ...] = ()
 
 
 def run_directory(data_dir: Path) -> Path:
@@ -116,4 +121,5 @@ def read_descriptor(data_dir: Path) -> EpochDescriptor:
     fields["watermarks"] = tuple((watermark_id, value) for watermark_id, value in fields["watermarks"])
     fields["backfilling"] = tuple(fields["backfilling"])
     fields["trim"] = tuple((table_id, epoch) for table_id, epoch in fields["trim"])
+    fields["handed_over"] = tuple((job_id, directory) for job_id, directory in fields["handed_over"])
     return EpochDescriptor(**fields)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import pyarrow as pa
 
+from risingpy.executors.epoch.handed_over import HandedOver
 from risingpy.executors.epoch.source_reading import SourceRows
 
 
 class EpochInput(Protocol):
-    """One epoch's input, for one shard. `committed` is the epoch before it."""
+    """One epoch's input, for one shard. `committed` is the epoch before it.
+
+    `snapshot_rows`: how many rows of an upstream's snapshot a job in creation reads.
+    """
 
     epoch: int
     committed: int
+    snapshot_rows: int
 
     def first_epoch_of(self, job_id: int) -> bool:
         """True if the job runs for the first time in this epoch."""
@@ -26,6 +32,17 @@ class EpochInput(Protocol):
 
     def is_backfilling(self, job_id: int) -> bool:
         """True if the job may still read its upstreams' snapshots, with rows that watermarks passed long ago."""
+        ...
+
+    def limited(self) -> AbstractContextManager[None]:
+        """A context manager in which this thread works for a job that may take only so much of the epoch.
+
+        Raises JobTookTooLong.
+        """
+        ...
+
+    def handed_over(self, job_id: int) -> HandedOver | None:
+        """What the job has done on this shard in epochs of its own, if the epoch takes that over."""
         ...
 
     def log_changes(self, table_id: int) -> pa.Table | None:

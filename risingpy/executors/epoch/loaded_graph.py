@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.epoch.exchange import input_port, table_port
 from risingpy.executors.epoch.operator_tree import FragmentTree
-from risingpy.plan.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.plan.operators import Materialize
+from risingpy.plan.set_aside import can_be_set_aside, root_fragment
 
 
 class LoadedGraph:
@@ -17,7 +19,8 @@ class LoadedGraph:
 
     `fragments`: by stage, with upstreams first. `stage_of`: by fragment. `ports`: by fragment, the ports of all its
     inputs. `consumers`: by sending fragment, the port of each receiver, and how to distribute the rows.
-    `later_readers`: by table, the ports of the fragments of later stages that scan it.
+    `later_readers`: by table, the ports of the fragments of later stages that scan it. `limited`: the jobs that may
+    take only a part of an epoch. `set_aside`: the jobs of which only the last fragment is here, to take over results.
     """
 
     def __init__(self, graph: StreamGraph, before: LoadedGraph | None = None) -> None:
@@ -26,7 +29,12 @@ class LoadedGraph:
         Fragments are compared by identity: `GraphReader` gives the same objects for jobs that have not changed, and
         comparing whole plans would cost more than making their operators.
         """
-        every = [fragment for job in graph.jobs for fragment in job.fragments]
+        self.set_aside = frozenset(graph.set_aside)
+        every = [
+            fragment
+            for job in graph.jobs
+            for fragment in ([_output_only(job)] if job.job_id in self.set_aside else job.fragments)
+        ]
         self.depth = graph.depth
         self.shards = graph.shards
         self.fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
@@ -34,6 +42,7 @@ class LoadedGraph:
         self.ports: Mapping[int, tuple[int, ...]] = {fragment.fragment_id: _ports_of(fragment) for fragment in every}
         self.consumers = _consumers(every)
         self.later_readers = _later_readers(every)
+        self.limited = frozenset(job.job_id for job in graph.jobs if can_be_set_aside(job))
         known = {} if before is None else before._trees  # noqa: SLF001 - a graph takes over from its own kind
         # A copy: a thread that runs the graph before may still add to its own.
         self._trees: dict[int, tuple[Fragment, FragmentTree]] = {
@@ -58,6 +67,11 @@ class LoadedGraph:
         return known is not None and known[1].waits_for_rows
 
 
+def _output_only(job: Job) -> Fragment:
+    """The last fragment of a job that runs elsewhere: nothing comes to it here."""
+    return replace(root_fragment(job), inputs=(), upstream_tables=())
+
+
 def _ports_of(fragment: Fragment) -> tuple[int, ...]:
     inputs = [input_port(fragment.fragment_id, index) for index in range(len(fragment.inputs))]
     tables = [table_port(fragment.fragment_id, index) for index in range(len(fragment.upstream_tables))]
@@ -77,6 +91,7 @@ def _later_readers(every: list[Fragment]) -> Mapping[int, tuple[int, ...]]:
     readers: dict[int, list[int]] = defaultdict(list)
     for fragment in every:
         for index, table_id in enumerate(fragment.upstream_tables):
-            if fragment.stage > writer_stage[table_id]:
+            # A job in epochs of its own is alone in its graph: the changes that it reads come from changelogs.
+            if fragment.stage > writer_stage.get(table_id, fragment.stage):
                 readers[table_id].append(table_port(fragment.fragment_id, index))
     return {table: tuple(ports) for table, ports in readers.items()}

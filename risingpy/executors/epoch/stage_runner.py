@@ -9,7 +9,8 @@ fragments that scan it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -31,14 +32,23 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.shard_threads import OnShards
 from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
+from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
-from risingpy.plan.operators import Materialize
+from risingpy.plan.operators import Changelog, Materialize
 from risingpy.plan.properties import DistributionKind
 from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
 Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this task's fragments, by port
+Follow: TypeAlias = Callable[[int, Fragment, pa.Table], None]
+
+
+def _ignore(shard: int, fragment: Fragment, delta: pa.Table) -> None:
+    """Nobody follows the outputs."""
+
+
+_NOTHING = pa.table({"op": pa.array([], pa.int8())})
 
 
 class FragmentFailed(Exception):
@@ -111,19 +121,24 @@ def run_epoch_in_process(
     *,
     committed: int,
     on_shards: OnShards,
+    received: Sequence[Received] = (),
+    follow: Follow = _ignore,
 ) -> list[StageReport]:
     """Runs all stages on all shards, with one transaction per shard, and commits every shard.
 
-    `on_shards` runs the shards in turn (`one_by_one`) or in parallel (a `ShardThreads`).
+    `on_shards` runs the shards in turn (`one_by_one`) or in parallel (a `ShardThreads`). `received` are rows that come
+    to fragments from elsewhere, for each shard. `follow` is called with each output: the shard, its fragment, the rows.
     """
     shards = range(len(stores))
-    received: list[Received] = [defaultdict(list) for _ in stores]
+    received = received or [defaultdict(list) for _ in stores]
     transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
     reports: list[StageReport] = []
 
     def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, pa.Table]]]:
         report = StageReport()
-        sent = _run_fragments(graph, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report)
+        sent = _run_fragments(
+            graph, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report, follow
+        )
         return report, list(sent)
 
     try:
@@ -147,15 +162,20 @@ def _run_fragments(
     epoch_input: EpochInput,
     received: Received,
     report: StageReport,
+    follow: Follow = _ignore,
 ) -> Iterator[tuple[int, int, pa.Table]]:
     """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they are made."""
     changes: dict[int, pa.Table] = {}
     for fragment in graph.fragments[stage]:
-        if _is_idle(graph, fragment, epoch_input, received, changes):
+        if fragment.job_id in graph.set_aside:
+            delta = _take_over(fragment, shard, transaction, epoch_input, changes)
+        elif _is_idle(graph, fragment, epoch_input, received, changes):
             continue
-        delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report)
+        else:
+            delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report)
         if not delta.num_rows:
             continue
+        follow(shard, fragment, delta)
         for target, port, rows in _send(graph, fragment, delta, shard):
             if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a shared fragment's rows stay on their shard
                 received[port].append(rows)
@@ -199,7 +219,8 @@ def _run_fragment(
             for index, empty in enumerate(tree.empty_inputs)
         ]
         run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
-        delta = tree.run(run)
+        with epoch_input.limited() if fragment.job_id in graph.limited else nullcontext():
+            delta = tree.run(run)
     except (OSError, DiskFailure, SourceFailed):
         raise  # not the job's fault
     except Exception as error:
@@ -212,6 +233,32 @@ def _run_fragment(
     rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
     report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
     report.work.update(((fragment.fragment_id, number), work) for number, work in run.work.items())
+    return delta
+
+
+def _take_over(
+    fragment: Fragment,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    changes: dict[int, pa.Table],
+) -> pa.Table:
+    """Stores what a job has done in epochs of its own, and returns how its relation changes by it."""
+    handed = epoch_input.handed_over(fragment.job_id)
+    if handed is None:
+        return _NOTHING
+    # The changelog of a sink is read by epochs: what readers have passed must not grow. So its blocks are made here,
+    # and belong to this epoch. All other rows are stored as they are.
+    root = fragment.root
+    kept = handed.rows if not isinstance(root, Changelog) else handed.rows_without(root.table.table_id)
+    for batch in kept:
+        transaction.put_rows(batch)
+    delta = handed.delta
+    if isinstance(root, Changelog) and delta.num_rows:
+        table = transaction.state_table(root.table)
+        ChangelogExecutor(table=table, epoch=epoch_input.epoch, shard=shard).execute([delta])
+    if isinstance(root, Materialize) and delta.num_rows:
+        changes[root.table.table_id] = delta
     return delta
 
 

@@ -7,6 +7,7 @@ log's files and the graph.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +16,14 @@ import pyarrow as pa
 
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path, key_file_of
+from risingpy.executors.epoch.handed_over import HandedOver, read_handed_over
+from risingpy.executors.epoch.job_watch import JobWatch
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.source_reading import SourceReading, SourceRows
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
+from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
+from risingpy.functions.evaluation.chunk_query import thread_interrupt
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.graph import StreamGraph
@@ -43,6 +48,7 @@ class LoggedInput:
         self._descriptor = descriptor
         self._shard = shard
         self._watermarks = dict(descriptor.watermarks)
+        self.snapshot_rows = ROWS_PER_EPOCH
         self.epoch = descriptor.epoch
         self.committed = descriptor.committed
 
@@ -54,6 +60,16 @@ class LoggedInput:
 
     def is_backfilling(self, job_id: int) -> bool:
         return job_id in self._descriptor.backfilling
+
+    def limited(self) -> AbstractContextManager[None]:
+        seconds = self._descriptor.job_seconds
+        if not seconds:
+            return nullcontext()
+        return self._worker.watch.limited(seconds, self._descriptor.rows, thread_interrupt())
+
+    def handed_over(self, job_id: int) -> HandedOver | None:
+        directory = dict(self._descriptor.handed_over).get(job_id)
+        return None if directory is None else read_handed_over(Path(directory), self._shard)
 
     def log_changes(self, table_id: int) -> pa.Table | None:
         """All the epoch's changes of the table, in log order; None if there are none."""
@@ -80,6 +96,7 @@ class EpochWorker:
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
         self._reading = SourceReading(Vault(key_file_of(data_dir)))
         self._threads = ShardThreads()
+        self.watch = JobWatch()
 
     @cached_property
     def _log(self) -> LogReader:
@@ -184,6 +201,7 @@ class EpochWorker:
         self._stores.clear()
         self._threads.close()
         self._reading.close()
+        self.watch.close()
 
 
 def _part_of_shard(split: SplitRange, shard: int, shards: int) -> SplitRange:

@@ -36,7 +36,8 @@ class _Progress:
 class TableScanExecutor:
     """See the module's docstring. `progress` has one row in each shard: shard, position, finished, row count.
 
-    `is_backfilling`: some shard may still have rows to read. Only then does the executor read its progress.
+    `is_backfilling`: some shard may still have rows to read. Only then does the executor read its progress, and
+    `most_rows` of the snapshot.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class TableScanExecutor:
         shard: int,
         shards: int,
         is_backfilling: bool,
+        most_rows: int = ROWS_PER_EPOCH,
     ) -> None:
         self._upstream = upstream
         self._schema = schema
@@ -56,6 +58,7 @@ class TableScanExecutor:
         self._progress = progress
         self._shard = shard
         self._is_backfilling = is_backfilling
+        self._most_rows = most_rows
         self._vnodes = vnodes_of_shard(shard, shards)
         self.backfill: tuple[int, bool] = (0, True)  # rows read in this epoch; whether all are read
 
@@ -64,7 +67,7 @@ class TableScanExecutor:
         progress = self._read_progress() if self._is_backfilling else _Progress(finished=True)
         if progress.finished:
             return self._select(changes)
-        rows, last_key = self._upstream.scan(self._vnodes, progress.position, ROWS_PER_EPOCH)
+        rows, last_key = self._upstream.scan(self._vnodes, progress.position, self._most_rows)
         finished = last_key is None
         self.backfill = (rows.num_rows, finished)
         self._write_progress(_Progress(last_key or progress.position, finished, progress.row_count + rows.num_rows))

@@ -101,13 +101,15 @@ def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.Record
     yield from ()
 
 
-def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskReport | FragmentFailed | SourceFailed:
+def _run_all_stages(
+    worker: EpochWorker, descriptor: EpochDescriptor
+) -> TaskReport | FragmentFailed | SourceFailed | MemoryError:
     """Runs all stages of an epoch on all shards in this task."""
     began = time.process_time()
     try:
         purged = worker.purge_everywhere(descriptor)
         reports = tuple(worker.run_all(descriptor))
-    except (FragmentFailed, SourceFailed) as failure:
+    except (FragmentFailed, SourceFailed, MemoryError) as failure:
         return failure
     return TaskReport(reports, purged, time.process_time() - began)
 
@@ -160,7 +162,7 @@ def _run(
     process, began = _process(), time.process_time()
     try:
         output = process.worker(server).run_stage(descriptor, stage, shard, payloads)
-    except (FragmentFailed, SourceFailed) as failure:
+    except (FragmentFailed, SourceFailed, MemoryError) as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return
     report = pickle.dumps(TaskReport((output.report,), purged, time.process_time() - began))

@@ -211,6 +211,7 @@ class SessionContext:
             lsn = 0 if relation_ids is None and self.database.stalled is not None else self.transaction.last_lsn
             if lsn:
                 reads.wait_for_lsn(lsn, self.cancelled)
+                reads.wait_for_set_aside(relation_ids or (), self.cancelled)
         return reads.snapshot()
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:

@@ -1,4 +1,4 @@
-"""ALTER SYSTEM SET: parallelism takes effect at the next start, old_snapshot_threshold at once."""
+"""ALTER SYSTEM SET: parallelism takes effect at the next start, the others at once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.schema.system_parameters import with_old_snapshot_threshold, with_parallelism
-from risingpy.meta.state import OLD_SNAPSHOT_SECONDS
+from risingpy.meta.schema.system_parameters import (
+    with_job_epoch_seconds,
+    with_old_snapshot_threshold,
+    with_parallelism,
+)
+from risingpy.meta.state import JOB_EPOCH_SECONDS, OLD_SNAPSHOT_SECONDS
 from risingpy.types import SqlType
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)?")
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, None: 60, "h": 3600, "d": 86_400}  # PostgreSQL's unit of it is the minute
+
+MOST_JOB_EPOCH_MS = 3_600_000
 
 
 def bind(
@@ -57,6 +63,18 @@ def _set_old_snapshot_threshold(session: StatementContext, value: str | None) ->
     return lambda: session.ddl.change(lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled)
 
 
+def _set_job_epoch_ms(session: StatementContext, value: str | None) -> Callable[[], None]:
+    seconds = JOB_EPOCH_SECONDS if value is None else _milliseconds(value) / 1000
+    return lambda: session.database.ddl.change(lambda state: with_job_epoch_seconds(state, seconds), session.cancelled)
+
+
+def _milliseconds(value: str) -> int:
+    if not value.isdecimal() or int(value) > MOST_JOB_EPOCH_MS:
+        hint = f"It is a whole number of milliseconds up to {MOST_JOB_EPOCH_MS}; 0 for no limit."
+        raise _invalid("job_epoch_ms", value, hint)
+    return int(value)
+
+
 def _shards(value: str) -> int:
     if not value.isdecimal() or not 1 <= int(value) <= MAX_PARALLELISM:
         raise _invalid("parallelism", value, f"It is a whole number from 1 to {MAX_PARALLELISM}.")
@@ -80,4 +98,5 @@ def _invalid(name: str, value: str, hint: str) -> InvalidParameterValue:
 _SETTERS: dict[str, Callable[[StatementContext, str | None], Callable[[], None]]] = {
     "parallelism": _set_parallelism,
     "old_snapshot_threshold": _set_old_snapshot_threshold,
+    "job_epoch_ms": _set_job_epoch_ms,
 }

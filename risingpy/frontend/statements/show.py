@@ -110,9 +110,7 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
         case ShowKind.PARAMETERS:
             return sorted(database.introspection.parameters().items())
         case ShowKind.JOBS:
-            return [
-                (str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.introspection.ddl_progress()
-            ]
+            return _jobs(session)
         case ShowKind.FUNCTIONS:
             return sorted(
                 (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result_text, f.language.value, None)
@@ -123,6 +121,20 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
         case ShowKind.SUBSCRIPTION_CURSORS:
             return _subscription_cursors(session)
     return []  # RisingPy has no objects of the other kinds
+
+
+def _jobs(session: StatementContext) -> Rows:
+    """What reads the rows of its upstreams, and what is behind: a job may be both."""
+    introspection = session.database.introspection
+    behind = {each.relation.relation_id: each for each in introspection.set_aside()}
+    rows: Rows = []
+    for relation, count in introspection.ddl_progress():
+        where = " in epochs of its own" if behind.pop(relation.relation_id, None) else ""
+        rows.append((str(relation.relation_id), relation.definition, f"{count} rows{where}"))
+    for job in behind.values():
+        text = f"{job.seconds:.1f} s behind, in epochs of its own: {job.reason}"
+        rows.append((str(job.relation.relation_id), job.relation.definition, text))
+    return rows
 
 
 def _subscription_cursors(session: StatementContext) -> Rows:

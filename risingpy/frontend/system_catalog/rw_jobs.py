@@ -27,6 +27,13 @@ def _jobs(state: SystemState) -> Iterable[Row]:
             yield found.relation_id, found.name, DATABASE_OID, found.status.value.upper(), parallelism
 
 
+def _set_aside(state: SystemState) -> Iterable[Row]:
+    for job in state.set_aside():
+        since = datetime.fromtimestamp(job.since / 1000, UTC)
+        made = job.relation
+        yield made.relation_id, made.schema_name, made.name, since, job.reason, job.position, job.seconds * 1000
+
+
 def _errors(state: SystemState) -> Iterable[Row]:
     for relation_id, count in state.errors.items():
         found = state.catalog.relations.get(relation_id)
@@ -63,6 +70,12 @@ RW_DDL_PROGRESS = relation(
     "rw_ddl_progress",
     "ddl_id int8, ddl_statement text, create_type text, progress text, initialized_at timestamptz, rows_read int8",
     _progress,
+)
+RW_SET_ASIDE_JOBS = relation(
+    "rw_catalog",
+    "rw_set_aside_jobs",
+    "id int4, schema_name text, name text, since timestamptz, reason text, epoch int8, behind_ms float8",
+    _set_aside,
 )
 RW_STREAMING_JOBS = relation(
     "rw_catalog", "rw_streaming_jobs", "id int4, name text, database_id int4, status text, parallelism text", _jobs

@@ -35,6 +35,7 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         settings=session.settings.all(),
         parameters=database.introspection.parameters(),
         progress=tuple(Progress(relation, rows) for relation, rows in database.introspection.ddl_progress()),
+        set_aside=database.introspection.set_aside,
         errors=database.introspection.job_errors(),
         source_lags=lambda: tuple(database.introspection.source_lags()),
         deliveries=lambda: tuple(database.sinks.status()),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from risingpy.functions.topics.object_names import quote_name, relation_key
 from risingpy.meta.epochs.epoch_times import EpochTime
 from risingpy.meta.epochs.rejected_messages import KeptMessage
-from risingpy.meta.introspection import PinnedEpoch, SourceLag
+from risingpy.meta.introspection import JobBehind, PinnedEpoch, SourceLag
 from risingpy.meta.memory_use import MemoryUse
 from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
@@ -118,6 +118,7 @@ class SystemState:
     settings: tuple[Setting, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     progress: tuple[Progress, ...] = ()
+    set_aside: Callable[[], Iterable[JobBehind]] = tuple
     errors: Mapping[int, int] = field(default_factory=dict)
     source_lags: Callable[[], Sequence[SourceLag]] = tuple
     deliveries: Callable[[], Sequence[tuple[Sink, DeliveryStatus]]] = tuple

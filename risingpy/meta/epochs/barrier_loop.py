@@ -15,6 +15,7 @@ from pathlib import Path
 
 from risingpy.errors import DiskFailure, SqlError, StatementTooComplex
 from risingpy.executors.epoch.descriptor import write_descriptor
+from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.epochs.committer import Committer
@@ -24,7 +25,9 @@ from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.runner import EpochFailed, EpochRunner
 from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.state import MetaState
+from risingpy.statement_limits import WroteTooMuch
 from risingpy.storage.fault_points import reach
 
 LOG = logging.getLogger(__name__)
@@ -46,6 +49,7 @@ class EpochRetries:
 
 
 PATIENT = EpochRetries()
+_TRIES_WITHOUT_MEMORY = 5  # about eight seconds: a statement may hold the memory meanwhile
 
 
 class BarrierLoop:
@@ -61,6 +65,7 @@ class BarrierLoop:
         scheduler: EpochScheduler,
         committer: Committer,
         runner: EpochRunner,
+        own_pace: OwnPaceJobs,
         retries: EpochRetries,
     ) -> None:
         self._data_dir = data_dir
@@ -71,7 +76,9 @@ class BarrierLoop:
         self._scheduler = scheduler
         self._committer = committer
         self._runner = runner
+        self._own_pace = own_pace
         self._retries = retries
+        self._jobs_without_memory = 0  # how often in a row
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
 
     def start(self) -> None:
@@ -82,6 +89,7 @@ class BarrierLoop:
         self._waiters.stop()
         self._runner.stop()
         self._thread.join(timeout=10)
+        self._own_pace.close()
         if not self._thread.is_alive():
             self._runner.close()
 
@@ -136,7 +144,7 @@ class BarrierLoop:
                 self._look_at_passing_time()
             with self._changed:
                 while not (self._waiters.is_stopping or self._has_work() or scheduler.is_to_look()):
-                    due = self._published.cut_old_views()
+                    due = _first(self._published.cut_old_views(), self._own_pace.seconds_left())
                     state = self._published.state
                     woken = self._changed.wait(scheduler.seconds_to_sleep(state, due))
                     if not woken and scheduler.slept_through(state):
@@ -147,7 +155,9 @@ class BarrierLoop:
                     return True
 
     def _has_work(self) -> bool:
-        return bool(self._published.is_unpublished or self._changes or self._scheduler.is_due(self._published.state))
+        state = self._published.state
+        due = self._scheduler.is_due(state) or self._own_pace.is_due(state)
+        return bool(self._published.is_unpublished or self._changes or due)
 
     def _look_at_passing_time(self) -> None:
         _, view = self._published.acquire_view()
@@ -179,9 +189,12 @@ class BarrierLoop:
 
     def _run_epoch(self) -> None:
         """Runs and commits one epoch, if there is anything for it."""
+        joining = self._direct_own_pace()
         shape = self._runner.shape
         clock = self._committer.times.begin()
-        epoch = self._scheduler.next_epoch(self._published.state, shape)
+        handed_over = self._own_pace.finished()
+        state = self._published.state
+        epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=joining is not None)
         if epoch is not None:
             reach("epoch.describe")
             write_descriptor(self._data_dir, epoch.descriptor)
@@ -189,14 +202,18 @@ class BarrierLoop:
             try:
                 report = self._runner.run(epoch.descriptor, epoch.depth)
             except FragmentFailed as failure:
-                self._committer.stop_job(failure)
+                self._deal_with(failure)
             except SourceFailed as failure:
                 self._scheduler.source_failed(failure)
             else:
                 clock.done(EpochPhase.RUN)
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)
+                self._jobs_without_memory = 0
                 self._committer.commit_epoch(epoch, report, clock)
+                self._own_pace.taken_over(handed_over, state.job_epoch_seconds)
+                if joining is not None and not self._committer.has_kept_changes(joining, report):
+                    self._committer.rejoin(joining)
         self._scheduler.done()
 
     def _pause(self, failures: int) -> None:
@@ -204,3 +221,40 @@ class BarrierLoop:
         with self._changed:
             self._changed.wait_for(lambda: self._waiters.is_stopping, shortest)
             self._changed.wait_for(lambda: self._waiters.is_stopping or bool(self._changes), seconds - shortest)
+
+    def _deal_with(self, failure: FragmentFailed) -> None:
+        """A job that was too much for an epoch of all goes on by itself if it can; another one stops.
+
+        Memory may lack for somebody else's sake: a job that cannot be set aside, such as a table's, is tried again.
+        """
+        too_much = isinstance(failure.error, JobTookTooLong | WroteTooMuch | MemoryError)
+        if too_much and self._committer.set_aside(failure):
+            return
+        if isinstance(failure.error, MemoryError) and self._jobs_without_memory < _TRIES_WITHOUT_MEMORY:
+            self._jobs_without_memory += 1
+            raise EpochFailed("the process is out of memory") from failure
+        self._committer.stop_job(failure)
+
+    def _direct_own_pace(self) -> int | None:
+        """Looks after the jobs that are set aside, between two epochs. Returns one that may join the others.
+
+        If it has something to hand over, it may as soon as an epoch has taken that over and has no changes of its own.
+        """
+        own_pace = self._own_pace
+        own_pace.follow(self._published.state)
+        while (failure := own_pace.failure(self._published.state)) is not None:
+            self._committer.stop_job(failure)
+            own_pace.follow(self._published.state)
+        self._committer.reached(own_pace.unchanged())
+        joining = own_pace.start_steps(self._published.state)
+        self._committer.reached(own_pace.unchanged())
+        if joining is not None and joining not in own_pace.finished():
+            if self._published.state.set_aside[joining].position == self._published.state.committed.epoch:
+                self._committer.rejoin(joining)
+                own_pace.follow(self._published.state)
+            return None
+        return joining
+
+
+def _first(*seconds: float | None) -> float | None:
+    return min((each for each in seconds if each is not None), default=None)

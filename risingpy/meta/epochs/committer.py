@@ -14,7 +14,7 @@ loses anything.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from risingpy.executors.epoch.descriptor import graph_path
@@ -28,9 +28,10 @@ from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.result import state_after
-from risingpy.meta.epochs.runner import EpochReport
+from risingpy.meta.epochs.runner import EpochReport, with_steps
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.epochs.work_since_start import WorkSinceStart
+from risingpy.meta.own_pace.set_aside import with_position, with_rejoined, with_set_aside
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import Catalog
@@ -84,10 +85,13 @@ class Committer:
     def commit_epoch(self, epoch: NextEpoch, report: EpochReport, clock: EpochClock) -> None:
         """Makes the state after the epoch durable, which commits the epoch, and publishes it."""
         old = self._published.state
+        steps = [report for result in epoch.handed_over.values() for report in result.done.reports]
+        report = with_steps(report, steps) if steps else report
         new = state_after(old, epoch, report)
         self._progress = self._progress_after(old, report)
         self._durable.commit(old, new)
         self.trimming.done(epoch.descriptor.trim)
+        self._trim_feeds(new, epoch.handed_over)
         self.work.add(report.work)
         self.rejected.add(report.rejected)
         self._changed_logs |= changed_changelogs(old.jobs.values(), report.work)
@@ -117,10 +121,46 @@ class Committer:
         self.followers.wake_all()
         self._tell()
 
+    def set_aside(self, failure: FragmentFailed) -> bool:
+        """Has a job that took too long go on in epochs of its own; False if it cannot."""
+        old = self._published.state
+        new = with_set_aside(old, failure.job_id, str(failure.error))
+        if new is None:
+            return False
+        LOG.warning("%s is set aside: %s", _name_of(old, failure.job_id), failure.error)
+        self.commit_change(old, new)
+        return True
+
+    def rejoin(self, job_id: int) -> None:
+        """Has a job that has caught up run with the others again. To be called between two epochs."""
+        old = self._published.state
+        LOG.info("%s has caught up", _name_of(old, job_id))
+        self.commit_change(old, with_rejoined(old, job_id))
+
+    def has_kept_changes(self, job_id: int, report: EpochReport) -> bool:
+        """Whether an epoch, of this report, has changed what a job reads that is set aside."""
+        state = self._published.state
+        feeds = set(state.set_aside[job_id].feeds.values())
+        return bool(feeds & changed_changelogs(state.jobs.values(), report.work))
+
+    def reached(self, positions: Mapping[int, int]) -> None:
+        """Jobs that are set aside have looked at all changes up to these epochs: there was nothing for them."""
+        state = self._published.state
+        for job_id, position in positions.items():
+            if job_id in state.set_aside:
+                state = with_position(state, job_id, position)
+        self._published.replace(state)  # not durable: after a crash they look again
+
+    def _trim_feeds(self, state: MetaState, job_ids: Iterable[int]) -> None:
+        """Has the changes deleted that jobs which are set aside have taken."""
+        for job_id in job_ids:
+            for subscription_id in state.set_aside[job_id].feeds.values():
+                self.trimming.up_to(subscription_id, state.set_aside[job_id].position)
+
     def stop_job(self, failure: FragmentFailed) -> None:
         """Removes a failed job, and all that read it, from the graph. The other jobs continue."""
-        LOG.error("job %d failed: %s", failure.job_id, failure.error)
         old = self._published.state
+        LOG.error("%s failed: %s", _name_of(old, failure.job_id), failure.error)
         new, failures = without_failed(old, failure)
         self._waiters.failed(failures)
         self.commit_change(old, new)
@@ -144,3 +184,9 @@ class Committer:
             graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
         except OSError as error:
             raise disk_failure("cannot write the stream graph", error) from error
+
+
+def _name_of(state: MetaState, job_id: int) -> str:
+    """What messages call a job."""
+    relation = state.catalog.relations.get(job_id)
+    return f"job {job_id}" if relation is None else f'{relation.noun} "{relation.name}"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from risingpy.errors import SqlError
+from risingpy.errors import OutOfMemory, SqlError
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.durable_state import with_status, without_job, without_relation
 from risingpy.meta.state import MetaState
@@ -44,4 +44,7 @@ def _with_readers(state: MetaState, relation_id: int) -> list[CreatedRelation]:
 def _as_sql_error(relation: CreatedRelation, failure: FragmentFailed) -> SqlError:
     if isinstance(failure.error, SqlError):
         return failure.error
+    if isinstance(failure.error, MemoryError):
+        hint = "Have less in memory at a time, or raise the server's --memory."
+        return OutOfMemory(f'out of memory: {relation.noun} "{relation.name}" needs more than there is', hint=hint)
     return SqlError(f'{relation.noun} "{relation.name}" failed: {failure.error}')

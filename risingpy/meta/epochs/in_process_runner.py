@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
-from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
-
-_TRIES_WITHOUT_MEMORY = 5  # about eight seconds: a statement may hold the memory meanwhile
 
 
 class InProcessRunner:
@@ -20,7 +17,6 @@ class InProcessRunner:
     def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self._worker = EpochWorker(data_dir, tuning)
         self.shape = EpochShape()  # has no effect here
-        self._without_memory = 0  # how often in a row
 
     def start(self) -> None:
         """Does nothing: there is nothing to start."""
@@ -33,13 +29,8 @@ class InProcessRunner:
         try:
             purged = self._worker.purge_everywhere(descriptor)
             report = combined(self._worker.run_all(descriptor), purged)
-        except (MemoryError, FragmentFailed) as error:
-            cause = error.error if isinstance(error, FragmentFailed) else error
-            self._without_memory += 1
-            if not isinstance(cause, MemoryError) or self._without_memory > _TRIES_WITHOUT_MEMORY:
-                raise
+        except MemoryError as error:
             raise EpochFailed("the process is out of memory") from error
-        self._without_memory = 0
         return report
 
     def stop(self) -> None:

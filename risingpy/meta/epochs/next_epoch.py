@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.shape import EpochShape
-from risingpy.meta.epochs.source_offsets import Offsets, SourceOffsets
+from risingpy.meta.epochs.source_offsets import NextRanges, Offsets, SourceOffsets
+from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, Table
 
+JOB_SECONDS_PER_ROW = 10e-6  # so much more CPU time a job may take for each row of the epoch: ten times a plain view's
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 
 
@@ -21,7 +23,7 @@ LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may b
 class NextEpoch:
     """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: the sources' positions after it.
 
-    `pushed`: the offsets of pushed sources that have rows in it.
+    `pushed`: the offsets of pushed sources that have rows in it. `handed_over`: see `plan_epoch`.
     """
 
     descriptor: EpochDescriptor
@@ -29,6 +31,7 @@ class NextEpoch:
     depth: int
     offsets: Offsets
     pushed: Mapping[int, str]
+    handed_over: Mapping[int, StepResult] = field(default_factory=dict)
 
 
 def creating(state: MetaState) -> list[CreatedRelation]:
@@ -36,9 +39,30 @@ def creating(state: MetaState) -> list[CreatedRelation]:
     return [r for r in state.catalog.relations.values() if r.is_being_created and not isinstance(r, Table)]
 
 
+def starting(state: MetaState) -> list[CreatedRelation]:
+    """Those of `creating` that read their snapshots in the epochs that all share."""
+    return [relation for relation in creating(state) if relation.relation_id not in state.set_aside]
+
+
 def is_work_in(state: MetaState) -> bool:
     """Whether the state itself asks for an epoch."""
-    return bool(creating(state) or state.fresh_jobs or state.purge or not state.committed.settled)
+    fresh = any(job not in state.set_aside for job in state.fresh_jobs)
+    return bool(starting(state) or fresh or state.purge or not state.committed.settled)
+
+
+def _nothing(state: MetaState) -> NextRanges:
+    return NextRanges((), state.committed.offsets, 0, moves=False)
+
+
+def _job_seconds(state: MetaState, rows: int) -> float:
+    """What a job may take of an epoch with so many rows; 0: any time."""
+    return state.job_epoch_seconds and state.job_epoch_seconds + JOB_SECONDS_PER_ROW * rows
+
+
+def _snapshot_rows(state: MetaState, began: Sequence[CreatedRelation]) -> int:
+    """How many rows the jobs that began read of their upstreams; none in a job's first epoch."""
+    backfilling = sum(job.relation_id not in state.fresh_jobs for job in began)
+    return backfilling * state.shards * BACKFILL_ROWS
 
 
 def plan_epoch(
@@ -51,23 +75,25 @@ def plan_epoch(
     number: Callable[[], int],
     idle: bool,
     passed: bool,
+    handed_over: Mapping[int, StepResult],
+    closed: bool,
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
     `number` gives its number, which is its time. It is called last, so that none of the epoch's rows is later.
     `idle`: there is no other work, so there is time to rewrite rows without dropped columns. `passed`: a view changes
-    because time has passed.
+    because time has passed. `handed_over`: by job, what it takes over from epochs of the job's own. With `closed` it
+    takes nothing else.
     """
-    lsn, rows = log.next_epoch(LARGEST_EPOCH_ROWS)
-    read = sources.next_ranges(state, LARGEST_EPOCH_ROWS)
+    lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
+    read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
     compacts = idle and state.compactions
     trims = trimming.seconds_left() == 0
-    if not (lsn > state.committed.lsn or read.moves or is_work_in(state) or compacts or passed or trims):
+    is_due = lsn > state.committed.lsn or read.moves or is_work_in(state) or compacts or passed or trims
+    if not (is_due or handed_over):
         return None
-    began = creating(state)
-    # A job reads no snapshot in its first epoch.
-    backfilling = sum(job.relation_id not in state.fresh_jobs for job in began)
-    rows += read.rows + backfilling * state.shards * BACKFILL_ROWS
+    began = starting(state)
+    rows += read.rows + _snapshot_rows(state, began)
     depth = state.graph().depth
     descriptor = EpochDescriptor(
         epoch=number(),
@@ -77,12 +103,15 @@ def plan_epoch(
         log_after=state.committed.lsn,
         log_up_to=lsn,
         splits=read.ranges,
-        fresh_jobs=tuple(sorted(state.fresh_jobs)),
+        fresh_jobs=tuple(sorted(state.fresh_jobs - state.set_aside.keys())),
         purge=tuple(sorted(state.purge)),
         compact=tuple(sorted(state.compactions.items())),
         single_task=shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(relation.relation_id for relation in began)),
         trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
+        job_seconds=_job_seconds(state, rows),
+        rows=rows,
+        handed_over=tuple((job_id, str(result.directory)) for job_id, result in sorted(handed_over.items())),
     )
-    return NextEpoch(descriptor, rows, depth, read.offsets, log.offsets_up_to(lsn))
+    return NextEpoch(descriptor, rows, depth, read.offsets, log.offsets_up_to(lsn), handed_over)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from risingpy.meta.durable_state import with_status
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.runner import EpochReport, with_reached
-from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.meta.own_pace.pace import StepResult
+from risingpy.meta.state import CommittedEpoch, MetaState, SetAside
 from risingpy.plan.catalog import JobStatus
 
 
@@ -26,18 +27,24 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
             settled=not _awaits(old, moved),
             pushed={k: v for k, v in {**old.committed.pushed, **epoch.pushed}.items() if k in old.catalog.relations},
         ),
-        fresh_jobs=frozenset(),
+        fresh_jobs=frozenset(job for job in old.fresh_jobs if job in old.set_aside and job not in epoch.handed_over),
         purge=old.purge - report.purged,
         compactions={k: v for k, v in old.compactions.items() if k not in report.purged},
         errors=_added(old.errors, report.errors),
+        set_aside={job: _after_step(aside, epoch.handed_over.get(job)) for job, aside in old.set_aside.items()},
     )
     for relation in creating(old):
-        if not report.is_through(relation.relation_id):
+        ran = relation.relation_id not in old.set_aside or relation.relation_id in epoch.handed_over
+        if not (ran and report.is_through(relation.relation_id)):
             continue
         new = with_status(new, relation.relation_id, JobStatus.CREATED)
         if old.jobs[relation.relation_id].awaits:  # from now on watermarks apply to it
             new = replace(new, committed=replace(new.committed, settled=False))
     return new
+
+
+def _after_step(aside: SetAside, result: StepResult | None) -> SetAside:
+    return aside if result is None else replace(aside, position=result.done.up_to)
 
 
 def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:

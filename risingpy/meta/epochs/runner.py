@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
@@ -87,6 +87,19 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
         for position, done in report.work.items():
             work[position] = done.plus(work.get(position, OperatorWork()))
     return EpochReport(dict(errors), backfill, purged, cpu_seconds, work, watermarks, tuple(rejected))
+
+
+def with_steps(report: EpochReport, steps: Iterable[StageReport]) -> EpochReport:
+    """The report of an epoch that takes over what these report."""
+    other = combined(steps, frozenset())
+    work = {position: done.plus(report.work.get(position, OperatorWork())) for position, done in other.work.items()}
+    return replace(
+        report,
+        errors=Counter(report.errors) + Counter(other.errors),
+        backfill={**report.backfill, **other.backfill},
+        work={**report.work, **work},
+        watermarks=with_reached(report.watermarks, other.watermarks),
+    )
 
 
 def with_reached(watermarks: Mapping[int, int], reached: Mapping[int, int]) -> Mapping[int, int]:

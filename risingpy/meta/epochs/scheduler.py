@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.meta.changelogs.trimming import Trimming
@@ -11,6 +12,7 @@ from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
 from risingpy.meta.epochs.passing_time import PassingTime
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.storage.engine.read_views import ReadView
@@ -37,7 +39,8 @@ class EpochScheduler:
 
     def follow(self, state: MetaState) -> None:
         """Tells the scheduler of the newest state."""
-        self._passing_time.follow(state.jobs, state.graph_version, state.committed.epoch, self._now())
+        jobs = {job_id: job for job_id, job in state.jobs.items() if job_id not in state.set_aside}
+        self._passing_time.follow(jobs, state.graph_version, state.committed.epoch, self._now())
 
     def is_due(self, state: MetaState) -> bool:
         """Whether there is work for an epoch; a compaction alone can wait."""
@@ -70,8 +73,15 @@ class EpochScheduler:
         self._idle = bool(state.compactions)
         return self._idle
 
-    def next_epoch(self, state: MetaState, shape: EpochShape) -> NextEpoch | None:
-        """The epoch after `state`; None if there is no work for it."""
+    def next_epoch(
+        self,
+        state: MetaState,
+        shape: EpochShape,
+        handed_over: Mapping[int, StepResult] = MappingProxyType({}),
+        *,
+        closed: bool = False,
+    ) -> NextEpoch | None:
+        """The epoch after `state`; None if there is no work for it. See `plan_epoch`."""
         return plan_epoch(
             state,
             self._log,
@@ -81,6 +91,8 @@ class EpochScheduler:
             number=lambda: self._next_number(state),
             idle=self._idle,
             passed=self._passing_time.has_come(self._now()),
+            handed_over=handed_over,
+            closed=closed,
         )
 
     def source_failed(self, failure: SourceFailed) -> None:

@@ -1,7 +1,7 @@
 """Opens a data directory for writing, in the state of its last commit.
 
 1. The meta store says which epoch is committed, and how many shards there are. A wanted rescaling is done now.
-2. Views whose CREATE had not returned are removed.
+2. What only a client of before read is removed. Views in creation stay: their backfills go on.
 3. Each shard undoes what it has of a later epoch, by its undo records. All shards are then at the committed epoch.
 4. Passwords that an earlier version stored in clear are sealed, and nothing of them stays in a file.
 5. The log has all acknowledged rows after that epoch: `DmlLog` finds them, and they are in the next epoch.
@@ -16,7 +16,7 @@ from pathlib import Path
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.executors.epoch.descriptor import run_directory, write_key_file
 from risingpy.functions.evaluation.stored_casts import cast_stored
-from risingpy.meta.durable_state import DurableState, without_unfinished_jobs
+from risingpy.meta.durable_state import DurableState, without_unfinished
 from risingpy.meta.recovery.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.recovery.sealing import begin_sealing, check_key, finish_sealing, with_passwords_sealed
 from risingpy.meta.state import MetaState
@@ -72,7 +72,7 @@ def _recovered(data_dir: Path, meta_store: MetaStore, parallelism: int, vault: V
         stored = states.load(parallelism)
     else:
         remove_other_shards(data_dir, stored.shards)
-    state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
+    state = replace(without_unfinished(stored), graph_version=stored.graph_version + 1)
     check_key(state.catalog, vault)
     write_key_file(data_dir, vault.key_file)
     unsealed, state = state, with_passwords_sealed(state, vault)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.functions.evaluation.stored_casts import cast_stored
-from risingpy.meta.durable_state import DurableState, without_unfinished_jobs
+from risingpy.meta.durable_state import DurableState, without_backfills
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan.joins import DynamicFilter, HashJoin
@@ -52,7 +52,7 @@ def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[
     states = DurableState(store)
     stored = states.load(shards)
     remove_other_shards(data_dir, stored.shards)
-    state = without_unfinished_jobs(stored)
+    state = without_backfills(stored)
     rows = 0
     if state.shards != shards:
         say(f"Moving {data_dir} from {state.shards} to {shards} shards.")

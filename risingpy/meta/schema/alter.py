@@ -23,6 +23,7 @@ from risingpy.errors import (
     UndefinedTable,
 )
 from risingpy.meta.durable_state import without_relation
+from risingpy.meta.own_pace.set_aside import refuse_alter
 from risingpy.meta.schema.indexes import index_of_altered
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.schema.subscriptions import subscription_of_altered, subscriptions_of
@@ -222,6 +223,7 @@ def _without_readers_of_lost_columns(
 ) -> tuple[MetaState, tuple[str, ...]]:
     """`state` without the readers of dropped columns. Raises an error unless the change may drop them."""
     _refuse_sinks_into(state, before)
+    refuse_alter(state, before)
     _refuse_unbound_views(state, before)
     kept = {column.column_id for column in change.relation.columns}
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}

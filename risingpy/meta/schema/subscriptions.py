@@ -34,6 +34,14 @@ class NewSubscription:
     retention: Retention
     definition: str
     is_temporary: bool = False
+    kept_for: int | None = None
+
+
+def kept_for_job(relation: FollowedRelation, job_id: int) -> NewSubscription:
+    """One for a job that is set aside: its changes are kept until the job has them."""
+    name = f"__kept_for_{job_id}_{relation.relation_id}"
+    kept = Retention(TEMPORARY_SECONDS)
+    return NewSubscription(relation.schema_name, name, relation, kept, "", is_temporary=True, kept_for=job_id)
 
 
 def temporary_subscription(relation: FollowedRelation) -> NewSubscription:
@@ -71,6 +79,7 @@ def add_subscription(state: MetaState, subscription: NewSubscription) -> tuple[M
         retention_seconds=subscription.retention.seconds,
         retention_bytes=subscription.retention.bytes,
         is_temporary=subscription.is_temporary,
+        kept_for=subscription.kept_for,
         forms=(FollowedForm(state.committed.epoch, planned.columns, tuple(relation.stream_key)),),
     )
     return with_job(state, added, planned, allocate), added

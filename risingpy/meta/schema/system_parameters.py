@@ -20,6 +20,11 @@ def with_old_snapshot_threshold(state: MetaState, seconds: float | None) -> Meta
     return replace(state, old_snapshot_threshold=seconds)
 
 
+def with_job_epoch_seconds(state: MetaState, seconds: float) -> MetaState:
+    """`state` in which a job that takes so much CPU time of an epoch is set aside; 0 is never."""
+    return replace(state, job_epoch_seconds=seconds)
+
+
 def shown_parameters(state: MetaState) -> Mapping[str, str]:
     """The names and values of parameters that can be set."""
     wanted = {"parallelism_after_restart": str(state.wanted_shards)} if state.wanted_shards else {}
@@ -27,6 +32,7 @@ def shown_parameters(state: MetaState) -> Mapping[str, str]:
         "parallelism": str(state.shards),
         **wanted,
         "old_snapshot_threshold": _duration(state.old_snapshot_threshold),
+        "job_epoch_ms": f"{state.job_epoch_seconds * 1000:.0f}",
     }
 
 

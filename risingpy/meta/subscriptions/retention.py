@@ -53,7 +53,11 @@ class SubscriptionRetention:
 
     def follow(self, catalog: Catalog) -> None:
         """Looks after the subscriptions of this catalog, and no others."""
-        found = tuple(each for each in catalog.relations.values() if isinstance(each, Subscription))
+        found = tuple(
+            each
+            for each in catalog.relations.values()
+            if isinstance(each, Subscription) and each.kept_for is None  # what a job reads goes when the job has it
+        )
         with self._guard:
             if found == self._subscriptions or self._closed:
                 return

@@ -236,7 +236,8 @@ class Subscription(JobRelation):
 
     Changes older than `retention_seconds` are deleted, and older ones than the last `retention_bytes` (None: no limit)
     of them. `forms` are the relation's columns, oldest first: an ALTER TABLE adds one. `columns` are those of the last.
-    One that `is_temporary` was made for a SUBSCRIBE, and goes with it.
+    One that `is_temporary` was made for a SUBSCRIBE, and goes with it, or is `kept_for` a job in epochs of its own (its
+    id), which reads the changes at its pace.
     """
 
     noun: ClassVar[str] = "subscription"
@@ -246,6 +247,7 @@ class Subscription(JobRelation):
     forms: tuple[FollowedForm, ...]
     retention_bytes: int | None = None
     is_temporary: bool = False
+    kept_for: int | None = None
 
     @property
     def depends_on(self) -> tuple[int, ...]:

@@ -97,6 +97,10 @@ class Catalog:
 
     def tables_below(self, relation_ids: Iterable[int]) -> frozenset[int]:
         """The tables whose rows decide what these relations have: themselves, and all from which a job reads."""
+        return self.relations_below(relation_ids) & self._table_ids
+
+    def relations_below(self, relation_ids: Iterable[int]) -> frozenset[int]:
+        """These relations, and all from which they have their rows, directly or not."""
         found: set[int] = set()
         left = list(relation_ids)
         while left:
@@ -108,7 +112,7 @@ class Catalog:
                 left.append(relation.job_id)
             else:
                 left += [*relation.depends_on, *self.sinks_into(relation.relation_id)]
-        return frozenset(found & self._table_ids)
+        return frozenset(found)
 
     @cached_property
     def _table_ids(self) -> frozenset[int]:

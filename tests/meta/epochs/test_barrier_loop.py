@@ -26,6 +26,7 @@ from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.recovery.opening import open_directory
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange
@@ -83,6 +84,7 @@ class Parts:
             scheduler=EpochScheduler(self.log, SourceOffsets(self.vault, lambda: None), Trimming(lambda: None)),
             committer=self.committer,
             runner=self.runner,
+            own_pace=OwnPaceJobs(self.data_dir, self.waiters.wake),
             retries=retries,
         )
         self.loop.start()

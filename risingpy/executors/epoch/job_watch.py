@@ -1,0 +1,146 @@
+"""Watches what each job takes of an epoch, and ends the work of one that takes more than it may.
+
+An epoch is what all jobs share: while one of them computes, every other view waits. So a fragment's work on a shard
+has an allowance of CPU time. A job that exceeds it fails in this epoch with `JobTookTooLong`; the epoch is run again
+without that job.
+
+The allowance is of the thread's own CPU time, so a busy machine takes nothing from it. Elapsed time counts a fraction:
+a job that sleeps or waits for another process holds the epoch as well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from risingpy.errors import SqlError
+from risingpy.memory import EPOCH_SHARE, JOB_SHARE, share_of_memory
+from risingpy.statement_limits import StatementLimits, working_for
+
+LOOK_SECONDS = 0.05
+BYTES_PER_ROW = 1024  # that a job may write for each row of the epoch, besides JOB_SHARE
+ELAPSED_FACTOR = 3.0  # a job may take so many times its allowance of elapsed time
+GRACE_SECONDS = 1.0  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
+
+
+class JobTookTooLong(SqlError):
+    """A job's work on one shard took longer than an epoch allows; the job goes on in epochs of its own, or stops."""
+
+    sqlstate = "57014"
+
+
+class _Interrupted(BaseException):
+    """Raised inside a thread whose work does not end otherwise. No `except Exception` on the way stops it."""
+
+
+@dataclass(slots=True)
+class _LimitedWork:
+    """What a thread does for one fragment. `interrupt` ends what DuckDB runs for this thread."""
+
+    seconds: float
+    interrupt: Callable[[], None]
+    limits: StatementLimits
+    thread_id: int = field(default_factory=threading.get_ident)
+    cpu_before: float = field(default_factory=time.thread_time)
+    began: float = field(default_factory=time.monotonic)
+    ended_at: float | None = None  # when the watch ended it
+    was_interrupted: bool = False
+
+    def exceeds(self) -> bool:
+        """Whether it has taken more than it may."""
+        clock = time.pthread_getcpuclockid(self.thread_id)
+        cpu = time.clock_gettime(clock) - self.cpu_before
+        return cpu > self.seconds or time.monotonic() - self.began > self.seconds * ELAPSED_FACTOR
+
+
+class JobWatch:
+    """One for a process that runs epochs. Its thread starts with the first limited work, and sleeps between epochs."""
+
+    def __init__(self) -> None:
+        self._memory = share_of_memory(EPOCH_SHARE)
+        self._written = share_of_memory(JOB_SHARE)
+        self._guard = threading.Lock()
+        self._works: dict[int, _LimitedWork] = {}
+        self._some = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @contextmanager
+    def limited(self, seconds: float, rows: int, interrupt: Callable[[], None]) -> Iterator[None]:
+        """A context manager in which this thread's work may take `seconds` of CPU. Raises JobTookTooLong.
+
+        The epoch has `rows`: what the work writes to a table must be in proportion to them, or WroteTooMuch is raised.
+        """
+        written = self._written + BYTES_PER_ROW * rows
+        limits = StatementLimits(self._memory, setting="the server's --memory", written=written)
+        work = _LimitedWork(seconds, interrupt, limits)
+        self._begin(work)
+        try:
+            with working_for(work.limits):
+                yield
+        except BaseException as error:
+            if self._end(work):
+                raise JobTookTooLong(
+                    f"its part of an epoch took longer than {seconds:.1f} s of CPU time",
+                    hint="ALTER SYSTEM SET job_epoch_ms allows more; every other view waits so much longer.",
+                ) from (error if isinstance(error, Exception) else None)
+            raise
+        else:
+            self._end(work)  # it was through before it heard
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._closed = True
+        self._some.set()
+
+    def _begin(self, work: _LimitedWork) -> None:
+        with self._guard:
+            self._works[work.thread_id] = work
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="job watch", daemon=True)
+                self._thread.start()
+        if not self._some.is_set():
+            self._some.set()
+
+    def _end(self, work: _LimitedWork) -> bool:
+        """Forgets the work; returns whether the watch has ended it."""
+        with self._guard:
+            del self._works[work.thread_id]
+            if work.was_interrupted:  # the exception may not have been raised yet: it must not hit what comes next
+                _raise_in(work.thread_id, None)
+        return work.ended_at is not None
+
+    def _run(self) -> None:
+        idle = 0
+        while not self._closed:
+            if idle * LOOK_SECONDS > 1.0:  # between the fragments of an epoch it stays awake
+                self._some.clear()
+                if not self._works:
+                    self._some.wait()
+            time.sleep(LOOK_SECONDS)
+            with self._guard:
+                idle = 0 if self._works else idle + 1
+                for work in self._works.values():
+                    if work.ended_at is not None or work.exceeds():
+                        self._strike(work)
+
+    def _strike(self, work: _LimitedWork) -> None:
+        """Ends the work. Again and again: DuckDB forgets an interrupt that comes between two of its queries."""
+        now = time.monotonic()
+        if work.ended_at is None:
+            work.ended_at = now
+            work.limits.cancelled.set()
+        work.interrupt()
+        if now - work.ended_at > GRACE_SECONDS and not work.was_interrupted:
+            work.was_interrupted = True
+            _raise_in(work.thread_id, _Interrupted)
+
+
+def _raise_in(thread_id: int, kind: type[BaseException] | None) -> None:
+    """Has `kind` raised in a thread at its next step of Python; None takes back what has not been raised yet."""
+    what = ctypes.py_object() if kind is None else ctypes.py_object(kind)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)

@@ -1,0 +1,227 @@
+"""Directs the jobs that are set aside: starts their steps between two shared epochs, and gives their results to them.
+
+A step reads what is committed at the moment it starts, and computes beside the shared epochs, in another process. Its
+result is rows to store and the change of its relation. The next shared epoch takes both over in its own transaction:
+undo, recovery and read views know nothing of it. Two processes run at a time; other jobs take turns with them.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from risingpy.errors import OutOfMemory
+from risingpy.executors.epoch.descriptor import run_directory
+from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.executors.own_pace.messages import Answer, Pinned, StepDone, StepFailed
+from risingpy.executors.own_pace.process import OwnPaceProcess
+from risingpy.meta.own_pace.pace import Pace, ProcessDied, StepResult
+from risingpy.meta.own_pace.set_aside import next_step
+from risingpy.meta.state import MetaState
+from risingpy.plan.set_aside import root_fragment
+
+LOG = logging.getLogger(__name__)
+
+MOST_PROCESSES = 2
+PIN_SECONDS = 2.0  # pinning takes a millisecond or two; a process that needs longer is started anew
+TURN_SECONDS = 10.0  # after which a process is given to a job that waits for one
+LOOK_SECONDS = 1.0
+
+
+class OwnPaceJobs:
+    """For the barrier loop's thread."""
+
+    def __init__(self, data_dir: Path, wake: Callable[[], None]) -> None:
+        """`wake` is called, in any thread, when a step has ended."""
+        self._data_dir = data_dir
+        self._directory = run_directory(data_dir) / "own-pace"
+        self._wake = wake
+        self._changed = threading.Condition()
+        self._paces: dict[int, Pace] = {}
+        self._times_set_aside: dict[int, int] = {}
+        shutil.rmtree(self._directory, ignore_errors=True)  # of an earlier run: the shards have what was taken over
+
+    def follow(self, state: MetaState) -> None:
+        """Ends what is no longer set aside, and begins with what is."""
+        for job_id in self._paces.keys() - state.set_aside.keys():
+            self._paces.pop(job_id).end_process()
+            shutil.rmtree(self._directory / str(job_id), ignore_errors=True)
+        for job_id in state.set_aside.keys() - self._paces.keys():
+            self._times_set_aside[job_id] = times = self._times_set_aside.get(job_id, 0) + 1
+            self._paces[job_id] = Pace(job_id, times)
+        for job_id in self._times_set_aside.keys() - state.jobs.keys():
+            del self._times_set_aside[job_id]
+
+    def is_due(self, state: MetaState) -> bool:
+        """Whether the loop has something to do for them now."""
+        if not self._paces and not state.set_aside:
+            return False
+        if self._paces.keys() != state.set_aside.keys():
+            return True
+        return any(
+            pace.answer is not None
+            or (pace.step is None and pace.is_ready and _has_work(state, pace))
+            or (_waits(state, pace) and self._has_room())
+            or self._could_rejoin(state, pace)
+            for pace in self._paces.values()
+        ) or (self._holder_whose_turn_is_over(state) is not None)
+
+    def seconds_left(self) -> float | None:
+        """After how long to look again, at the latest; None: never."""
+        return LOOK_SECONDS if self._paces else None
+
+    def start_steps(self, state: MetaState) -> int | None:
+        """Starts the steps that are due. To be called between two epochs, at the committed state.
+
+        Returns a job that has reached the committed epoch meanwhile, if one may join the others: until the next epoch
+        it has everything.
+        """
+        if not state.set_aside:
+            return None
+        self._take_turns(state)
+        for pace in self._paces.values():
+            if pace.step is not None or pace.answer is not None or not _has_work(state, pace):
+                continue
+            if pace.process is None and self._has_room():
+                self._start_process(pace, state.shards)
+            if not (pace.is_ready and self._start_step(state, pace)):
+                continue
+            if pace.may_rejoin and not _is_creating(state, pace.job_id) and self._waits_for(pace, state):
+                return pace.job_id
+        return next((pace.job_id for pace in self._paces.values() if self._could_rejoin(state, pace)), None)
+
+    def finished(self) -> Mapping[int, StepResult]:
+        """By job, what has finished and has something to hand over."""
+        found = {}
+        for pace in self._paces.values():
+            if isinstance(pace.answer, StepDone) and pace.answer.changed and pace.step is not None:
+                found[pace.job_id] = StepResult(pace.step.output, pace.answer)
+        return found
+
+    def unchanged(self) -> Mapping[int, int]:
+        """By job, the epoch that it has reached without a change. These steps are over."""
+        found = {}
+        for pace in self._paces.values():
+            if isinstance(pace.answer, StepDone) and not pace.answer.changed:
+                found[pace.job_id] = pace.answer.up_to
+                pace.step = pace.answer = None
+        return found
+
+    def failure(self, state: MetaState) -> FragmentFailed | None:
+        """A job that has failed, if one has."""
+        for pace in self._paces.values():
+            fragment_id = root_fragment(state.jobs[pace.job_id]).fragment_id if pace.job_id in state.jobs else 0
+            match pace.answer:
+                case StepFailed(error=error):
+                    return FragmentFailed(pace.job_id, pace.answer.fragment_id or fragment_id, error)
+                case ProcessDied():
+                    reason = "out of memory: its process was killed"
+                    error = OutOfMemory(reason, hint="Have less in memory at a time, or raise the server's --memory.")
+                    return FragmentFailed(pace.job_id, fragment_id, error)
+        return None
+
+    def taken_over(self, results: Mapping[int, StepResult], limit: float) -> None:
+        """An epoch that has taken these over is committed."""
+        for job_id, result in results.items():
+            pace = self._paces.get(job_id)
+            if pace is not None:
+                pace.note(result.done, limit)
+                pace.step = pace.answer = None
+            shutil.rmtree(result.directory, ignore_errors=True)
+
+    def close(self) -> None:
+        """Ends all processes."""
+        for pace in self._paces.values():
+            pace.end_process()
+
+    def _could_rejoin(self, state: MetaState, pace: Pace) -> bool:
+        aside = state.set_aside.get(pace.job_id)
+        if aside is None or pace.step is not None or not pace.may_rejoin or _is_creating(state, pace.job_id):
+            return False
+        return aside.position == state.committed.epoch
+
+    def _has_room(self) -> bool:
+        return sum(pace.process is not None for pace in self._paces.values()) < MOST_PROCESSES
+
+    def _take_turns(self, state: MetaState) -> None:
+        """Gives the process of a job that has had its turn to the one that has waited for the longest."""
+        holder = self._holder_whose_turn_is_over(state)
+        if holder is not None:
+            holder.broken_turns += holder.step is not None
+            holder.end_process()
+            waiting = (pace for pace in self._paces.values() if pace is not holder and _waits(state, pace))
+            self._start_process(min(waiting, key=lambda pace: pace.process_since), state.shards)
+
+    def _holder_whose_turn_is_over(self, state: MetaState) -> Pace | None:
+        """The job that has had a process for the longest, if that was long enough, and others wait for one."""
+        if self._has_room() or not any(_waits(state, pace) for pace in self._paces.values()):
+            return None
+        holder = min((p for p in self._paces.values() if p.process is not None), key=lambda p: p.process_since)
+        # A step that takes longer than a turn must give way, and gets twice as long the next time, or it never ends.
+        turn = TURN_SECONDS * 2 ** min(holder.broken_turns, 10)
+        return holder if holder.answer is None and time.monotonic() - holder.process_since > turn else None
+
+    def _start_process(self, pace: Pace, shards: int) -> None:
+        pace.process_since = time.monotonic()
+        pace.turn += 1
+        pace.process = OwnPaceProcess(self._data_dir, shards, partial(self._take, pace, pace.turn))
+
+    def _start_step(self, state: MetaState, pace: Pace) -> bool:
+        """Has the process pin the committed epoch, and run a step from there. False if it does not pin it."""
+        assert pace.process is not None
+        pace.number += 1
+        directory = self._directory / str(pace.job_id)
+        step = next_step(state, pace.job_id, number=pace.number, most_rows=pace.most_rows, directory=directory)
+        pace.step, pace.is_pinned = step, False
+        pace.process.start(step)
+        with self._changed:
+            if self._changed.wait_for(lambda: pace.is_pinned or pace.answer is not None, PIN_SECONDS):
+                return True
+        LOG.warning("the process of job %d does not answer: it is started anew", pace.job_id)
+        pace.end_process()
+        return False
+
+    def _waits_for(self, pace: Pace, state: MetaState) -> bool:
+        """Waits for a step as long as the job may take in a shared epoch; whether it has the committed epoch then."""
+        with self._changed:
+            self._changed.wait_for(lambda: pace.answer is not None, state.job_epoch_seconds)
+        done = pace.answer
+        return isinstance(done, StepDone) and done.up_to == state.committed.epoch
+
+    def _take(self, pace: Pace, turn: int, answer: Answer | None) -> None:
+        """Takes an answer, in the thread that listens to the process of this turn."""
+        with self._changed:
+            if pace.turn != turn or pace.process is None:
+                return  # of a process that was ended meanwhile
+            match answer:
+                case Pinned(0):
+                    pace.is_ready = True
+                case Pinned():
+                    pace.is_pinned = True
+                case None:
+                    pace.answer = ProcessDied()
+                case _:
+                    pace.answer = answer
+            self._changed.notify_all()
+        self._wake()
+
+
+def _waits(state: MetaState, pace: Pace) -> bool:
+    return pace.process is None and _has_work(state, pace)
+
+
+def _is_creating(state: MetaState, job_id: int) -> bool:
+    return state.catalog.relations[job_id].is_being_created
+
+
+def _has_work(state: MetaState, pace: Pace) -> bool:
+    """Whether a step of the job would find something that it has not looked at."""
+    aside = state.set_aside.get(pace.job_id)
+    if aside is None or pace.step is not None or pace.answer is not None:
+        return False
+    return aside.position < state.committed.epoch or pace.job_id in state.fresh_jobs or _is_creating(state, pace.job_id)

@@ -1,0 +1,83 @@
+"""One job that is set aside: its process, its step, and when it may join the others again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from risingpy.executors.own_pace.messages import Step, StepDone, StepFailed
+from risingpy.executors.own_pace.process import OwnPaceProcess
+
+FIRST_REST_SECONDS = 5.0  # a job whose last changes were too much for an epoch rests so long before it may rejoin
+LONGEST_REST_SECONDS = 3600.0
+LEAST_ROWS, FIRST_ROWS, MOST_ROWS = 2, 4096, 1 << 20
+LARGE_STEP_BYTES = 32 << 20  # others wait while the shards take them over: a fifth of a second
+SHORT_STEP_SECONDS, LONG_STEP_SECONDS = 1.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a finished step hands over: its files, and what it has told."""
+
+    directory: Path
+    done: StepDone
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessDied:
+    """The process ended in the middle of a step: the job took more memory than there is, most probably."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """For the barrier loop's thread, except `answer` and the flags, which the process's listener sets under a guard.
+
+    `rests`: how often it had to leave the shared epochs. `turn` numbers its processes; `broken_turns` are those that
+    were ended in the middle of a step, because others waited.
+    """
+
+    job_id: int
+    rests: int
+    process: OwnPaceProcess | None = None
+    is_ready: bool = False
+    is_pinned: bool = False
+    step: Step | None = None
+    answer: StepDone | StepFailed | ProcessDied | None = None
+    number: int = 0
+    most_rows: int = FIRST_ROWS
+    turn: int = 0
+    broken_turns: int = 0
+    process_since: float = 0.0
+    heavy_until: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.rest()
+
+    def rest(self) -> None:
+        """Its work was too much for a shared epoch just now."""
+        pause = min(FIRST_REST_SECONDS * 2 ** min(self.rests - 1, 16), LONGEST_REST_SECONDS)
+        self.heavy_until = time.monotonic() + pause
+
+    def note(self, done: StepDone, limit: float) -> None:
+        """Learns from a step: how many rows the next one takes, and whether the job may join the others."""
+        if not done.rows:
+            return
+        if done.seconds > limit / 2:
+            self.rest()
+        if done.seconds > LONG_STEP_SECONDS or done.size > LARGE_STEP_BYTES:
+            self.most_rows = max(LEAST_ROWS, self.most_rows // 4)
+        elif done.seconds < SHORT_STEP_SECONDS and done.size < LARGE_STEP_BYTES // 2:
+            self.most_rows = min(MOST_ROWS, self.most_rows * 2)
+
+    @property
+    def may_rejoin(self) -> bool:
+        """Whether its changes of late would have fitted into shared epochs."""
+        return time.monotonic() >= self.heavy_until
+
+    def end_process(self) -> None:
+        """Kills its process, with the step that it runs."""
+        if self.process is not None:
+            self.process.end()
+        self.process, self.step, self.answer = None, None, None
+        self.is_ready = self.is_pinned = False
