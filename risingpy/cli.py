@@ -58,6 +58,7 @@ def main() -> None:
 @click.option("--log-file", type=click.Path(path_type=Path), help="File for the log, rotated [standard error].")
 @click.option("--log-min-duration-statement", type=int, help="Log statements of so many milliseconds [-1: none].")
 @click.option("--secret-key-file", type=click.Path(path_type=Path), help="File with the secrets' key [DATA_DIR.key].")
+@click.option("--file-roots", help="Directories for files of sources and sinks, with : between them [none].")
 @click.option("--log-connections", is_flag=True, default=None, help="Log who connects.")
 @click.option("--log-disconnections", is_flag=True, default=None, help="Log who disconnects, and after how long.")
 @click.option("--log-statement", type=click.Choice(LOGGED_STATEMENTS), help="Which statements to log [none].")

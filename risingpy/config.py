@@ -72,6 +72,7 @@ class ServeConfig:
     log_min_duration_statement: int = -1
     max_connections: int = DEFAULT_CONNECTIONS
     secret_key_file: Path | None = None
+    file_roots: str = ""
     hba: tuple[str, ...] = ()
     insecure: bool = False
     superuser_password_file: Path | None = None
@@ -124,6 +125,7 @@ def load_serve_config(
         log_min_duration_statement=_integer(merged, "log_min_duration_statement", -1, -1, 2**31 - 1),
         max_connections=_integer(merged, "max_connections", DEFAULT_CONNECTIONS, 1, 100_000),
         secret_key_file=_path(merged, "secret_key_file"),
+        file_roots=_text(merged, "file_roots", "") if "file_roots" in merged else "",
         hba=_lines(merged, "hba"),
         insecure=_switch(merged, "insecure"),
         superuser_password_file=_path(merged, "superuser_password_file"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from risingpy.config import SHUFFLING_ENGINE, ConfigError, ServeConfig
+from risingpy.connectors import file_roots
 from risingpy.door_settings import Refused, door_of, reloaded, tls_of
 from risingpy.errors import SqlError
 from risingpy.executors.epoch.descriptor import run_directory
@@ -74,6 +75,7 @@ def _serve_database(
     reload: _Reload,
 ) -> int:
     """Recovers the database, and serves it until `stop`; returns the exit code."""
+    os.environ[file_roots.ENVIRONMENT_NAME] = config.file_roots  # tasks of Spark's processes open files, too
     try:
         directory = config.data_dir.absolute()
         database = Database(directory, parallelism=config.parallelism, key_file=config.secret_key_file)

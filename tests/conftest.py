@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from risingpy.connectors.file_roots import ENVIRONMENT_NAME as FILE_ROOTS
 from risingpy.nesting import allow_deep_nesting
 from tests.engines import Engine, SharedSession, kinds_of
 from tests.examples import FUZZ, FUZZ_EXAMPLES
@@ -17,6 +19,8 @@ allow_deep_nesting()  # as every process of the database
 # `make fuzz` takes the second: many more examples.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(FUZZ, settings.get_profile("default"), max_examples=FUZZ_EXAMPLES)
+# Files of sources and sinks: what tests make, and what examples of the documentation name.
+os.environ[FILE_ROOTS] = os.pathsep.join((tempfile.gettempdir(), "/var/lib/readings", "/data/orders"))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

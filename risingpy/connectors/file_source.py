@@ -10,13 +10,15 @@ import glob
 import logging
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from risingpy.connectors.file_roots import allowed, check_pattern
 from risingpy.connectors.seekable import MessageReader, RowReader, SplitEnd, Splits
-from risingpy.errors import InternalError, InvalidParameterValue, IoError
+from risingpy.errors import InsufficientPrivilege, InternalError, InvalidParameterValue, IoError
 from risingpy.types import SqlType
 from risingpy.types.forms import parse_column
 
@@ -32,7 +34,7 @@ class FileConnector:
     gives_messages = False
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        """Raises InvalidParameterValue if an option is missing, unknown or wrong."""
+        """Raises InvalidParameterValue if an option is missing, unknown or wrong; InsufficientPrivilege."""
         unknown = options.keys() - {"path", "format"}
         if unknown:
             raise InvalidParameterValue(f'unknown option "{min(unknown)}" of the file connector')
@@ -42,6 +44,7 @@ class FileConnector:
         if self._format not in FORMATS:
             raise InvalidParameterValue(f'unknown format "{self._format}"', hint=f"Formats are {', '.join(FORMATS)}.")
         self._path = options["path"]
+        check_pattern(self._path)
 
     def check(self) -> None:
         """Does nothing: the files may come later."""
@@ -73,8 +76,8 @@ class _Files:
 
     def _rows_of(self, path: str) -> int:
         try:
-            rows = count_rows(path, self._format)
-        except IoError as error:
+            rows = count_rows(str(allowed(path)), self._format)
+        except (IoError, InsufficientPrivilege) as error:
             if path not in self._unreadable:
                 self._unreadable.add(path)
                 LOG.warning("%s; it is left out until it can be", error)
@@ -90,7 +93,9 @@ class _FileReader:
     def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> list[pa.Array]:
         """The columns by name, cast to their types. A column that the file lacks is NULL."""
         try:
-            table = _open(split, self._format, [name for name, _ in columns]).slice(start, end - start)
+            table = _open(str(_allowed_now(split)), self._format, [name for name, _ in columns]).slice(
+                start, end - start
+            )
         except (OSError, pa.ArrowInvalid) as error:
             raise IoError(f'could not read source file "{split}": {error}') from error
         present = table.schema.names
@@ -101,6 +106,14 @@ class _FileReader:
 
     def close(self) -> None:
         """Does nothing: no file stays open."""
+
+
+def _allowed_now(path: str) -> Path:
+    """The file without links. Raises IoError if it is outside of the allowed directories now."""
+    try:
+        return allowed(path)
+    except InsufficientPrivilege as error:
+        raise IoError(str(error)) from error
 
 
 @lru_cache(maxsize=4096)

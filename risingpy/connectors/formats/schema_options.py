@@ -12,8 +12,8 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from risingpy.connectors.file_roots import allowed
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.formats.schema_registry import RegisteredSchema, SchemaRegistry, registry_of
 from risingpy.errors import InvalidParameterValue, SourceUnavailable
@@ -88,14 +88,16 @@ def topic_of(source_options: Mapping[str, str]) -> str:
 
 
 def at_location(location: str) -> bytes:
-    """The content of a file of the server, or of an address. Raises InvalidParameterValue, SourceUnavailable."""
+    """The content of a file of the server, or of an address. Raises InvalidParameterValue, SourceUnavailable,
+    InsufficientPrivilege.
+    """
     if location.lower().startswith(("http://", "https://")):
         try:
             with urllib.request.urlopen(location, timeout=_SECONDS) as answer:
                 return bytes(answer.read(_MAX_BYTES))
         except OSError as error:
             raise SourceUnavailable(f'schema.location "{location}": {getattr(error, "reason", error)}') from error
-    path = Path(urllib.parse.unquote(location.removeprefix("file://")))
+    path = allowed(urllib.parse.unquote(location.removeprefix("file://")))
     try:
         with path.open("rb") as file:
             return file.read(_MAX_BYTES)

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from risingpy.connectors.file_roots import allowed
 from risingpy.connectors.stored_files.store import StoredFile
-from risingpy.errors import InvalidParameterValue, SourceUnavailable
+from risingpy.errors import InsufficientPrivilege, InvalidParameterValue, SourceUnavailable
 
 SETTLED_SECONDS = 1.0  # after its last change a file counts as finished
 
@@ -23,9 +24,10 @@ class DirectoryStore:
     """Names are relative to the directory. Files and directories whose names begin with a dot are left out."""
 
     def __init__(self, root: str) -> None:
-        """Raises InvalidParameterValue for a path that depends on where the server was started."""
+        """Raises InvalidParameterValue for a relative path, InsufficientPrivilege for one that is not allowed."""
         if not os.path.isabs(root):
             raise InvalidParameterValue(f'posix_fs.root must be an absolute path, not "{root}"')
+        allowed(root)
         self._root = Path(root)
 
     def check(self) -> None:
@@ -54,7 +56,9 @@ class DirectoryStore:
 
     def _resolved(self) -> Path:
         try:
-            return self._root.resolve(strict=True)
+            return allowed(str(self._root.resolve(strict=True)))
+        except InsufficientPrivilege as error:
+            raise SourceUnavailable(str(error)) from None
         except (OSError, RuntimeError) as error:
             raise SourceUnavailable(f'could not read directory "{self._root}": {error}') from None
 

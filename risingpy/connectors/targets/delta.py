@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaProtocolError, SchemaMismatchError, TableNotFoundError
 
+from risingpy.connectors.file_roots import allowed, is_local
 from risingpy.connectors.targets.lake_columns import (
     check_table_columns,
     inserted_rows,
@@ -47,6 +49,8 @@ class DeltaTarget:
         self._options = Options("the deltalake sink", options)
         self._options.refuse_unknown(_OPTIONS)
         self._location = re.sub("^s3a://", "s3://", self._options.required("location"))
+        if is_local(self._location):
+            allowed(urllib.parse.unquote(self._location.removeprefix("file://")))
         self._creates = self._options.flag("create_table_if_not_exists")
         if schema.type not in (SinkType.APPEND_ONLY, SinkType.UPSERT):
             raise FeatureNotSupported(f"the deltalake sink cannot be {schema.type.value}")

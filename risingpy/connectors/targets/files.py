@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from risingpy.connectors.file_roots import allowed
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.targets.epoch_files import epoch_files
 from risingpy.connectors.targets.options import Options
@@ -32,11 +33,17 @@ class FileTarget:
     def __init__(
         self, options: Mapping[str, str], schema: SinkSchema, message_format: MessageFormat | None = None
     ) -> None:
-        """Raises InvalidParameterValue or FeatureNotSupported; touches no file."""
+        """Raises InvalidParameterValue, FeatureNotSupported or InsufficientPrivilege; touches no file."""
         self._options = Options("the fs sink", options)
         self._options.refuse_unknown(("fs.path",))
-        self._directory = Path(self._options.required("fs.path"))
+        self._path = self._options.required("fs.path")
+        allowed(self._path)
         self._files = epoch_files(schema, message_format)
+
+    @property
+    def _directory(self) -> Path:
+        """Where it is now, without links."""
+        return allowed(self._path)
 
     def check(self) -> None:
         """Makes the directory if it is missing, and a file in it that nobody sees."""
@@ -59,7 +66,7 @@ class FileTarget:
             if content is None:
                 return
             unfinished = path.with_name(f".{path.name}.unfinished")
-            with unfinished.open("wb") as file:
+            with open(unfinished, "wb", opener=_no_link) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -68,6 +75,11 @@ class FileTarget:
 
     def close(self) -> None:
         pass
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Opens a file, and not what a link of its name leads to."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _sync_directory(directory: Path) -> None:

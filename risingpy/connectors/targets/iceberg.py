@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.parse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.upsert_util import create_match_filter
 
+from risingpy.connectors.file_roots import allowed, is_local
 from risingpy.connectors.targets.lake_columns import (
     OP,
     check_table_columns,
@@ -73,6 +75,7 @@ class IcebergTarget:
     def __init__(self, options: Mapping[str, str], schema: SinkSchema) -> None:
         """Raises InvalidParameterValue or FeatureNotSupported; connects to nothing."""
         self._options = Options("the iceberg sink", options)
+        _check_files(self._options)
         self._options.refuse_unknown(_OPTIONS, (_PREFIX,))
         self._name = (self._options.required("database.name"), self._options.required("table.name"))
         self._creates = self._options.flag("create_table_if_not_exists")
@@ -177,3 +180,12 @@ class IcebergTarget:
             raise SqlError(f"Iceberg: {self._options.masked(str(error))}", sqlstate="22023") from None
         except Exception as error:
             raise TargetUnavailable(f"Iceberg: {self._options.masked(str(error))}") from None
+
+
+def _check_files(options: Options) -> None:
+    """Raises InsufficientPrivilege for a warehouse, or a catalog of SQLite, outside of the allowed directories."""
+    warehouse, catalog = options.text("warehouse.path"), options.text("catalog.uri")
+    if warehouse and is_local(warehouse):
+        allowed(urllib.parse.unquote(warehouse.removeprefix("file://")))
+    if catalog.startswith("sqlite:///"):
+        allowed(catalog.removeprefix("sqlite:///"))

@@ -9,6 +9,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Backup, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.rights.server_rights import check_writes_files
 from risingpy.types import SqlType
 
 
@@ -18,6 +19,7 @@ def bind(
     """Runs beside reads and writes. A notice names the epoch of the copy."""
 
     def run(parameters: Parameters) -> Result:
+        check_writes_files(session)
         epoch = session.database.backup(Path(statement.directory), session.cancelled)
         session.notice(f"backup of epoch {epoch} in {statement.directory}")
         return Result(CommandTag("BACKUP"))

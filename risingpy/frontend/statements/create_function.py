@@ -18,6 +18,7 @@ from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.rights.server_rights import check_language
 from risingpy.functions.python import call_worker
 from risingpy.meta.schema.functions import FunctionTarget, create_function, drop
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
@@ -32,6 +33,7 @@ def bind(
     """Checks the body before anything is stored. IF NOT EXISTS gives a notice (42723)."""
 
     def run(parameters: Parameters) -> Result:
+        check_language(session, statement.language, statement.name.position)
         function = FunctionDesc(
             function_id=0,
             schema_name=new_schema(session, statement.name),

@@ -17,6 +17,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret, opened_statement, refuse_references
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
+from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity, Webhook
@@ -92,6 +93,7 @@ def _with_source(session: StatementContext, statement: CreateTable) -> tuple[Tab
     """(The table with the columns of its messages' schema, its source). Raises SqlError if it cannot be fed so."""
     statement, given = opened_statement(session, statement)
     with given.masked_errors(statement.name.position):
+        check_source(session, dict(statement.options), statement.message_format, statement.name.position)
         statement = with_schema_columns(statement)
         defined = bind_table(statement, session=session.session_values())
         for column in defined.columns:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.targets import files
 from risingpy.connectors.targets.files import FileTarget
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.errors import (
@@ -141,7 +142,7 @@ def test_options_and_formats_that_do_not_fit(tmp_path: Path) -> None:
         FileTarget(options_of(tmp_path), SinkSchema("s", (("op", BIGINT),), (0,), SinkType.RETRACT))
 
 
-def test_a_full_disk_may_get_room_and_a_file_is_no_directory(tmp_path: Path) -> None:
+def test_a_full_disk_may_get_room_and_a_file_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     target = FileTarget(options_of(tmp_path / "file" / "below"), SCHEMA)
     for attempt in (target.check, target.open):
@@ -150,6 +151,9 @@ def test_a_full_disk_may_get_room_and_a_file_is_no_directory(tmp_path: Path) -> 
         assert not isinstance(raised.value, TargetUnavailable)
     full = FileTarget(options_of(tmp_path), SCHEMA)
     os.symlink("/dev/full", tmp_path / ".s.00000000000000000001.parquet.unfinished")
+    with pytest.raises(IoError, match="Too many levels of symbolic links"):  # a link may lead anywhere
+        full.deliver(1, epoch_rows(1))
+    monkeypatch.setattr(files, "_no_link", lambda path, flags: os.open(path, flags))
     with pytest.raises(TargetUnavailable, match="No space left"):
         full.deliver(1, epoch_rows(1))
 

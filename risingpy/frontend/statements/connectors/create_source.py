@@ -14,6 +14,7 @@ from risingpy.frontend.statements.connectors.given_options import opened_stateme
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_table import with_row_id
 from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.meta.schema.sources import NewSource
 from risingpy.types import SqlType
 
@@ -27,6 +28,7 @@ def bind(
     """
     statement, given = opened_statement(session, statement)
     with given.masked_errors(statement.name.position):
+        check_source(session, dict(statement.options), statement.message_format, statement.name.position)
         statement = with_schema_columns(statement)
         defined = bind_table(statement, session=session.session_values())
         options = checked_options(statement, defined)

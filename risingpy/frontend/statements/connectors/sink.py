@@ -21,6 +21,7 @@ from risingpy.frontend.statements.connectors.given_options import GivenOptions, 
 from risingpy.frontend.statements.connectors.options import check_names, with_option_text
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.server_rights import check_sink
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.sinks import NewSink, with_sink_options
 from risingpy.optimizer.stream.closing_column import optimize_view
@@ -69,6 +70,7 @@ def _new_sink(
         _check_for_table(statement)
     elif "connector" not in dict(statement.options):
         raise InvalidParameterValue("a sink needs the option connector", hint="WITH (connector = 'kafka', …)")
+    check_sink(session, dict(statement.options), statement.name.position)
     options = engine_options(dict(statement.options), statement.message_format)
     catalog = session.database.reads.catalog
     bound = _bound(session, statement, catalog)
@@ -145,6 +147,7 @@ def bind_alter(
                     f'sink "{sink.name}" goes into a table: it has no options that could change',
                     position=statement.position,
                 )
+            check_sink(session, dict(statement.options) | dict(sink.options), statement.position)
             sink_id, vault = sink.relation_id, session.database.vault
             changes = changed_options(session, statement.options, statement.references)
             session.ddl.change(

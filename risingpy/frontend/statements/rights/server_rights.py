@@ -1,0 +1,52 @@
+"""What reaches out of the database is for superusers, and for members of PostgreSQL's roles for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from risingpy.connectors.file_roots import is_local
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.errors import InsufficientPrivilege
+from risingpy.frontend.statement_context import StatementContext
+
+_READ, _WRITE = "pg_read_server_files", "pg_write_server_files"
+_SOURCES_OF_FILES = ("file", "posix_fs")
+_SINKS_OF_FILES = ("fs",)
+_PLACES_OF_LAKES = ("location", "warehouse.path")
+
+
+def check_source(
+    session: StatementContext, options: Mapping[str, str], message_format: MessageFormat | None, position: int
+) -> None:
+    """Raises InsufficientPrivilege if a source reads files of the server, its messages' schema among them."""
+    schema = dict(message_format.options).get("schema.location") if message_format is not None else None
+    if options.get("connector", "").lower() in _SOURCES_OF_FILES or (schema is not None and is_local(schema)):
+        _check_member(session, _READ, "read files of the server", position)
+
+
+def check_sink(session: StatementContext, options: Mapping[str, str], position: int) -> None:
+    """Raises InsufficientPrivilege if a sink writes files of the server."""
+    lakes = [options[name] for name in _PLACES_OF_LAKES if options.get(name)]
+    if options.get("connector", "").lower() in _SINKS_OF_FILES or any(map(is_local, lakes)):
+        check_writes_files(session, position)
+
+
+def check_writes_files(session: StatementContext, position: int | None = None) -> None:
+    """Raises InsufficientPrivilege unless the session may write files of the server."""
+    _check_member(session, _WRITE, "write files of the server", position)
+
+
+def check_language(session: StatementContext, language: str, position: int) -> None:
+    """Raises InsufficientPrivilege unless the session may create functions of a language: Python's run programs."""
+    if language == "python" and not session.identity.is_superuser:
+        raise InsufficientPrivilege(f"permission denied for language {language}", position=position)
+
+
+def _check_member(session: StatementContext, name: str, what: str, position: int | None) -> None:
+    if session.identity.is_superuser:
+        return
+    catalog = session.database.reads.catalog
+    role = catalog.role_named(name)
+    if role is None or not catalog.has_role(session.identity.current_id, role.role_id):
+        message = f"must be superuser or have privileges of the {name} role to {what}"
+        raise InsufficientPrivilege(message, position=position)
