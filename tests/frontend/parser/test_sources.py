@@ -106,3 +106,11 @@ def test_mistakes(sql: str, message: str, position: int | None) -> None:
         parse(sql)
     assert str(error.value).startswith(message)
     assert position in (None, error.value.position)
+
+
+def test_a_star_begins_no_table_of_a_query() -> None:
+    """`(*)` before WITH are the columns of a source's messages, and not the names of CREATE TABLE … AS."""
+    for clause in ("WITH (connector = 'kafka') FORMAT PLAIN ENCODE AVRO (schema.location = 'x')", "FROM s TABLE 't'"):
+        [parsed] = parse(f"CREATE TABLE t (*) {clause}")
+        assert isinstance(parsed.statement, ast.CreateTable)
+        assert parsed.statement.all_columns or parsed.statement.copied is not None

@@ -37,6 +37,8 @@ def parse_table_of_query(cursor: Cursor, name: ObjectName, *, if_not_exists: boo
 def _begins(words: list[str]) -> bool:
     """Whether the words begin with AS, perhaps after a list of names without types, or after that and WITH."""
     if words[:1] == ["("]:
+        if words[1:2] == ["*"]:  # the columns of a source's messages
+            return False
         end = next((i for i in range(2, len(words), 2) if words[i] != ","), 0)
         if not end or words[end] != ")":
             return False
