@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 
 import pyarrow as pa
 
 from risingpy.errors import SqlError
 from risingpy.frontend.results import Prepared, Result
+from risingpy.frontend.suspended.spilled_rows import SpilledRows, Spills, never_spills
 
 
 def _now() -> datetime:
@@ -33,8 +35,10 @@ class RowStream:
     after the last one.
     """
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, batches: Iterator[pa.RecordBatch], spills: Spills = never_spills) -> None:
+        """`spills` gives a file for the rows that are left, if too many queries are open when a client stops taking."""
         self._batches = batches
+        self._spills = spills
         self._batch: pa.RecordBatch | None = None
         self._offset = 0
         self._read = 0
@@ -61,6 +65,21 @@ class RowStream:
             if left is not None:
                 left -= part.num_rows
             yield part
+        self._suspend()
+
+    def _suspend(self) -> None:
+        """The client has what it asked for, and may ask for more at any time, or never."""
+        if isinstance(self._batches, SpilledRows):
+            return
+        file = self._spills()
+        if file is None:
+            return
+        rest = () if self._batch is None else (self._batch.slice(self._offset),)
+        source, self._batch = self._batches, None
+        try:
+            self._batches = SpilledRows(chain(rest, source), file)
+        finally:
+            _close(source)
 
     def back(self, limit: int | None) -> Iterator[pa.RecordBatch]:
         """As `take`, but the rows before this one, backwards. Raises SqlError (55000) here: it only goes forward."""
@@ -72,9 +91,13 @@ class RowStream:
 
     def close(self) -> None:
         """The rows are no longer needed: releases them."""
-        close = getattr(self._batches, "close", None)
-        if close is not None:
-            close()
+        _close(self._batches)
+
+
+def _close(batches: Iterator[pa.RecordBatch]) -> None:
+    close = getattr(batches, "close", None)
+    if close is not None:
+        close()
 
 
 class LiveRows(RowStream):
@@ -92,7 +115,7 @@ class LiveRows(RowStream):
 def row_stream(result: Result) -> RowStream:
     """The rows of a result that has some."""
     assert result.batches is not None
-    return LiveRows(result.batches) if result.is_live else RowStream(result.batches)
+    return LiveRows(result.batches) if result.is_live else RowStream(result.batches, result.spills)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from risingpy.backend import Backend
+from risingpy.frontend.suspended.spilled_rows import Spills, never_spills
 from risingpy.types import SqlType
 
 TEXT, BINARY = 0, 1
@@ -154,6 +155,7 @@ class Result:
     `close()` (a generator has), that is called when the rows are no longer wanted: release what they hold there.
     `fields` and `batches` are both None for a statement without rows; with `CopyOut`, `fields` is None.
     `binary`: the rows go in binary form also where the client cannot ask for it (FETCH from a BINARY cursor).
+    `spills`: gives a file for the rows that the client has not taken yet, if too many queries are open.
     `is_live`: the rows come as they happen. One without rows comes before each wait: what was written goes out then.
     """
 
@@ -163,6 +165,7 @@ class Result:
     copy: CopyIn | CopyOut | None = None
     binary: bool = False
     is_live: bool = False
+    spills: Spills = never_spills
 
 
 @dataclass(frozen=True, slots=True)

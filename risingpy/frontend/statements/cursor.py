@@ -11,10 +11,10 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, Fetch, FetchKind, ParsedStatement
 from risingpy.frontend.portals import CursorOptions, Portal, PreparedEntry, RowStream
 from risingpy.frontend.results import BINARY, TEXT, CommandTag, Result
-from risingpy.frontend.scrolled_rows import ScrolledRows
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
+from risingpy.frontend.suspended.scrolled_rows import ScrolledRows
 from risingpy.types import SqlType
 
 
@@ -55,7 +55,7 @@ def _start(session: StatementContext, portal: Portal) -> None:
     batches = portal.result.batches
     assert batches is not None
     scrolls = portal.options is not None and portal.options.scroll
-    portal.rows = ScrolledRows(batches) if scrolls else RowStream(batches)
+    portal.rows = (ScrolledRows if scrolls else RowStream)(batches, portal.result.spills)
 
 
 def bind_fetch(

@@ -34,7 +34,8 @@ def bind(
     def run(parameters: Parameters) -> Result:
         _warn_of_stopped(session, bound.dependencies)
         set_settings(session, bound.settings, parameters)
-        return Result(CommandTag("SELECT", counts_rows=True), fields, session.run_query(query, parameters))
+        rows, spills = session.run_query(query, parameters), session.database.query_engines.file_if_crowded
+        return Result(CommandTag("SELECT", counts_rows=True), fields, rows, spills=spills)
 
     return Command(
         run, fields, bound.parameter_types, takes_constants=query.takes_constants(len(bound.parameter_types))

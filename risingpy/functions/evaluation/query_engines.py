@@ -16,6 +16,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import duckdb
 
@@ -26,6 +28,7 @@ from risingpy.memory import QUERIES_SHARE, share_of_memory
 SPILL_DIRECTORY = "spill"
 LEAST_MEMORY = 32 << 20  # enough for a scan, a small sort and a small join
 _MOST_INSTANCES = 16
+_MOST_SUSPENDED = 8  # open queries, from which on one that is suspended is computed to its end
 _MEMORY = "SELECT sum(memory_usage_bytes)::BIGINT, sum(temporary_storage_bytes)::BIGINT FROM duckdb_memory()"
 _SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state have room
 
@@ -82,6 +85,15 @@ class QueryEngines:
                 instance.users -= 1
                 if kept:
                     instance.idle.append(cursor)
+
+    def file_if_crowded(self) -> IO[bytes] | None:
+        """A file without a name for the rows of a query that is suspended, if many others are open; else None."""
+        with self._guard:
+            open_queries = sum(instance.users for instance in self._instances)
+        if open_queries <= _MOST_SUSPENDED:
+            return None
+        self._directory.mkdir(parents=True, exist_ok=True)
+        return TemporaryFile(dir=self._directory)
 
     def memory(self) -> tuple[int, int]:
         """Bytes that all statements have in memory, and that they have spilled to disk."""

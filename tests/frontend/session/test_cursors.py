@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
-from risingpy.frontend import scrolled_rows
 from risingpy.frontend.portals import RowStream
-from risingpy.frontend.scrolled_rows import ScrolledRows
+from risingpy.frontend.suspended import scrolled_rows
+from risingpy.frontend.suspended.scrolled_rows import ScrolledRows
 from risingpy.frontend.wire import WireServer
 from tests.examples import examples
 from tests.frontend.session.conftest import Client

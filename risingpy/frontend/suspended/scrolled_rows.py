@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.frontend.portals import RowStream
+from risingpy.frontend.suspended.spilled_rows import Spills, never_spills
 
-KEPT_BYTES = 16 << 20  # in memory, per cursor; more than that goes to an unnamed temporary file
+KEPT_BYTES = 1 << 20  # in memory, per cursor; more than that goes to an unnamed temporary file
 
 
 class ScrolledRows(RowStream):
     """Keeps the rows that have been read, as Arrow messages by the number of their first row."""
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        super().__init__(batches)
+    def __init__(self, batches: Iterator[pa.RecordBatch], spills: Spills = never_spills) -> None:
+        super().__init__(batches, spills)
         self._kept = SpooledTemporaryFile(max_size=KEPT_BYTES)  # noqa: SIM115 - closed by `close`
         self._schema: pa.Schema | None = None
         self._firsts: list[int] = []  # each message's first row, from 0
@@ -41,6 +42,7 @@ class ScrolledRows(RowStream):
                 rows = rows.slice(0, wanted - self._place)
             self._place += rows.num_rows
             yield rows
+        self._suspend()
 
     def back(self, limit: int | None) -> Iterator[pa.RecordBatch]:
         down_to = 1 if limit is None else self._place - limit
