@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from risingpy.frontend import parameter_kinds as kinds
 
-SERVER_VERSION = "13.14.0"
+SERVER_VERSION = "14.17"
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION}-RisingPy-0.1.0"
 
 _MOST = 2**31 - 1
@@ -78,7 +78,7 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
        binds=True),
     _P("server_encoding", "UTF8", kinds.read_only, "The database's character set."),
     _P("server_version", SERVER_VERSION, kinds.read_only, "The PostgreSQL version that the server is like."),
-    _P("server_version_num", "130014", kinds.read_only, "The same as a number."),
+    _P("server_version_num", "140017", kinds.read_only, "The same as a number."),
     _P("session_authorization", "root", kinds.text, "The session's user.",
        reported="session_authorization", binds=True),
     _P("standard_conforming_strings", "on", kinds.only("on", "true", "1"), "Backslashes in '…' are ordinary.",

@@ -16,7 +16,7 @@ from risingpy.errors import FeatureNotSupported, InvalidParameterValue, Protocol
 from risingpy.frontend.wire.payload import decode_text
 
 PARAMETER_STATUS: dict[str, str] = {
-    "server_version": "13.14.0",  # RisingWave's: psql and drivers then send catalog queries of that age
+    "server_version": "14.17",  # psql and drivers then send catalog queries of that age
     "server_encoding": "UTF8",
     "client_encoding": "UTF8",
     "application_name": "",

@@ -92,7 +92,7 @@ STATE = SystemState(
     progress=(Progress(TOTALS, 1000),),
     errors={9: 3},
 )
-SETTINGS = {"jit": "off", "server_version_num": "130014", "default_table_access_method": "heap"}
+SETTINGS = {"jit": "off", "server_version_num": "140017", "default_table_access_method": "heap"}
 
 
 @dataclass

@@ -87,7 +87,7 @@ def test_session_functions(asked: Any) -> None:
     assert asked.rows("SELECT pg_backend_pid(), current_schemas(true)") == [
         (42, ["pg_catalog", "rw_catalog", "public"])
     ]
-    assert asked.value("SELECT current_setting('server_version_num')::int / 10000") == 13
+    assert asked.value("SELECT current_setting('server_version_num')::int / 10000") == 14
     assert asked.value("SELECT current_setting('no.such', true)") is None
     with pytest.raises(SqlError, match='unrecognized configuration parameter "nosuch"'):
         asked.value("SELECT current_setting('nosuch')")
