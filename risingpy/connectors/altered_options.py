@@ -11,6 +11,7 @@ _FIXED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "file": ("path", "format"),
         "kafka": ("topic",),
+        "mysql-cdc": ("hostname", "database.name"),  # another server's positions are others
         "nats": ("stream", "subject"),
         "posix_fs": ("posix_fs.root",),
         "postgres-cdc": ("slot.name", "database.name", "schema.name", "publication.name"),

@@ -1,15 +1,15 @@
 """The table of the sources' connectors: `WITH (connector = '…')` names one of them.
 
 A connector's module is imported when a source names it, because it may need a library that is not installed. A package
-outside RisingPy adds one with an entry point of the group `risingpy.connectors`: its name, and a class.
+outside RisingPy adds one with an entry point (`connectors/entry_points.py`): its name, and a class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import cast
 
+from risingpy.connectors.entry_points import EntryPointGroup, class_of, names_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.late_imports import imported
 from risingpy.connectors.pushed import PushedConnector
@@ -33,7 +33,6 @@ _PUSHED: Mapping[str, tuple[str, str]] = {
     "mysql-cdc": ("risingpy.connectors.mysql_cdc:MysqlCdcConnector", "mysql"),
     "postgres-cdc": ("risingpy.connectors.postgres_cdc:PostgresCdcConnector", ""),
 }
-_GROUP = "risingpy.connectors"
 _OF_EVERY_SOURCE = ("connector", "source_rate_limit")
 
 
@@ -56,7 +55,8 @@ def file_connector_of(options: Options) -> EncodedFilesConnector | None:
 
 def is_pushed(options: Options) -> bool:
     """Whether the connector sends rows by itself: tables copy them, and no epoch reads the source."""
-    return _name(options) in _PUSHED
+    name = _name(options)
+    return name in _PUSHED or (name not in _CONNECTORS and name in names_of(EntryPointGroup.PUSHED))
 
 
 def pushed_connector_of(options: Options) -> PushedConnector:
@@ -64,7 +64,9 @@ def pushed_connector_of(options: Options) -> PushedConnector:
     if "source_rate_limit" in options:
         raise InvalidParameterValue(f"the {_name(options)} connector has no source_rate_limit")
     name = _name(options)
-    return cast(Callable[[Options], PushedConnector], _imported(name, _PUSHED[name]))(_own(options))
+    known = _PUSHED.get(name)
+    found = class_of(EntryPointGroup.PUSHED, name) if known is None else _imported(name, known)
+    return cast(Callable[[Options], PushedConnector], found)(_own(options))
 
 
 def rate_limit(options: Options) -> int | None:
@@ -94,11 +96,11 @@ def _made(options: Options) -> SeekableConnector | EncodedFilesConnector:
 def _class_of(name: str) -> Callable[[Options], SeekableConnector | EncodedFilesConnector]:
     known = _CONNECTORS.get(name)
     if known is None:
-        for found in entry_points(group=_GROUP):
-            if found.name == name:
-                imported(found.module)
-                return cast(Callable[[Options], SeekableConnector | EncodedFilesConnector], found.load())
-        others = sorted({*_CONNECTORS, *_PUSHED, *(found.name for found in entry_points(group=_GROUP))})
+        found = class_of(EntryPointGroup.SEEKABLE, name)
+        if found is not None:
+            return cast(Callable[[Options], SeekableConnector | EncodedFilesConnector], found)
+        elsewhere = names_of(EntryPointGroup.SEEKABLE) + names_of(EntryPointGroup.PUSHED)
+        others = sorted({*_CONNECTORS, *_PUSHED, *elsewhere})
         hint = f"Connectors are {', '.join(others)}."
         raise InvalidParameterValue(f'unknown connector "{name}"', hint=hint)
     return cast(Callable[[Options], SeekableConnector | EncodedFilesConnector], _imported(name, known))

@@ -27,7 +27,10 @@ class MysqlCdcConnector:
         """Raises InvalidParameterValue if an option is missing, unknown or wrong."""
         self._options = mysql_cdc_options(options)
 
-    def check(self) -> None:
+    def options_at_creation(self) -> Mapping[str, str]:
+        return {}
+
+    def check(self, *, is_followed: bool = False) -> None:
         with connected(self._options, read_timeout=upstream.STATEMENT_SECONDS) as connection:
             upstream.check_server(connection)
 

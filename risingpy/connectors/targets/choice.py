@@ -1,14 +1,17 @@
 """Which target a sink's options mean: one table, from the name of the connector to the class.
 
-A class is imported when a sink wants it, since its library may be missing: those are extras of the package.
+A class is imported when a sink wants it, since its library may be missing: those are extras of the package. A package
+outside RisingPy adds one with an entry point (`connectors/entry_points.py`); its class has attributes `sends_messages`
+and `interval`, which mean the same as in a `TargetEntry`, or none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from risingpy.connectors.entry_points import EntryPointGroup, class_of, names_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.late_imports import imported
 from risingpy.connectors.targets.target import SinkSchema, SinkTarget
@@ -61,8 +64,7 @@ def target_of(
     name = options.get("connector", "")
     entry = TARGETS.get(name)
     if entry is None:
-        hint = f"Connectors of sinks are {', '.join(TARGETS)}."
-        raise InvalidParameterValue(f'unknown connector "{name}" of a sink', hint=hint)
+        return _of_another_package(name, options, schema, message_format)
     if message_format is not None and not entry.sends_messages:
         raise FeatureNotSupported(f"the {name} sink has no FORMAT … ENCODE …")
     try:
@@ -72,6 +74,28 @@ def target_of(
     make = getattr(module, entry.name)
     target: SinkTarget = make(options, schema, message_format) if entry.sends_messages else make(options, schema)
     return target
+
+
+def delivery_interval(connector: str) -> float:
+    """Seconds between two deliveries, unless a sink says another number; 0 for a connector that nobody knows."""
+    entry = TARGETS.get(connector)
+    if entry is not None:
+        return entry.interval
+    return float(getattr(class_of(EntryPointGroup.SINKS, connector), "interval", 0.0))
+
+
+def _of_another_package(
+    name: str, options: Mapping[str, str], schema: SinkSchema, message_format: MessageFormat | None
+) -> SinkTarget:
+    make = cast(Callable[..., SinkTarget] | None, class_of(EntryPointGroup.SINKS, name))
+    if make is None:
+        hint = f"Connectors of sinks are {', '.join([*TARGETS, *names_of(EntryPointGroup.SINKS)])}."
+        raise InvalidParameterValue(f'unknown connector "{name}" of a sink', hint=hint)
+    if getattr(make, "sends_messages", False):
+        return make(options, schema, message_format)
+    if message_format is not None:
+        raise FeatureNotSupported(f"the {name} sink has no FORMAT … ENCODE …")
+    return make(options, schema)
 
 
 def _missing(name: str, entry: TargetEntry, error: ModuleNotFoundError) -> FeatureNotSupported:

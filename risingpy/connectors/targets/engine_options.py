@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from risingpy.connectors.formats.decoder import MessageFormat
-from risingpy.connectors.targets.choice import TARGETS
+from risingpy.connectors.targets.choice import delivery_interval
 from risingpy.connectors.targets.options import Options
 from risingpy.connectors.targets.target import SinkType
 from risingpy.errors import InvalidParameterValue
@@ -37,8 +37,7 @@ def engine_options(values: Mapping[str, str], message_format: MessageFormat | No
     """The options of a sink that are not its target's. Raises InvalidParameterValue for a wrong value."""
     options = Options("a sink", values)
     key = tuple(name.strip() for name in options.text("primary_key").split(",") if name.strip())
-    entry = TARGETS.get(options.text("connector"))
-    interval = 0.0 if entry is None else entry.interval
+    interval = delivery_interval(options.text("connector"))
     if "commit_checkpoint_interval" in values:
         interval = float(options.number("commit_checkpoint_interval", 0, most=_LONGEST_INTERVAL))
     if "since_timestamp" in values:

@@ -198,6 +198,7 @@ def test_refusals(server: Server, upstream: Upstream) -> None:
     finally:
         upstream.run("SET GLOBAL binlog_row_metadata = FULL")
     client.run(upstream.source())
+    client.run(f"ALTER SOURCE my CONNECTOR WITH (port = '{upstream.server.port}')")
     for table, reason in (("k", "no primary key"), ("m", "not a table of InnoDB"), ("gone", "does not exist")):
         with pytest.raises(SqlError, match=reason):
             client.run(f"CREATE TABLE x (*) FROM my TABLE '{table}'")
