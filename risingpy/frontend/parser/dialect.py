@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
 from risingpy.errors import Check, FeatureNotSupported, TooManyConditions, unchecked
 from risingpy.frontend.parser.expression_parser import ExpressionParser
-from risingpy.frontend.parser.literal_list import LITERALS, end_of_literals, ends_of_rows
+from risingpy.frontend.parser.literals.literal_list import LITERALS, end_of_literals, ends_of_rows
 from risingpy.nesting import MAX_CONDITIONS
 
 _STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING)

@@ -15,10 +15,10 @@ from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.frontend.parser.keywords import RESERVED
-from risingpy.frontend.parser.literal_list import LITERALS, LiteralList
+from risingpy.frontend.parser.literals.literal_list import LITERALS, LiteralList
+from risingpy.frontend.parser.literals.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
 from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
-from risingpy.frontend.parser.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,

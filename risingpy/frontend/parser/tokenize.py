@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.errors import Check, InvalidTextRepresentation, SqlError, unchecked
 from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
 from risingpy.frontend.parser.escape_strings import decode_escapes
-from risingpy.frontend.parser.literal_list import LITERALS
+from risingpy.frontend.parser.literals.literal_list import LITERALS
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS

@@ -8,7 +8,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Coercer, Operand, widened
 from risingpy.frontend.binder.typing.literals import number_literal
-from risingpy.frontend.parser.literal_list import LiteralList, items_of
+from risingpy.frontend.parser.literals.literal_list import LiteralList, items_of
 from risingpy.functions.evaluation.literal_lists import in_list, is_listed
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import INTEGER, UNKNOWN, SqlType, TypeKind

@@ -17,7 +17,7 @@ from risingpy.frontend.binder.expressions.symbols import BINARY
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.signature_calls import Calls
-from risingpy.frontend.parser.literal_list import LiteralList
+from risingpy.frontend.parser.literals.literal_list import LiteralList
 from risingpy.plan.expressions import Call, Expr
 from risingpy.types import BOOLEAN, TypeKind
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.parser.dialect import MORE_ROWS
-from risingpy.frontend.parser.literal_list import parameters_of
+from risingpy.frontend.parser.literals.literal_list import parameters_of
 from risingpy.plan.expression_trees import transform, walk
 from risingpy.plan.expressions import Cast, Expr, Parameter
 from risingpy.types import SqlType, TypeKind
