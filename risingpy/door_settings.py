@@ -82,16 +82,11 @@ def _check_network(config: ServeConfig, rules: Rules, database: Database) -> Non
         return
     if config.hba and not rules.ask_the_network:
         raise Refused(f"no line of hba asks clients that come to host {host} for a password; --insecure allows it")
-    if not config.hba and not _has_passwords(database):
+    if not config.hba and not database.reads.catalog.has_passwords:
         raise Refused(
             f"host {host} is open to the network, and no user has a password: give the superuser one with "
             "--superuser-password-file, or write rules (hba); --insecure lets everybody in"
         )
-
-
-def _has_passwords(database: Database) -> bool:
-    roles = database.reads.catalog.roles.values()
-    return any(role.login and role.secret is not None for role in roles)
 
 
 def _set_superuser_password(config: ServeConfig, database: Database) -> None:

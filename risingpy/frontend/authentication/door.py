@@ -84,13 +84,12 @@ class Door:
 
     def _rule(self, applicant: Applicant) -> tuple[Rule, LoginMethod]:
         catalog = self._catalog()
-        passwords = any(role.login and role.secret is not None for role in catalog.roles.values())
 
         def is_member(user: str, group: str) -> bool:
             member, of = catalog.role_named(user), catalog.role_named(group)
             return member is not None and of is not None and of.role_id in roles_of(catalog.roles, member.role_id)
 
-        found = self.rules.of(applicant, is_member, passwords=passwords)
+        found = self.rules.of(applicant, is_member, passwords=catalog.has_passwords)
         if found is None:
             message = f"no pg_hba.conf entry for {_shown(applicant)}"
             hint = 'The rules are "hba" in the server\'s settings file.'
@@ -119,6 +118,9 @@ class Door:
     def _check_password(self, applicant: Applicant, dialogue: Dialogue) -> None:
         key = applicant.shown_address, applicant.user
         wait = self._guessing.wait_of(key)
+        if wait is None:
+            message = f'too many failed logins of user "{applicant.user}" from {applicant.shown_address}'
+            raise SqlError(message, sqlstate="53300", hint="Try again in half a minute.")
         if wait:
             dialogue.pause(wait)
         role = self._catalog().role_named(applicant.user)

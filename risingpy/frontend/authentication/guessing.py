@@ -15,6 +15,7 @@ from dataclasses import dataclass
 FREE_FAILURES = 5  # mistyped passwords, and a pool of connections with an old one
 FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 5.0
+LONGEST_QUEUE_SECONDS = 30.0  # whoever comes then is refused, and whoever waits for their end need not wait longer
 FORGOTTEN_AFTER_SECONDS = 600.0
 MOST_ENTRIES = 10_000  # the oldest are forgotten first
 
@@ -37,8 +38,8 @@ class Guessing:
         self._lock = threading.Lock()
         self._failures: OrderedDict[Key, _Failures] = OrderedDict()
 
-    def wait_of(self, key: Key) -> float:
-        """How many seconds the next try must wait; asking takes a turn."""
+    def wait_of(self, key: Key) -> float | None:
+        """How many seconds the next try must wait; asking takes a turn. None: too many wait already."""
         with self._lock:
             known, now = self._failures.get(key), self._now()
             if known is None or known.count < FREE_FAILURES:
@@ -47,6 +48,8 @@ class Guessing:
                 del self._failures[key]
                 return 0.0
             step = min(FIRST_WAIT_SECONDS * 2 ** min(known.count - FREE_FAILURES, 16), LONGEST_WAIT_SECONDS)
+            if known.next_turn - now > LONGEST_QUEUE_SECONDS:
+                return None
             known.next_turn = max(known.next_turn, now) + step
             return known.next_turn - now
 

@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from risingpy.frontend.authentication.applicant import Applicant
 
@@ -128,6 +129,7 @@ class Rules:
         return [rule for rule in self.rules if rule.reaches_beyond_this_machine and rule.method is LoginMethod.TRUST]
 
 
+@lru_cache(maxsize=1024)
 def plain_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """An address without its scope; an IPv4 address that came through an IPv6 socket is an IPv4 address."""
     address = ipaddress.ip_address(text.split("%", 1)[0])

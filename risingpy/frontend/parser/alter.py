@@ -26,6 +26,8 @@ from risingpy.frontend.parser.connectors.secret import parse_alter_connection, p
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
+from risingpy.frontend.parser.roles.parsing import role_name
+from risingpy.frontend.parser.roles.trees import AlterOwner
 from risingpy.plan.catalog import (
     ExternalSource,
     Index,
@@ -139,7 +141,11 @@ def _parse_kind(cursor: Cursor) -> RelationClass:
     return cursor.unsupported(f"ALTER {cursor.word}")
 
 
-def _parse_new_name(cursor: Cursor, kind: RelationClass, name: ObjectName, if_exists: bool) -> AlterRelation | None:
+def _parse_new_name(
+    cursor: Cursor, kind: RelationClass, name: ObjectName, if_exists: bool
+) -> AlterRelation | AlterOwner | None:
+    if cursor.accept("OWNER", "TO"):
+        return AlterOwner(kind, name, role_name(cursor), if_exists)
     if cursor.accept("RENAME", "TO"):
         return AlterRelation(kind, name, cursor.name(), None, if_exists)
     if cursor.accept("SET", "SCHEMA"):

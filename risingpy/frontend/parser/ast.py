@@ -75,6 +75,7 @@ from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
+from risingpy.frontend.parser.roles.trees import AlterOwner as AlterOwner
 from risingpy.frontend.parser.roles.trees import AlterRole as AlterRole
 from risingpy.frontend.parser.roles.trees import CreateRole as CreateRole
 from risingpy.frontend.parser.roles.trees import DropOwned as DropOwned
@@ -309,6 +310,7 @@ Statement = (
     | AlterSecret
     | AlterSubscription
     | AlterSystem
+    | AlterOwner
     | AlterRole
     | CreateRole
     | DropOwned

@@ -47,6 +47,7 @@ _ABOUT_COMMITTED_ROWS = (
     ast.AddPrimaryKey,
     ast.AlterTable,
     ast.AlterRelation,
+    ast.AlterOwner,
     ast.AlterRole,
     ast.AlterSink,
     ast.AlterSource,

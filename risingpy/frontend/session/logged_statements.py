@@ -8,7 +8,7 @@ from risingpy.frontend.results import Statement
 
 _CHANGES_OBJECTS = (
     *(ast.AddPrimaryKey, ast.CreateTableAs),
-    *(ast.AlterRelation, ast.AlterRole, ast.AlterSink, ast.AlterSource, ast.AlterSourceColumns),
+    *(ast.AlterOwner, ast.AlterRelation, ast.AlterRole, ast.AlterSink, ast.AlterSource, ast.AlterSourceColumns),
     *(ast.AlterSubscription, ast.AlterSystem, ast.AlterTable, ast.CreateFunction, ast.CreateIndex),
     *(ast.CreateMaterializedView, ast.CreateRole, ast.CreateSchema, ast.CreateSink, ast.CreateSource),
     *(ast.CreateSubscription, ast.CreateTable, ast.CreateView, ast.Drop, ast.DropFunction, ast.DropOwned),

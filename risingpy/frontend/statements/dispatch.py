@@ -48,7 +48,7 @@ from risingpy.frontend.statements.connectors import (
     source_columns,
 )
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
-from risingpy.frontend.statements.rights import roles
+from risingpy.frontend.statements.rights import owners, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
 from risingpy.frontend.statements.writes import merge
@@ -60,6 +60,7 @@ BINDERS: dict[type, Binder] = {
     ast.AlterConnection: connection.bind_alter,
     ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,
+    ast.AlterOwner: owners.bind,
     ast.AlterRole: roles.bind,
     ast.AlterSecret: secret.bind_alter,
     ast.AlterSink: sink.bind_alter,

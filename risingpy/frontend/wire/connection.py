@@ -117,7 +117,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     # Startup
 
     def _start(self) -> Responder | None:
-        if self.request.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE:
+        if self.server.tls() is not None and self.request.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE:
             self._begin_tls(asked=False)
         while True:
             packet = self._protocol.next_packet()

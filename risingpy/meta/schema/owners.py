@@ -11,7 +11,7 @@ from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.schema.schemas import drop_schema
 from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import Catalog, ConnectionDesc, FunctionKind, Index, SecretDesc
+from risingpy.plan.catalog import Catalog, ConnectionDesc, CreatedRelation, FunctionKind, Index, SecretDesc
 
 
 def owning(change: GraphChange, owner: int) -> GraphChange:
@@ -47,6 +47,25 @@ def _with_owner_of_new(before: Catalog, state: MetaState, owner: int) -> MetaSta
         schema_owners={**after.schema_owners, **schemas},
     )
     return replace(state, catalog=catalog)
+
+
+def with_relation_owner(state: MetaState, relation_id: int, owner: int) -> MetaState:
+    """`state` in which a relation, with its indexes, belongs to a role."""
+    catalog = state.catalog
+    changed: dict[int, CreatedRelation] = {
+        each.relation_id: replace(each, owner=owner) for each in catalog.indexes_of(relation_id)
+    }
+    relation = catalog.relations.get(relation_id)
+    if relation is not None:
+        changed[relation_id] = replace(relation, owner=owner)
+    relations = {**catalog.relations, **changed}
+    return replace(state, catalog=replace(catalog, version=catalog.version + 1, relations=relations))
+
+
+def with_schema_owner(state: MetaState, name: str, owner: int) -> MetaState:
+    """`state` in which a schema, and not what is in it, belongs to a role."""
+    catalog, owners = state.catalog, {**state.catalog.schema_owners, name: owner}
+    return replace(state, catalog=replace(catalog, version=catalog.version + 1, schema_owners=owners))
 
 
 def reassign_owned(state: MetaState, old: Collection[int], new: int) -> MetaState:

@@ -68,6 +68,11 @@ class Catalog:
         return self.schema_owners.get(schema, BOOTSTRAP_ROLE_ID)
 
     @cached_property
+    def has_passwords(self) -> bool:
+        """Whether some user can log in with a password."""
+        return any(role.login and role.secret is not None for role in self.roles.values())
+
+    @cached_property
     def _roles_by_name(self) -> Mapping[str, Role]:
         return {role.name: role for role in self.roles.values()}
 

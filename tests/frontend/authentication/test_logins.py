@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import shutil
 import socket
 import ssl
@@ -289,3 +290,62 @@ def test_psql(serve: Serve, certificates: Path) -> None:
 def _startup(user: str) -> bytes:
     body = struct.pack("!I", 196608) + f"user\0{user}\0database\0dev\0\0".encode()
     return struct.pack("!I", len(body) + 4) + body
+
+
+def test_guessing_gets_nobody_in_and_holds_nobody_else_up(serve: Serve) -> None:
+    """Ten threads try passwords for one user; another one of the same address logs in meanwhile, as fast as before."""
+    served = serve(SCRAM)
+    stop = threading.Event()
+    got_in: list[int] = []
+
+    def guess(first: int) -> None:
+        number = first
+        while not stop.is_set():
+            number += 10
+            with contextlib.suppress(psycopg.OperationalError):
+                log_in(served, "late", f"password {number}", connect_timeout="2")
+                got_in.append(number)
+
+    guessers = [threading.Thread(target=guess, args=(number,)) for number in range(10)]
+    try:
+        for guesser in guessers:
+            guesser.start()
+        time.sleep(1)
+        times = []
+        for _ in range(20):
+            began = time.monotonic()
+            assert log_in(served, "alice") == ("alice", "alice")
+            times.append(time.monotonic() - began)
+        assert sorted(times)[-2] < 1.5
+    finally:
+        stop.set()
+        for guesser in guessers:
+            guesser.join()
+    assert not got_in
+
+
+def test_handshakes_of_nonsense(serve: Serve) -> None:
+    """Nothing that is no TLS gets further, and the server goes on."""
+    served = serve("hostssl all all all trust", tls=True)
+    dice = random.Random(29)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    hello = context.wrap_bio(incoming, outgoing)
+    with contextlib.suppress(ssl.SSLWantReadError):
+        hello.do_handshake()
+    greeting = outgoing.read()
+    for number in range(300):
+        mangled = bytearray(greeting)
+        for _ in range(dice.randrange(1, 9)):
+            mangled[dice.randrange(len(mangled))] ^= 1 << dice.randrange(8)
+        with socket.create_connection(("127.0.0.1", served.port), 5) as client:
+            if number % 2:
+                client.sendall(struct.pack("!II", 8, 80877103))
+                assert client.recv(1) == b"S"
+            client.sendall(bytes(mangled[: dice.randrange(len(mangled))]) + _startup("robot"))
+            client.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):
+                while piece := client.recv(4096):
+                    assert not piece.startswith(b"R\0\0\0\x08")
+    assert log_in(served, "robot", sslmode="require") == ("robot", "robot")

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from risingpy.frontend.authentication.applicant import Applicant
-from risingpy.frontend.authentication.guessing import FREE_FAILURES, LONGEST_WAIT_SECONDS, MOST_ENTRIES, Guessing
+from risingpy.frontend.authentication.guessing import (
+    FREE_FAILURES,
+    LONGEST_QUEUE_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    MOST_ENTRIES,
+    Guessing,
+)
 from risingpy.frontend.authentication.rules import DEFAULT_RULES, BadRule, LoginMethod, Rules, parse_rules
 
 LINES = """
@@ -113,12 +119,15 @@ def test_guesses_wait_in_turn() -> None:
     for _ in range(FREE_FAILURES):
         assert guessing.wait_of(mine) == 0
         guessing.failed(mine)
-    assert [round(guessing.wait_of(mine), 3) for _ in range(3)] == [0.1, 0.2, 0.3], "parallel tries queue"
+    assert [round(guessing.wait_of(mine) or 0, 3) for _ in range(3)] == [0.1, 0.2, 0.3], "parallel tries queue"
     assert guessing.wait_of(others) == 0, "other users do not wait for them"
     clock[0] = 10
     for _ in range(20):
         guessing.failed(mine)
     assert guessing.wait_of(mine) == LONGEST_WAIT_SECONDS
+    assert [guessing.wait_of(mine) for _ in range(10)][-1] is None, "the queue has an end"
+    clock[0] += LONGEST_QUEUE_SECONDS
+    assert guessing.wait_of(mine) is not None
     guessing.succeeded(mine)
     assert guessing.wait_of(mine) == 0
     for number in range(MOST_ENTRIES + 10):

@@ -9,9 +9,10 @@ from typing import Any
 from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_create import OptionPlace
-from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.roles.trees import (
+    AlterOwner,
     AlterRole,
     CreateRole,
     DropOwned,
@@ -28,6 +29,7 @@ from risingpy.meta.schema.roles import RoleOptions
 KINDS = ("ROLE", "USER", "GROUP")
 Parser = Callable[[Cursor], Statement]
 _OF_ROLES = tuple([kind] for kind in (*KINDS, "OWNED"))
+_ALTERED = (*_OF_ROLES, ["SCHEMA"])
 _KEYWORDS = ("CURRENT_USER", "CURRENT_ROLE", "SESSION_USER")
 # By the word: the attribute and its value. RisingWave's CREATEUSER is PostgreSQL's CREATEROLE.
 _SWITCHES: Mapping[str, str] = MappingProxyType(
@@ -50,7 +52,8 @@ def or_role(
     of_role: Callable[[Cursor], Statement], other: Callable[[Cursor], Statement]
 ) -> Callable[[Cursor], Statement]:
     """The parser of CREATE, ALTER or DROP: `of_role` where a role comes next, else `other`."""
-    return lambda cursor: (of_role if cursor.peek(2)[1:] in _OF_ROLES else other)(cursor)
+    words = _ALTERED if of_role is parse_alter_role else _OF_ROLES
+    return lambda cursor: (of_role if cursor.peek(2)[1:] in words else other)(cursor)
 
 
 def parse_create_role(cursor: Cursor) -> CreateRole:
@@ -62,9 +65,11 @@ def parse_create_role(cursor: Cursor) -> CreateRole:
     return CreateRole(name, _Attributes(cursor, {"login": True} if kind == "USER" else {}).read(), if_not_exists)
 
 
-def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole:
-    """Attributes, a new name, or the members of a group."""
+def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole | AlterOwner:
+    """Attributes, a new name, or the members of a group; also the owner of a schema."""
     cursor.expect("ALTER")
+    if cursor.accept("SCHEMA"):
+        return _parse_schema_owner(cursor)
     kind = cursor.one_of(*KINDS)
     if cursor.word == "ALL":
         cursor.unsupported(f"ALTER {kind} ALL")
@@ -80,6 +85,13 @@ def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole:
     if cursor.word in ("SET", "RESET") or (cursor.word == "IN" and cursor.peek(2)[1:] == ["DATABASE"]):
         cursor.unsupported(f"ALTER {kind} … {cursor.word}")
     return AlterRole(name, _Attributes(cursor, {}, altered=True).read())
+
+
+def _parse_schema_owner(cursor: Cursor) -> AlterOwner:
+    name = cursor.name()
+    if not cursor.accept("OWNER", "TO"):
+        cursor.unsupported(f"ALTER SCHEMA … {cursor.word}")
+    return AlterOwner(None, ObjectName(name.name, None, name.position), role_name(cursor))
 
 
 def parse_drop_role(cursor: Cursor) -> DropRole | DropOwned:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from risingpy.frontend.parser.ast_create import OptionPlace
-from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName
 from risingpy.meta.schema.roles import RoleOptions
+from risingpy.plan.catalog import RelationClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,16 @@ class RevokeRole:
     members: tuple[RoleName, ...]
     admin_only: bool = False
     tag: str = "REVOKE ROLE"
+
+
+@dataclass(frozen=True, slots=True)
+class AlterOwner:
+    """ALTER kind name OWNER TO role; `kind` None is a schema."""
+
+    kind: RelationClass | None
+    name: ObjectName
+    new_owner: RoleName
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def _change_members(session: StatementContext, statement: GrantRole | RevokeRole
 
 def _change_owned(session: StatementContext, statement: ReassignOwned | DropOwned) -> Result:
     def ids(state: MetaState, names: Sequence[RoleName]) -> list[int]:
-        found = [_existing(session, state, each) for each in names]
+        found = [role_of(session, state, each) for each in names]
         for role in found:
             if not state.catalog.has_role(session.identity.current_id, role.role_id):
                 what = "reassign objects" if isinstance(statement, ReassignOwned) else "drop objects"
@@ -156,7 +156,8 @@ def _name(session: StatementContext, given: RoleName, doing: str) -> str:
     return session.identity.current_user
 
 
-def _existing(session: StatementContext, state: MetaState, given: RoleName) -> Role:
+def role_of(session: StatementContext, state: MetaState, given: RoleName) -> Role:
+    """The role that a statement names. Raises 42704."""
     return roles.existing_role(state.catalog, _name(session, given, "own"))
 
 

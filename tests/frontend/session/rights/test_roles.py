@@ -223,6 +223,24 @@ def test_roles_outlive_a_restart(tmp_path: Path, make_client: Callable[[Database
     database.close()
 
 
+def test_owners_give_things_away(client: Client) -> None:
+    client.run("CREATE ROLE club; CREATE ROLE giver IN ROLE club; CREATE ROLE stranger; SET ROLE giver")
+    client.run("CREATE SCHEMA s; CREATE TABLE s.t (a INT PRIMARY KEY); CREATE INDEX i ON s.t (a)")
+    client.run("CREATE VIEW s.v AS SELECT a FROM s.t; CREATE MATERIALIZED VIEW s.m AS SELECT a FROM s.t")
+    assert refused(client, "ALTER TABLE s.t OWNER TO stranger") == ("42501", 'must be member of role "stranger"')
+    assert refused(client, "ALTER TABLE s.t OWNER TO nosuch") == ("42704", 'role "nosuch" does not exist')
+    assert refused(client, "ALTER VIEW s.t OWNER TO club") == ("42809", '"t" is not a view')
+    client.run("ALTER TABLE s.t OWNER TO club; ALTER VIEW s.v OWNER TO club; ALTER SCHEMA s OWNER TO club")
+    client.run("ALTER MATERIALIZED VIEW s.m OWNER TO CURRENT_USER; ALTER TABLE IF EXISTS s.none OWNER TO club")
+    assert client.tag == "ALTER TABLE"
+    owners = "SELECT relname, relowner::regrole::text FROM pg_class WHERE relname IN ('t', 'i', 'v', 'm') ORDER BY 1"
+    assert client.run(owners) == [("i", "club"), ("m", "giver"), ("t", "club"), ("v", "club")]
+    client.run("SET ROLE stranger")
+    for sql, what in (("TABLE s.t", "table t"), ("VIEW s.v", "view v"), ("SCHEMA s", "schema s")):
+        assert refused(client, f"ALTER {sql} OWNER TO stranger") == ("42501", f"must be owner of {what}")
+    assert refused(client, "ALTER SCHEMA nosuch OWNER TO stranger") == ("3F000", 'schema "nosuch" does not exist')
+
+
 @pytest.fixture
 def make_client() -> Callable[[Database], Client]:
     return lambda database: Client(open_session(database, StartupParameters("root", "dev", {}, 7)))
