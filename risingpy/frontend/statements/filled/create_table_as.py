@@ -55,7 +55,7 @@ def bind(
             nonlocal counted
             counted += rows
 
-        ddl = session.database.ddl
+        ddl = session.ddl
         options = {"if_not_exists": statement.if_not_exists}
         if not statement.with_data:
             created = ddl.create_table(table, **options, cancelled=session.cancelled)
