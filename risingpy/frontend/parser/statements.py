@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from risingpy.frontend.parser import alter, ddl, maintenance, prepared, sql_cursors, utility
+from risingpy.frontend.parser import alter, ddl, maintenance, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dml import copy, merge, rows
 from risingpy.frontend.parser.dml.table_of_query import with_into
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
+from risingpy.frontend.parser.held import prepared, sql_cursors
 from risingpy.frontend.parser.roles import parsing as roles
 from risingpy.frontend.parser.subscriptions import parse_subscribe
 
