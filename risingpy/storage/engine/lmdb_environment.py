@@ -154,6 +154,16 @@ class Environment:
         if self.size_bytes < needed:
             raise DamagedStore(f"{self.path / 'data.mdb'} is damaged: {self.size_bytes} bytes are left of {needed}")
 
+    def _extend_file(self) -> None:
+        """Makes the file as long as LMDB's header says.
+
+        LMDB does not write pages that one transaction has taken at the file's end and freed again, as a transaction of
+        many deletions may. Without them an opening could not tell the file from one that was cut (`_refuse_cut`).
+        """
+        needed = self.handle.used_bytes
+        if self.size_bytes < needed:
+            os.truncate(self.path / "data.mdb", needed)
+
     def close(self) -> None:
         """Closes the environment when its last user does."""
         self._opened_in.let_go(self)
@@ -186,6 +196,7 @@ class Environment:
                 try:
                     body(transaction)
                     transaction.commit()
+                    self._extend_file()
                     return
                 except lmdb.MapFullError:
                     transaction.abort()
