@@ -84,7 +84,7 @@ class Database:
         self._sources = SourceOffsets(self.vault, self._waiters.wake)
         self._changes = GraphChanges(self._waiters)
         self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning)
-        rejected = RejectedMessages()
+        rejected = RejectedMessages(opened.meta_store)
         self._feeds = Feeds(self._published, self._waiters, self._log, rejected, self.vault)
         self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log, rejected)
         self.changelogs = ChangelogReader(self._published, self._waiters, self._committer.followers)
@@ -123,6 +123,7 @@ class Database:
         )
         self._loop.start()
         self._delivered.keep_only(self._published.state.catalog.relations.keys())
+        self._committer.tell_of_catalogs(lambda catalog: self._committer.rejected.keep_only(catalog.relations.keys()))
         for follow in (self._feeds.follow, self.sinks.follow, self._retention.follow):
             self._committer.tell_of_catalogs(follow)
 

@@ -12,7 +12,7 @@ Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -74,9 +74,14 @@ class DurableState:
                 set_aside={int(job): _set_aside(each) for job, each in counters.get("set_aside", {}).items()},
             )
 
-    def commit(self, old: MetaState, new: MetaState) -> None:
-        """Makes `new` durable. Writes only what differs from `old`, which must be the last committed state."""
+    def commit(self, old: MetaState, new: MetaState, also: Callable[[MetaTransaction], None] | None = None) -> None:
+        """Makes `new` durable. Writes only what differs from `old`, which must be the last committed state.
+
+        `also` writes what is to be durable with it.
+        """
         with self._store.transaction() as txn:
+            if also is not None:
+                also(txn)
             _write_changed(txn, "relation", old.catalog.relations, new.catalog.relations)
             _write_changed(txn, "function", old.catalog.functions, new.catalog.functions)
             _write_changed(txn, "secret", old.catalog.secrets, new.catalog.secrets)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from risingpy.connectors import registry
+from risingpy.meta.epochs.runner import EpochFailed
 from tests.connectors.formats.decoding import ENVELOPE, USER
 from tests.connectors.systems.listed_messages import CLASS, write_messages
 from tests.meta.conftest import Server
@@ -116,8 +117,42 @@ def test_any_bytes_in_any_format(
     assert (errors > 0) == any(bad for bad, _ in lags)
     assert len(client.run("SELECT * FROM v")) == rows
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+    told = client.run('SELECT * FROM rw_source_errors ORDER BY partition, "offset"')
+    bad = client.run("SELECT job_name, bad_messages FROM rw_source_lag ORDER BY 1")
     server.restart()
-    assert server.client().run("SELECT n FROM n") == [(rows,)]
+    client = server.client()
+    assert client.run("SELECT n FROM n") == [(rows,)]
+    assert client.run('SELECT * FROM rw_source_errors ORDER BY partition, "offset"') == told
+    assert client.run("SELECT job_name, bad_messages FROM rw_source_lag ORDER BY 1") == bad
+    client.run("DROP MATERIALIZED VIEW v")
+    client.run("DROP MATERIALIZED VIEW n")
+    client.run(f"DROP {noun} s")
+    server.restart()
+    assert server.client().run("SELECT * FROM rw_source_errors") == []
+    assert server.database._committer.rejected.kept() == []
+
+
+def test_the_last_thousand_bad_messages_are_kept(server: Server, tmp_path: Path) -> None:
+    """Those of an epoch that is run again, because the server died before it was committed, count once."""
+    messages = tmp_path / "messages"
+    write_messages(messages, [b"bad"] * 90)
+    client = server.client()
+    client.run(
+        f"CREATE SOURCE s (id INT) WITH (connector = 'listed', path = '{messages}') FORMAT PLAIN ENCODE JSON;"
+        "CREATE MATERIALIZED VIEW v AS SELECT id FROM s"
+    )
+    for count in range(180, 1260, 90):  # of one read, 100 are kept at most
+        write_messages(messages, [b"bad"] * count)
+        client.run("FLUSH")
+    server.restart(EpochFailed("lost"))
+    client = server.client()
+    write_messages(messages, [b"bad"] * 1260)
+    client.run("FLUSH")
+    for _ in range(2):
+        assert client.run("SELECT bad_messages FROM rw_source_lag") == [(1260,)]
+        assert client.run('SELECT count(*), min("offset"), max("offset") FROM rw_source_errors') == [(1000, 260, 1259)]
+        server.restart()
+        client = server.client()
 
 
 def test_a_payload_that_is_no_jsonb_is_null(server: Server, tmp_path: Path) -> None:

@@ -199,6 +199,11 @@ class _JetStreamReader:
                 position, left = _sequence(batch[-1]) + 1, batch[-1].metadata.num_pending
         finally:
             await self._client.delete(consumer)
+        if position < end and not left:
+            # Messages that were deleted are passed over, but the stream must have been as long as that once.
+            there = (await self._client.stream()).end
+            if there < end:
+                raise SourceUnavailable(f"the stream ends before message {there}, and was longer: it was made anew")
         while found and _sequence(found[-1]) >= end:  # there was a gap before the end
             found.pop()
         return found

@@ -179,6 +179,8 @@ class _OpenRows:
         included = {column.column_id: column for column in self.source.included}
         wanted = [k for k in columns if k < len(own) and own[k].column_id not in included]
         arrays = self._reader.read(part.split, part.start, part.end, [(own[k].name, own[k].type) for k in wanted])
+        if any(len(array) != part.end - part.start for array in arrays):
+            raise SourceFailed(self.source.relation_id, f'"{part.split}" gives other rows than it was asked for')
         found = dict(zip(wanted, arrays, strict=True))
         positions = pa.array(np.arange(part.start, part.end, dtype=np.int64))
         for k in columns:
@@ -211,6 +213,7 @@ class _OpenMessages:
     def read(self, part: SplitRange, columns: Sequence[int]) -> _ReadRange:
         with self._guard:
             messages = self._reader.read(part.split, part.start, part.end)
+        _check_positions(self.source, part, messages["offset"])
         found = decoded_chunk(lambda chunk: self._with_included(chunk, part.split), messages)
         offsets = messages["offset"].combine_chunks()
         places = [k for k, _ in self._decoded()] + [k for k, _ in self._included_columns()]
@@ -245,6 +248,14 @@ class _OpenMessages:
         """The columns that the decoder makes, by position: not the row id, nor those of INCLUDE, nor generated ones."""
         own = enumerate(self.source.columns[:-1])
         return [(k, c) for k, c in own if c.column_id not in self._included and c.generated is None]
+
+
+def _check_positions(source: ExternalSource, part: SplitRange, positions: pa.ChunkedArray) -> None:
+    """Raises SourceFailed for messages that nobody asked for: they would be read twice, or out of order."""
+    found = positions.to_numpy()
+    if len(found) and (found[0] < part.start or found[-1] >= part.end or (np.diff(found) <= 0).any()):
+        asked = f"those from {part.start} up to {part.end}"
+        raise SourceFailed(source.relation_id, f'"{part.split}" gives other messages than {asked}')
 
 
 def _without_nulls(source: ExternalSource, part: SplitRange, read: _ReadRange) -> _ReadRange:

@@ -17,7 +17,9 @@ def write_messages(path: Path, payloads: list[bytes | None], **parts: Sequence[o
     """Makes these the messages of the source; `parts` are its other columns, NULL by default."""
     given = {"payload": payloads, "offset": list(range(len(payloads))), **parts}
     columns = [pa.array(given.get(field.name, [None] * len(payloads)), field.type) for field in MESSAGES]
-    feather.write_feather(pa.Table.from_arrays(columns, schema=MESSAGES), path)
+    unfinished = path.with_suffix(".unfinished")
+    feather.write_feather(pa.Table.from_arrays(columns, schema=MESSAGES), unfinished)
+    unfinished.replace(path)  # a source may be reading it
 
 
 class ListedMessages:

@@ -71,7 +71,8 @@ class Parts:
         self.waiters = Waiters(self.published)
         self.changes = GraphChanges(self.waiters)
         self.log = DmlLog(data_dir / "log", 0, self.waiters.wake)
-        self.committer = Committer(data_dir, self.states, self.published, self.waiters, self.log, RejectedMessages())
+        rejected = RejectedMessages(self._opened.meta_store)
+        self.committer = Committer(data_dir, self.states, self.published, self.waiters, self.log, rejected)
         self.runner = ScriptedRunner()
         self.loop: BarrierLoop | None = None
 
