@@ -154,7 +154,7 @@ class Environment:
         if self.size_bytes < needed:
             raise DamagedStore(f"{self.path / 'data.mdb'} is damaged: {self.size_bytes} bytes are left of {needed}")
 
-    def _extend_file(self) -> None:
+    def extend_file(self) -> None:
         """Makes the file as long as LMDB's header says.
 
         LMDB does not write pages that one transaction has taken at the file's end and freed again, as a transaction of
@@ -196,7 +196,7 @@ class Environment:
                 try:
                     body(transaction)
                     transaction.commit()
-                    self._extend_file()
+                    self.extend_file()
                     return
                 except lmdb.MapFullError:
                     transaction.abort()

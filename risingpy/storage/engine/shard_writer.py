@@ -263,6 +263,7 @@ class ShardWriter:
             transaction.put(key, value, db=META)
         reach("shard.commit")
         transaction.commit()
+        self._environment.extend_file()
         self._rows = None
         reach("shard.committed")
 
