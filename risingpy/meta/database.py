@@ -188,5 +188,5 @@ class Database:
         retention = SubscriptionRetention(self._published, deleted, trimming, size, wake)
         return SubscriptionReader(self._published, self.changelogs, deleted), retention
 
-    def _give_up(self, sink_id: int) -> None:
-        self._changes.submit(lambda state: with_failed_sink(state, sink_id))
+    def _give_up(self, sink_id: int, reason: str) -> None:
+        self._changes.submit(lambda state: with_failed_sink(state, sink_id, reason))

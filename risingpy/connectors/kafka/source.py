@@ -102,7 +102,7 @@ class _Partitions:
         self._firsts = self._offsets(OffsetSpec.earliest(), partitions)
         new = [k for k in partitions if k not in self._since]
         if self._options.startup is StartupMode.TIMESTAMP and new:
-            self._since |= self._offsets(OffsetSpec.for_timestamp(self._options.since), new)
+            self._since |= self._offsets(OffsetSpec.for_timestamp(self._options.since), new, may_lack=True)
         self._discover_at = time.monotonic() + DISCOVERY_SECONDS
 
     def _start(self, partition: int, first: int, end: int) -> int:
@@ -113,12 +113,19 @@ class _Partitions:
         since = self._since.get(partition, -1)
         return max(since, first) if since >= 0 else end  # no message is as late
 
-    def _offsets(self, spec: OffsetSpec, partitions: Sequence[int] | Mapping[int, int]) -> dict[int, int]:
+    def _offsets(
+        self, spec: OffsetSpec, partitions: Sequence[int] | Mapping[int, int], *, may_lack: bool = False
+    ) -> dict[int, int]:
+        """The offsets by partition; with `may_lack`, −1 where no message is as late. Raises SourceUnavailable."""
         asked = {TopicPartition(self._options.topic, k): spec for k in partitions}
         futures = self._client.list_offsets(
             asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ANSWER_SECONDS
         )
-        return {asked.partition: future.result().offset for asked, future in futures.items()}
+        found = {asked.partition: future.result().offset for asked, future in futures.items()}
+        for partition, offset in found.items():
+            if offset < 0 and not may_lack:  # the answer of a broker that hangs, or that leads it no longer
+                raise SourceUnavailable(f"the broker of partition {partition} does not know where it ends")
+        return found
 
 
 class _KafkaReader:

@@ -39,12 +39,18 @@ _CHECK_MILLISECONDS = 1500
 
 _COLUMNS_OF_TABLE = """
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
-           a.atttypid = ours.oid OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = ours.oid
-               AND c.casttarget = a.atttypid AND (c.castcontext = 'i'
-                   OR c.castcontext = 'a' AND ours.oid IN (1043, 1042, 3802)))
+           a.atttypid = ours.oid OR ours.is_array = theirs.is_array AND (ours.leaf = theirs.leaf
+               OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = ours.leaf AND c.casttarget = theirs.leaf
+                   AND (c.castcontext = 'i' OR c.castcontext = 'a' AND ours.leaf IN (1043, 1042, 3802))))
     FROM unnest(%s::text[], %s::text[]) AS s(name, type)
-    CROSS JOIN LATERAL (SELECT s.type::regtype::oid AS oid) ours
     JOIN pg_attribute a ON a.attname = s.name AND a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped
+    JOIN pg_type written ON written.oid = a.atttypid
+    CROSS JOIN LATERAL (
+        SELECT oid, typcategory = 'A' AS is_array, CASE WHEN typcategory = 'A' THEN typelem ELSE oid END AS leaf
+        FROM pg_type WHERE oid = s.type::regtype) ours
+    CROSS JOIN LATERAL (  -- of a domain, the type that it restricts
+        SELECT typcategory = 'A' AS is_array, CASE WHEN typcategory = 'A' THEN typelem ELSE oid END AS leaf
+        FROM pg_type WHERE oid = CASE WHEN written.typtype = 'd' THEN written.typbasetype ELSE written.oid END) theirs
 """
 
 

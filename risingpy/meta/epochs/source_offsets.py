@@ -228,12 +228,16 @@ class SourceOffsets:
             ahead = next((s for s, end in ends.items() if known.get(s, 0) > end.end and not end.is_final), None)
             if ahead is not None:  # to go on would leave out what is new in it
                 position, last = known[ahead], ends[ahead].end
-                watcher.failed(f'split "{ahead}" ends at {last}, but was read up to {position}: it was made anew')
+                watcher.failed(_lost(ahead, last, position))
                 continue
             for split, end in ends.items():
                 start = max(known[split], end.first) if split in known else _first_position(end, bool(known))
                 if start < end.end or split not in known:
                     yield _NewRange(job_id, source_id, split, start, end)
+
+
+def _lost(split: str, end: int, position: int) -> str:
+    return f'split "{split}" ends at {end}, but was read up to {position}: it was made anew, or has lost its newest'
 
 
 class _Pace:

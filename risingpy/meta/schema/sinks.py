@@ -136,12 +136,14 @@ def with_sink_options(
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
 
 
-def with_failed_sink(state: MetaState, sink_id: int) -> MetaState:
+def with_failed_sink(state: MetaState, sink_id: int, reason: str) -> MetaState:
     """`state` with a sink that has given up: its job stops, and what it has not delivered is deleted."""
     sink = state.catalog.relations.get(sink_id)
     if not isinstance(sink, Sink) or sink.has_stopped:
         return state
-    stopped = with_status(without_job(state, sink_id), sink_id, JobStatus.FAILED)
+    relations = {**state.catalog.relations, sink_id: replace(sink, failure=reason)}
+    told = replace(state, catalog=replace(state.catalog, relations=relations))
+    stopped = with_status(without_job(told, sink_id), sink_id, JobStatus.FAILED)
     return replace(
         stopped,
         graph_version=state.graph_version + 1,

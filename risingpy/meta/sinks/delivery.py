@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from traceback import format_exc
 
@@ -31,6 +32,7 @@ from risingpy.storage.fault_points import reach
 MOST_ROWS = 1 << 17  # about so many go out as one delivery
 NOTE_SECONDS = 1.0  # between two notes of how far it has come, if the target keeps the number
 FIRST_BACK_OFF, LONGEST_BACK_OFF = 0.2, 30.0  # seconds after a failure
+SILENT_SECONDS = 10.0  # without an answer, after which that counts as a failure
 BACKLOG_SECONDS = 1.0  # between two looks at how much is left to deliver
 
 LOG = logging.getLogger(__name__)
@@ -47,14 +49,14 @@ class DeliveryStatus:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTools:
-    """What a delivery works with. `backlog` gives the bytes in a changelog; `give_up` stops a sink for good."""
+    """What a delivery works with. `backlog` gives the bytes in a changelog; `give_up` stops a sink, for a reason."""
 
     changelogs: ChangelogReader
     delivered: DeliveredEpochs
     trimming: Trimming
     vault: Vault
     backlog: Callable[[int], int]
-    give_up: Callable[[int], None]
+    give_up: Callable[[int, str], None]
 
 
 class SinkDelivery:
@@ -77,12 +79,17 @@ class SinkDelivery:
         self._noted = 0  # the last epoch of which there is a note
         self._noted_at = self._looked_at = 0.0  # time.monotonic
         self._failures = 0
+        self._asked_at: float | None = None  # while the other side is asked for something
         self._thread = threading.Thread(target=self._run, name=f"sink {sink.name}", daemon=True)
         self._thread.start()
 
     @property
     def status(self) -> DeliveryStatus:
-        return self._status
+        asked, status = self._asked_at, self._status
+        waited = 0.0 if asked is None else time.monotonic() - asked
+        if status.failure is None and waited > SILENT_SECONDS:
+            return replace(status, failure=f"the other side has not answered for {waited:.0f} s")
+        return status
 
     @property
     def is_stopping(self) -> bool:
@@ -131,7 +138,8 @@ class SinkDelivery:
         target = target_of(self._opened.options, self._schema, self._opened.message_format)
         try:
             self._noted = tools.delivered.of(sink.relation_id)
-            after = max(self._noted, target.open() or 0)
+            with self._asking():
+                after = max(self._noted, target.open() or 0)
             self._reached(after, 0)
             if self._noted:  # what was delivered before the server was started
                 tools.trimming.up_to(sink.table.table_id, self._noted)
@@ -161,7 +169,8 @@ class SinkDelivery:
             rows = outgoing_changes([each.rows for each in group], self._schema)
             reach("sink.deliver")
             if rows.num_rows:
-                target.deliver(group[-1].epoch, [rows])
+                with self._asking():
+                    target.deliver(group[-1].epoch, [rows])
             reach("sink.delivered")
             sent += rows.num_rows
             if not target.keeps_epochs:
@@ -170,6 +179,15 @@ class SinkDelivery:
                 LOG.info('sink "%s" delivers again', self.sink.name)
                 self._failures = 0
         return sent
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """The block waits for the other side. What never answers fails by no error: see `status`."""
+        self._asked_at = time.monotonic()
+        try:
+            yield
+        finally:
+            self._asked_at = None
 
     def _reached(self, epoch: int, rows: int) -> None:
         """Everything up to `epoch` is on the other side, `rows` more than before."""
@@ -221,8 +239,11 @@ class SinkDelivery:
         self._looked_at = time.monotonic()
         waiting = self._tools.backlog(self.sink.table.table_id)
         if waiting > limit:
-            LOG.error('sink "%s" has failed: %d bytes wait for the other side', self.sink.name, waiting)
-            self._tools.give_up(self.sink.relation_id)
+            reason = f"{waiting} bytes waited for the other side, more than backlog.limit"
+            if self.status.failure is not None:
+                reason += f": {self.status.failure}"
+            LOG.error('sink "%s" has failed: %s', self.sink.name, reason)
+            self._tools.give_up(self.sink.relation_id, reason)
             self._stopping.set()
 
 

@@ -194,7 +194,8 @@ class Sink(JobRelation):
     it has none). `options` are those of WITH and `message_format` is what FORMAT … ENCODE … says (None: nothing).
     Options of both that must not be in clear are `hidden`.
     `depends_on` and `functions` are as those of a materialized view. `identity` tells the sink from every other one
-    that ever wrote to the same place.
+    that ever wrote to the same place. `failure` says why a sink has given up.
+
     One that goes `into` a table (its id, which is in `depends_on`, too) hands its rows to the table's job in the same
     epoch, and has no changelog.
     """
@@ -209,6 +210,7 @@ class Sink(JobRelation):
     depends_on: tuple[int, ...] = ()
     functions: tuple[int, ...] = ()
     into: int | None = None
+    failure: str | None = None
     hidden: HiddenOptions = NOTHING_HIDDEN
 
     @property

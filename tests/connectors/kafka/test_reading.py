@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -14,6 +17,12 @@ from risingpy.connectors.seekable import MESSAGES, SeekableConnector
 from risingpy.errors import InvalidParameterValue, SourceUnavailable
 from tests.connectors.kafka.topics import Topic
 from tests.connectors.systems.kafka import KafkaBroker
+
+
+class Partition(NamedTuple):
+    """As much of a TopicPartition as an answer of offsets needs."""
+
+    partition: int
 
 
 def connector(topic: Topic, **more: str) -> SeekableConnector:
@@ -178,3 +187,19 @@ def test_a_range_beyond_the_end_is_not_waited_for_without_end(
         reader.read("0", 0, 5)
     assert reader.read("0", 0, 1)["payload"].to_pylist() == [b"a"]
     reader.close()
+
+
+def test_a_broker_that_does_not_know_an_end_is_not_taken_for_a_shorter_topic(
+    kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = Topic(kafka_broker)
+    topic.write(["{}"])
+    splits = connector(topic).splits()
+    assert splits.ends()["0"].end == 1
+    unknown: Future[SimpleNamespace] = Future()
+    unknown.set_result(SimpleNamespace(offset=-1))
+    asked = Partition(0)
+    client = SimpleNamespace(list_offsets=lambda *_, **__: {asked: unknown})
+    monkeypatch.setattr(splits, "_client", client)
+    with pytest.raises(SourceUnavailable, match="does not know where it ends"):
+        splits.ends()

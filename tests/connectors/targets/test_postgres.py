@@ -293,3 +293,23 @@ def test_a_table_that_goes_is_a_permanent_error(postgres_oracle: PostgresOracle,
     assert raised.value.sqlstate == "42P01"
     assert not isinstance(raised.value, TargetUnavailable)
     target.close()
+
+
+def test_postgres_casts_items_of_arrays_and_values_of_domains(
+    postgres_oracle: PostgresOracle, database: Connection
+) -> None:
+    database.execute("DROP DOMAIN IF EXISTS short CASCADE; CREATE DOMAIN short AS varchar(20)")
+    database.execute("CREATE TABLE out.cast_to (id bigint PRIMARY KEY, texts text[], numbers bigint[], name short)")
+    columns = (("id", BIGINT), ("texts", array_of(VARCHAR)), ("numbers", array_of(INTEGER)), ("name", VARCHAR))
+    schema = SinkSchema("casts", columns, (0,), SinkType.UPSERT)
+    target = PostgresTarget(options_of(postgres_oracle, table="cast_to"), schema)
+    target.check()
+    target.deliver(1, [changes_of(schema, [(1, ["1", '{a,NULL,"b c"}', "{1,2}", "x"])])])
+    target.close()
+    found = database.execute("SELECT id, texts, numbers, name FROM out.cast_to").fetchall()
+    assert found == [(1, ["a", None, "b c"], [1, 2], "x")]
+    database.execute("ALTER TABLE out.cast_to ALTER numbers TYPE smallint[]")  # which could lose digits
+    with pytest.raises(SqlError) as raised:
+        PostgresTarget(options_of(postgres_oracle, table="cast_to"), schema).check()
+    assert raised.value.sqlstate == "42804"
+    database.execute("DROP TABLE out.cast_to; DROP DOMAIN short")

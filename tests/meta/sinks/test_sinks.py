@@ -186,9 +186,33 @@ def test_a_sink_fails_when_more_waits_than_may(server: Server, monkeypatch: pyte
         client.run(f"CREATE SINK s FROM t WITH ({to_postgres(away, 'u')}, type = 'upsert', {limit})")
     client.run("INSERT INTO t SELECT k, repeat('x', 1000) FROM generate_series(1, 200) k; FLUSH")
     until(lambda: client.run("SELECT status FROM rw_catalog.rw_sink_lag") == [("failed",)])
+    [(failure,)] = client.run("SELECT failure FROM rw_catalog.rw_sink_lag")
+    assert "more than backlog.limit: PostgreSQL: " in str(failure)
+    server.restart()
+    client = server.client()
+    assert client.run("SELECT failure FROM rw_catalog.rw_sink_lag") == [(failure,)]
     with pytest.raises(SqlError, match="has failed"):
         client.run("WAIT SINK s")
     client.run("INSERT INTO t VALUES (0, 'goes on'); DROP SINK s")
+
+
+def test_a_target_that_does_not_answer_is_a_failure(
+    server: Server, postgres_oracle: PostgresOracle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "SILENT_SECONDS", 0.2)
+    client = server.client()
+    client.run("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR)")
+    with postgres_oracle.connect() as other, postgres_oracle.connect() as locking:
+        other.execute("DROP TABLE IF EXISTS silent; CREATE TABLE silent (k int PRIMARY KEY, v text)")
+        other.commit()
+        client.run(f"CREATE SINK s FROM t WITH ({to_postgres(postgres_oracle, 'silent')}, type = 'upsert')")
+        locking.execute("BEGIN; LOCK TABLE silent")
+        client.run("INSERT INTO t VALUES (1, 'a'); FLUSH")
+        asked = "SELECT failure LIKE 'the other side has not answered for % s' FROM rw_catalog.rw_sink_lag"
+        until(lambda: client.run(asked) == [(True,)])
+        locking.execute("ROLLBACK")
+        client.run("WAIT SINK s")
+        assert client.run("SELECT failure FROM rw_catalog.rw_sink_lag") == [(None,)]
 
 
 def test_what_is_delivered_leaves_the_store(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
