@@ -33,5 +33,5 @@ def test_a_good_client_beside_hostile_ones(tmp_path: Path) -> None:
     if long:
         assert outcome.too_slow() == {}
     else:  # the 99th percentile of half a minute is its few worst moments: nobody may be stopped, no more is promised
-        assert max(outcome.abused.values()) < 5
+        assert max(outcome.abused.values()) < 20
     assert sum(outcome.acts.values()) > 10

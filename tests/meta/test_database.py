@@ -320,7 +320,7 @@ def test_an_epoch_waits_for_memory_that_others_took(server: Server, monkeypatch:
 def test_a_loop_that_breaks_down_says_so_and_goes_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for ever; what needs no epoch goes on: reads of committed rows, and changes of the schema."""
 
-    def broken(*_: object) -> bool:
+    def broken(*_: object, **__: object) -> bool:
         raise RuntimeError("the wheel came off")
 
     client = server.client()

@@ -23,7 +23,7 @@ from risingpy.statement_limits import StatementLimits, working_for
 
 LOOK_SECONDS = 0.05
 BYTES_PER_ROW = 1024  # that a job may write for each row of the epoch, besides JOB_SHARE
-ELAPSED_FACTOR = 3.0  # a job may take so many times its allowance of elapsed time
+ELAPSED_FACTOR = 10.0  # a job may take so many times its allowance of elapsed time
 GRACE_SECONDS = 1.0  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
 
 

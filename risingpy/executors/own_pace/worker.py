@@ -16,7 +16,7 @@ from pathlib import Path
 from risingpy.executors.own_pace.messages import Answer, Pinned, Step, StepFailed
 from risingpy.executors.own_pace.step import OwnPaceJob
 from risingpy.functions.evaluation.stored_casts import cast_stored
-from risingpy.memory import WRITTEN_SHARE, share_of_memory
+from risingpy.memory import EPOCH_SHARE, share_of_memory
 from risingpy.storage.engine.read_views import ReadView, StateStore
 
 NICENESS = 10
@@ -67,12 +67,12 @@ class OwnPaceWorker:
 
 
 def limit_memory() -> None:
-    """Lets this process take a quarter of the server's memory more than it has now."""
+    """Lets this process take an eighth of the server's memory more than it has now."""
     if not _STATM.exists():
         return
     data = int(_STATM.read_text().split()[5]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    allowed = data + share_of_memory(WRITTEN_SHARE)
+    allowed = data + share_of_memory(EPOCH_SHARE)
     resource.setrlimit(resource.RLIMIT_DATA, (allowed if hard == resource.RLIM_INFINITY else min(allowed, hard), hard))
 
 
