@@ -36,11 +36,15 @@ from risingpy.frontend.parser.connectors.source import (
     parse_format,
     parse_includes,
 )
+from risingpy.frontend.parser.creation.function import (
+    parse_create_aggregate,
+    parse_create_function,
+    parse_drop_function,
+)
+from risingpy.frontend.parser.creation.identity_options import parse_numbering
+from risingpy.frontend.parser.creation.index import parse_create_index
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dml.table_of_query import parse_table_of_query
-from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
-from risingpy.frontend.parser.identity_options import parse_numbering
-from risingpy.frontend.parser.index import parse_create_index
 from risingpy.frontend.parser.subscriptions import parse_create_subscription
 from risingpy.plan.catalog import (
     ExternalSource,
