@@ -11,7 +11,8 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret
 from risingpy.frontend.statements.create_view import new_schema
-from risingpy.meta.schema.secrets import HiddenTarget, add_secret, with_secret_value
+from risingpy.frontend.statements.rights.server_rights import check_owner
+from risingpy.meta.schema.secrets import HiddenTarget, add_secret, find, with_secret_value
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import SecretDesc
 from risingpy.types import SqlType
@@ -64,6 +65,10 @@ def bind_drop(
 
     def run(parameters: Parameters) -> Result:
         targets = [_target(session, statement, name) for name in statement.names]
+        for target, name in zip(targets, statement.names, strict=True):
+            found = find(session.database.reads.state, target)
+            if found is not None:
+                check_owner(session, found, name.position)
         notices = session.ddl.drop_hidden(
             targets, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
         )

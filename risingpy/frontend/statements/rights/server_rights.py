@@ -8,6 +8,7 @@ from risingpy.connectors.file_roots import is_local
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.errors import InsufficientPrivilege
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.plan.catalog import ConnectionDesc, SecretDesc
 
 _READ, _WRITE = "pg_read_server_files", "pg_write_server_files"
 _SOURCES_OF_FILES = ("file", "posix_fs")
@@ -34,6 +35,15 @@ def check_sink(session: StatementContext, options: Mapping[str, str], position: 
 def check_writes_files(session: StatementContext, position: int | None = None) -> None:
     """Raises InsufficientPrivilege unless the session may write files of the server."""
     _check_member(session, _WRITE, "write files of the server", position)
+
+
+def check_owner(session: StatementContext, found: SecretDesc | ConnectionDesc, position: int | None = None) -> None:
+    """Raises InsufficientPrivilege unless the session may act for who made the secret or connection.
+
+    To name one is to use its value, which a connector would carry to any address.
+    """
+    if not session.database.reads.catalog.has_role(session.identity.current_id, found.owner):
+        raise InsufficientPrivilege(f"permission denied for {found.noun} {found.name}", position=position)
 
 
 def check_language(session: StatementContext, language: str, position: int) -> None:

@@ -229,6 +229,29 @@ def test_a_connection_is_for_its_connector(client: Client) -> None:
     assert error.message.startswith('option "warehouse.path" is given twice')
 
 
+def test_secrets_are_for_their_owners(client: Client) -> None:
+    """Whoever may name a secret may send it anywhere."""
+    client.run("CREATE SECRET pw WITH (backend = 'meta') AS 'hunter2'")
+    client.run("CREATE CONNECTION c WITH (type = 'iceberg', warehouse.path = 's3://w')")
+    client.run("CREATE USER alice")
+    client.run("SET ROLE alice")
+    for sql in (
+        "CREATE SOURCE s (n int) WITH (connector = 'datagen', fields.n.start = SECRET pw)",
+        "CREATE TABLE w (d jsonb) WITH (connector = 'webhook') VALIDATE SECRET pw AS true",
+        "CREATE CONNECTION d WITH (type = 'iceberg', s3.secret.key = SECRET pw)",
+        "ALTER SECRET pw AS 'mine'",
+        "DROP SECRET pw",
+        "DROP SECRET pw CASCADE",
+    ):
+        error = refused(client, sql)
+        assert (error.sqlstate, error.message) == ("42501", "permission denied for secret pw"), sql
+    for sql in ("ALTER CONNECTION c CONNECTOR WITH (s3.region = 'x')", "DROP CONNECTION c"):
+        assert refused(client, sql).message == "permission denied for connection c"
+    client.run("CREATE SECRET mine WITH (backend = 'meta') AS 'x1'; ALTER SECRET mine AS 'x2'; DROP SECRET mine")
+    client.run("RESET ROLE")
+    client.run("DROP SECRET pw; DROP CONNECTION c")
+
+
 # Nothing is in clear
 
 
