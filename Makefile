@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test engines-test test-connectors abuse suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test engines-test test-connectors installation-test abuse suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -35,6 +35,9 @@ test: $(STAMP) ## run the tests that CI runs
 
 EXTRAS := delta,iceberg,kafka,mqtt,mysql,nats,protobuf,redis,s3,systems
 SYSTEMS := redis-server mariadb-server mosquitto postgresql
+installation-test: $(STAMP) ## install the wheel alone in an empty environment, with every extra, and run it there
+	RISINGPY_INSTALLED_EXTRAS=$(EXTRAS) $(PYTEST) -n 0 tests/installation
+
 test-connectors: $(STAMP) ## install every extra and every system, and test the connectors; nothing is skipped
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,$(EXTRAS)]'
 	dpkg --status $(SYSTEMS) >/dev/null || apt-get install -y $(SYSTEMS)

@@ -36,7 +36,7 @@ def update_goldens(request: pytest.FixtureRequest) -> bool:
 
 # The modules whose tests take a minute or more. Two processes share the tests: whoever began one of these near the end
 # would leave the other without work.
-LONGEST_FIRST = ("tests/sqllogictest/test_against_server.py", "tests/crash/", "tests/faults/")
+LONGEST_FIRST = ("tests/installation/", "tests/sqllogictest/test_against_server.py", "tests/crash/", "tests/faults/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -72,8 +72,11 @@ def test_killed_while_postgresql_gets_a_view(tmp_path: Path, postgres_oracle: Po
     with postgres_oracle.connect() as other:
         other.execute("DROP TABLE IF EXISTS killed; CREATE TABLE killed (g int PRIMARY KEY, n bigint, s bigint)")
         for number in range(ROUNDS + 1):
-            server = ServerProcess(tmp_path / "data", engine="inprocess")
+            on_spark = bool(number % 2)
+            server = ServerProcess(tmp_path / "data", engine="spark" if on_spark else "inprocess")
             try:
+                if on_spark:
+                    server.wait_for_spark()
                 with server.connect() as connection:
                     if number == 0:
                         connection.execute(

@@ -49,8 +49,12 @@ def test_killed_while_webhooks_come(tmp_path: Path) -> None:
     chance, numbers, acknowledged = random.Random(SEED), itertools.count(), set[int]()
     environ = {**os.environ, "RISINGPY_WEBHOOK_PORT": "0"}
     for number in range(ROUNDS):
-        server = ServerProcess(tmp_path / "data", engine="inprocess", environ=environ)
+        on_spark = bool(number % 2)
+        engine = "spark" if on_spark else "inprocess"
+        server = ServerProcess(tmp_path / "data", engine=engine, environ=environ)
         try:
+            if on_spark:
+                server.wait_for_spark()
             if number == 0:
                 with server.connect() as connection:
                     connection.execute(

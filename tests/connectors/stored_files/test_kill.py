@@ -36,6 +36,8 @@ def test_kills_lose_and_repeat_nothing(tmp_path: Path) -> None:
     between = 0
     for number in range(ROUNDS):
         server = ServerProcess(data_dir)
+        if number % 2:  # in the other rounds the server runs epochs itself
+            server.wait_for_spark()
         with server.connect() as connection:
             for name, encoding in ENCODINGS.items() if number == 0 else ():
                 options = f"connector = 'posix_fs', posix_fs.root = '{root}', match_pattern = '*.{name}'"
