@@ -13,7 +13,7 @@ _BOOLEANS = {
 }
 # A delimiter that could be part of a backslash escape or of \N.
 _RESERVED_DELIMITERS = "\\.abcdefghijklmnopqrstuvwxyz0123456789"
-_KNOWN = frozenset(("format", "delimiter", "null", "header", "quote", "escape", "encoding", "force_quote"))
+_KNOWN = frozenset(("format", "freeze", "delimiter", "null", "header", "quote", "escape", "encoding", "force_quote"))
 
 
 def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
@@ -24,12 +24,13 @@ def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
     """
     for name in options:
         if name not in _KNOWN:
-            if name in ("freeze", "force_not_null", "force_null"):
+            if name in ("force_not_null", "force_null"):
                 raise FeatureNotSupported(f'COPY option "{name}" is not supported')
             raise SqlError(f'option "{name}" not recognized', sqlstate="42601")
     format_ = _format(str(options.get("format", "text")))
     if "encoding" in options and str(options["encoding"]).lower().replace("-", "") != "utf8":
         raise FeatureNotSupported(f'COPY encoding "{options["encoding"]}" is not supported: use UTF8')
+    _boolean("freeze", options.get("freeze", False))  # pgbench asks for it; rows are never stored unfrozen here
     header = _boolean("header", options.get("header", False))
     csv = format_ is CopyFormat.CSV
     if format_ is CopyFormat.BINARY:

@@ -55,13 +55,23 @@ ALTER MATERIALIZED VIEW m RENAME TO m2;
 ALTER VIEW plain RENAME TO plain2;
 ALTER INDEX elsewhere.by_b RENAME TO by_b2;
 ALTER SYSTEM SET old_snapshot_threshold TO '1h';
-CREATE SOURCE files (a int) WITH (connector = 'file', path = '/nowhere/*.arrow');
+CREATE SOURCE files (a int) WITH (connector = 'file', path = '/var/lib/readings/none/*.arrow');
 CREATE MATERIALIZED VIEW of_files AS SELECT count(*) AS n FROM files;
 ALTER SOURCE files SET source_rate_limit = 10;
 CREATE SOURCE made (v int) WITH (connector = 'datagen');
 ALTER SOURCE made ADD COLUMN w varchar;
 CREATE SUBSCRIPTION feed FROM keyless WITH (retention = '1 hour');
 ALTER SUBSCRIPTION feed SET retention = '1 day';
+CREATE TABLE bare (id int, v int);
+INSERT INTO bare VALUES (1, 1), (2, 4);
+ALTER TABLE bare ADD PRIMARY KEY (id);
+CREATE SECRET word WITH (backend = 'meta') AS 'first';
+ALTER SECRET word AS 'second';
+DROP SECRET word;
+CREATE CONNECTION lake WITH (type = 'iceberg', warehouse.path = 's3://lake', catalog.type = 'rest',
+ catalog.uri = 'http://127.0.0.1:8181');
+ALTER CONNECTION lake CONNECTOR WITH (catalog.uri = 'http://127.0.0.1:8182');
+ALTER SOURCE files CONNECTOR WITH (source_rate_limit = 7);
 UPDATE elsewhere.t2 SET b = 'updated' WHERE id = 3;
 FLUSH
 """
@@ -72,6 +82,7 @@ READS = (
     "SELECT * FROM m2 ORDER BY id",
     "SELECT count(*) FROM plain2",
     "SELECT n FROM of_files",
+    "SELECT * FROM bare ORDER BY id",
     "SELECT id FROM elsewhere.t2 WHERE b = 'b7'",
 )
 
@@ -117,12 +128,16 @@ def server(data_dir: Path) -> Iterator[ServerProcess]:
 def test_the_history_has_every_kind_of_alter() -> None:
     kinds = {
         "AddColumn": " ADD COLUMN ",
+        "AddPrimaryKey": " ADD PRIMARY KEY ",
         "DropColumn": " DROP COLUMN ",
         "RenameColumn": " RENAME COLUMN ",
         "SetDefault": " SET DEFAULT ",
         "SetNotNull": " SET NOT NULL",
         "SetType": " TYPE ",
+        "AlterConnection": "ALTER CONNECTION ",
+        "AlterConnector": "ALTER SOURCE files CONNECTOR WITH ",
         "AlterRelation": " RENAME TO ",
+        "AlterSecret": "ALTER SECRET ",
         "AlterSink": "ALTER SINK ",
         "AlterSource": "SET source_rate_limit",
         "AlterSourceColumns": "ALTER SOURCE made ADD COLUMN ",
