@@ -19,8 +19,8 @@ allow_deep_nesting()  # as every process of the database
 # `make fuzz` takes the second: many more examples.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(FUZZ, settings.get_profile("default"), max_examples=FUZZ_EXAMPLES)
-# Files of sources and sinks: what tests make, and what examples of the documentation name.
-os.environ[FILE_ROOTS] = os.pathsep.join((tempfile.gettempdir(), "/var/lib/readings", "/data/orders"))
+# Files of sources and sinks: what tests make (those of faults in memory), and what examples of the documentation name.
+os.environ[FILE_ROOTS] = os.pathsep.join((tempfile.gettempdir(), "/dev/shm", "/var/lib/readings", "/data/orders"))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
