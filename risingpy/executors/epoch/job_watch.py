@@ -15,11 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from risingpy.errors import SqlError
-from risingpy.memory import EPOCH_SHARE, JOB_SHARE, share_of_memory
-from risingpy.statement_limits import StatementLimits, working_for
+from risingpy.memory import JOB_SHARE, share_of_memory
+from risingpy.statement_limits import StatementLimits, current_limits, working_for
 
 LOOK_SECONDS = 0.05
 BYTES_PER_ROW = 1024  # that a job may write for each row of the epoch, besides JOB_SHARE
@@ -61,7 +61,6 @@ class JobWatch:
     """One for a process that runs epochs. Its thread starts with the first limited work, and sleeps between epochs."""
 
     def __init__(self) -> None:
-        self._memory = share_of_memory(EPOCH_SHARE)
         self._written = share_of_memory(JOB_SHARE)
         self._guard = threading.Lock()
         self._works: dict[int, _LimitedWork] = {}
@@ -76,7 +75,7 @@ class JobWatch:
         The epoch has `rows`: what the work writes to a table must be in proportion to them, or WroteTooMuch is raised.
         """
         written = self._written + BYTES_PER_ROW * rows
-        limits = StatementLimits(self._memory, setting="the server's --memory", written=written)
+        limits = replace(current_limits(), cancelled=threading.Event(), written=written)
         work = _LimitedWork(seconds, interrupt, limits)
         self._begin(work)
         try:
