@@ -42,11 +42,6 @@ class Step:
     store: Path
     output: Path
 
-    @property
-    def job_id(self) -> int:
-        """The job's id."""
-        return self.graph.jobs[0].job_id
-
 
 @dataclass(frozen=True, slots=True)
 class Pinned:

@@ -87,7 +87,6 @@ class Mirror:
         """Copies the tables `own` as the view has them. What was in the directory is deleted."""
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
-        self._view_shards = view.shards
         self.shards = [
             MirrorShard(directory / str(shard), shard=shard, shards=view.shards, own=own)
             for shard in range(view.shards)

@@ -20,6 +20,8 @@ def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState
     new = state
     failures: dict[int, SqlError] = {}
     for relation in _with_readers(state, failure.job_id):
+        if relation.relation_id not in new.catalog.relations:
+            continue  # what was kept for a job that was set aside has gone with this job
         failures[relation.relation_id] = _as_sql_error(relation, failure)
         if relation.is_being_created:
             new = without_relation(new, relation)

@@ -241,3 +241,20 @@ def test_a_job_rests_longer_each_time_it_must_leave() -> None:
     rows = first.most_rows
     first.note(StepDone(1, 2, 10, 100.0, True), 1.0)
     assert first.most_rows == rows // 4 * 2 or first.most_rows < rows
+
+
+def test_a_view_fails_whose_reader_is_set_aside(server: Server) -> None:
+    client = server.client()
+    create_tables(client)
+    client.run(f"CREATE MATERIALIZED VIEW grouped AS {QUERIES['grouped']}")
+    client.run("CREATE MATERIALIZED VIEW above AS SELECT n, count(*) c FROM grouped GROUP BY n")
+    client.run(f"CREATE MATERIALIZED VIEW joined AS {QUERIES['joined']}")
+    set_aside(server, "above")
+    job = server.database.reads.state.jobs[job_of(server, "grouped")]
+    server.runner.faults.append(FragmentFailed(job.job_id, job.fragments[0].fragment_id, ValueError("broken")))
+    client.run("INSERT INTO t VALUES (1, 1, 1); INSERT INTO u VALUES (1, 1, 1)")
+    assert differences(client, ["joined"]) == {}
+    state = server.database.reads.state
+    relations = state.catalog.relations.values()
+    assert {each.name for each in relations if each.has_stopped} == {"grouped", "above"}
+    assert (state.set_aside, [each.name for each in relations if each.name.startswith("__kept")]) == ({}, [])
