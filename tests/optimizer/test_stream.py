@@ -322,7 +322,7 @@ REFUSED: dict[str, Callable[[PlannerBench, Table], LogicalPlan]] = {
     "the aggregate xmlagg in a materialized view is not supported yet": lambda b, t: aggregate(
         b.scan(t, "a", "b"), [0], AggCall("xmlagg", (1,), VARCHAR)
     ),
-    "in a materialized view now() is only allowed in WHERE, HAVING and ON": _now,
+    "in a materialized view or a sink now() is only allowed in WHERE, HAVING and ON": _now,
 }
 
 

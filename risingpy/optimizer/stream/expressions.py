@@ -18,7 +18,7 @@ def check_expressions(expressions: Sequence[Expr]) -> None:
         for part in walk(expression):
             if part == NOW:
                 raise FeatureNotSupported(
-                    "in a materialized view now() is only allowed in WHERE, HAVING and ON",
+                    "in a materialized view or a sink now() is only allowed in WHERE, HAVING and ON",
                     hint="For example, WHERE ts > now() - interval '1 hour'. A table can keep the time at which a row "
                     "came: ts TIMESTAMPTZ DEFAULT now().",
                 )
