@@ -29,6 +29,7 @@ from risingpy.plan.catalog import (
     Sink,
     Subscription,
     Table,
+    is_temporary,
 )
 from risingpy.plan.codec import decode, encode
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
@@ -189,7 +190,7 @@ def without_unfinished(state: MetaState) -> MetaState:
         r
         for r in state.catalog.relations.values()
         if (isinstance(r, Table) and r.is_being_created)
-        or (isinstance(r, Subscription) and r.is_temporary and r.kept_for is None)
+        or (is_temporary(r) and not (isinstance(r, Subscription) and r.kept_for is not None))
     ]
     for relation in unfinished:
         state = without_relation(state, relation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, TypeName
+from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, Query, TypeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,13 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """SUBSCRIBE TO target. Changes come after the epoch `after_epoch`, or from now on: then after the rows of now, if
-    `snapshot`. With `progress` there are rows that say how far it is; `up_to` is the last epoch that it sends."""
+    """SUBSCRIBE TO a relation or a query.
 
-    target: ObjectName
+    Changes come after the epoch `after_epoch`, or from now on: then after the rows of now, if `snapshot`. With
+    `progress` there are rows that say how far it is; `up_to` is the last epoch that it sends.
+    """
+
+    target: ObjectName | Query
     snapshot: bool = True
     progress: bool = False
     up_to: int | None = None

@@ -19,12 +19,12 @@ from risingpy.plan.catalog import (
     ExternalSource,
     Index,
     MaterializedView,
-    Relation,
     RelationClass,
     Sink,
     Subscription,
     Table,
     View,
+    is_temporary,
 )
 from risingpy.types import SqlType
 
@@ -167,13 +167,9 @@ def _relations(session: StatementContext, kind: RelationClass, schema: str | Non
     """Names, qualified only if the bare name means another relation; LIKE compares the bare names."""
     catalog, path = session.database.reads.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
-    of_kind = (r for r in catalog.relations.values() if isinstance(r, kind) and not _is_temporary(r))
+    of_kind = (r for r in catalog.relations.values() if isinstance(r, kind) and not is_temporary(r))
     shown = (r for r in of_kind if r.schema_name in schemas and like(r.name))
     return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in shown)
-
-
-def _is_temporary(relation: Relation) -> bool:
-    return isinstance(relation, Subscription) and relation.is_temporary
 
 
 def _bind_create(session: StatementContext, name: ObjectName, kind: RelationClass) -> Command:

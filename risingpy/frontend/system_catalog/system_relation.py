@@ -31,6 +31,7 @@ from risingpy.plan.catalog import (
     Subscription,
     Table,
     View,
+    is_temporary,
 )
 from risingpy.plan.graph import Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
@@ -150,8 +151,9 @@ class SystemState:
 
     @property
     def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:
-        """All relations but indexes, sinks and subscriptions, in the order in which they were created."""
-        return tuple(r for r in self.catalog.relations.values() if not isinstance(r, Index | Sink | Subscription))
+        """All relations that users made but indexes, sinks and subscriptions, in the order of their creation."""
+        found = (r for r in self.catalog.relations.values() if not is_temporary(r))
+        return tuple(r for r in found if not isinstance(r, Index | Sink | Subscription))
 
     @property
     def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:

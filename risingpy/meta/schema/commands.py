@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.connectors.secrets.opened_options import opened
 from risingpy.connectors.secrets.vault import Vault
+from risingpy.errors import CannotConnectNow
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
@@ -237,7 +239,8 @@ class SchemaCommands:
 
     def drop_unused(self, relation_id: int) -> None:
         """Drops a relation that no other session knows, soon. It may be gone already."""
-        self._changes.submit(lambda state: relations.without_relation_id(state, relation_id))
+        with suppress(CannotConnectNow):  # the next start drops it
+            self._changes.submit(lambda state: relations.without_relation_id(state, relation_id))
 
     def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""

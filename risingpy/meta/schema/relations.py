@@ -35,9 +35,9 @@ from risingpy.plan.catalog import (
     Relation,
     RelationClass,
     Sink,
-    Subscription,
     Table,
     View,
+    is_temporary,
 )
 from risingpy.plan.logical import LogicalPlan
 
@@ -69,6 +69,7 @@ class NewMaterializedView:
     depends_on: tuple[CreatedRelation, ...]
     functions: tuple[int, ...] = ()
     emit_on_window_close: bool = False
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def add_materialized_view(
         query=view.query,
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
         functions=view.functions,
+        is_temporary=view.is_temporary,
         status=JobStatus.CREATING,
         version=state.catalog.version + 1,
     )
@@ -191,7 +193,7 @@ def drop_relations(
 
 
 def _goes_along(relation: CreatedRelation) -> bool:
-    return isinstance(relation, Index) or (isinstance(relation, Subscription) and relation.is_temporary)
+    return isinstance(relation, Index) or is_temporary(relation)
 
 
 def _only_writes(relation: CreatedRelation, dropped: Sequence[CreatedRelation]) -> bool:

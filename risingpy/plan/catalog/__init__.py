@@ -37,6 +37,7 @@ from risingpy.plan.catalog.relations import (
     Subscription,
     Table,
     View,
+    is_temporary,
 )
 from risingpy.plan.catalog.roles import (
     BOOTSTRAP_NAME,
@@ -98,5 +99,6 @@ __all__ = [
     "Watermark",
     "Webhook",
     "identity_bounds",
+    "is_temporary",
     "roles_of",
 ]

@@ -163,7 +163,8 @@ class MaterializedView(JobRelation):
     """CREATE MATERIALIZED VIEW.
 
     `query` is the text of its query. `depends_on` are the ids of the relations that the query reads, `functions` those
-    of the users' functions that it calls.
+    of the users' functions that it calls. One that `is_temporary` was made for a SUBSCRIBE TO a query, and goes with
+    it.
     """
 
     noun: ClassVar[str] = "materialized view"
@@ -171,6 +172,7 @@ class MaterializedView(JobRelation):
     query: str
     depends_on: tuple[int, ...] = ()
     functions: tuple[int, ...] = ()
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,3 +359,8 @@ RelationClass: TypeAlias = (
     | type[Subscription]
 )
 """The kind of relation that a statement names: DROP TABLE, ALTER VIEW."""
+
+
+def is_temporary(relation: Relation) -> bool:
+    """Whether a statement that runs has made it for itself: no list of relations shows it, and no DROP minds it."""
+    return isinstance(relation, MaterializedView | Subscription) and relation.is_temporary

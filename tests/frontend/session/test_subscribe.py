@@ -17,6 +17,7 @@ import pytest
 
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
+from risingpy.plan.catalog import is_temporary
 
 Dial = Callable[[], psycopg.Connection[Any]]
 SIGN = {"Insert": 1, "UpdateInsert": 1, "Delete": -1, "UpdateDelete": -1}
@@ -137,6 +138,62 @@ def test_a_client_that_hangs_up_ends_its_subscription(
     until(lambda: not [r for r in database.reads.catalog.relations.values() if r.noun == "subscription"])
 
 
+def temporary(database: Database) -> list[str]:
+    """The relations that statements have made for themselves."""
+    return [each.name for each in database.reads.catalog.relations.values() if is_temporary(each)]
+
+
+def test_a_query_is_followed(dial: Dial, writer: psycopg.Connection[Any], database: Database) -> None:
+    """Its rows of now and then its changes, as of a view, through an aggregate, inserts, updates and deletes.
+
+    Nobody else sees the view that is made for it, and nothing stays.
+    """
+    query = "SELECT v, sum(k) AS s FROM t WHERE k < 100 GROUP BY v"
+    folded: Counter[tuple[Any, ...]] = Counter()
+    reader = dial()
+    rows = reader.cursor().stream(f"SUBSCRIBE TO ({query}) WITH (progress)")
+    first = next(rows)
+    folded[first[3:]] += SIGN[first[2]]
+    assert len(temporary(database)) == 2
+    for relation in ("SHOW MATERIALIZED VIEWS", "SELECT name FROM rw_catalog.rw_materialized_views",
+                     "SELECT relname FROM pg_class WHERE relkind = 'm'"):  # fmt: skip
+        assert writer.execute(relation).fetchall() == [("m",)]
+    writer.execute("INSERT INTO t VALUES (3, 2), (4, 2), (200, 2)")
+    writer.execute("UPDATE t SET v = 1 WHERE k = 3")
+    writer.execute("DELETE FROM t WHERE k = 4")
+    expected = Counter(writer.execute(query).fetchall())
+    for row in rows:
+        if row[2] is not None:
+            folded[row[3:]] += SIGN[row[2]]
+        if +folded == expected:
+            break
+    assert expected == {(1, 6): 1}
+    reader.pgconn.finish()
+    until(lambda: not temporary(database))
+
+
+def test_a_query_is_copied_and_ends_with_up_to(dial: Dial, writer: psycopg.Connection[Any], database: Database) -> None:
+    with dial().cursor().copy("COPY (SUBSCRIBE TO (SELECT k + 1 AS next FROM t) WITH (up_to = 1)) TO STDOUT") as copy:
+        assert sorted(bytes(line).split(b"\t")[1:] for line in copy) == [[b"Insert", b"2\n"], [b"Insert", b"3\n"]]
+    until(lambda: not temporary(database))
+
+
+def test_drops_do_not_mind_a_followed_query(dial: Dial, writer: psycopg.Connection[Any], database: Database) -> None:
+    writer.execute("CREATE SCHEMA s; CREATE TABLE s.u (k INT)")
+    reader = dial()
+    reader.execute("SET search_path = s")
+    rows = reader.cursor().stream("SUBSCRIBE TO (SELECT k FROM u) WITH (progress)")
+    next(rows)
+    writer.execute("DROP TABLE s.u")
+    with pytest.raises(psycopg.Error):
+        list(rows)
+    rows = reader.cursor().stream("SUBSCRIBE TO (SELECT 1 AS one)")
+    next(rows)
+    writer.execute("DROP SCHEMA s")
+    reader.pgconn.finish()
+    until(lambda: not temporary(database))
+
+
 def test_a_slow_reader_stops_no_epoch(dial: Dial, writer: psycopg.Connection[Any]) -> None:
     rows = dial().cursor().stream("SUBSCRIBE TO t")
     next(rows)
@@ -148,7 +205,11 @@ def test_a_slow_reader_stops_no_epoch(dial: Dial, writer: psycopg.Connection[Any
 
 def test_what_is_refused(dial: Dial, writer: psycopg.Connection[Any]) -> None:
     for statement, state in (
-        ("SUBSCRIBE TO (SELECT 1)", "0A000"),
+        ("SUBSCRIBE TO (SELECT random())", "0A000"),
+        ("SUBSCRIBE TO (SELECT k FROM nothing)", "42P01"),
+        ("SUBSCRIBE TO (SELECT k, k FROM t)", "42701"),
+        ("SUBSCRIBE TO (SELECT k FROM t) AFTER EPOCH 5", "55000"),
+        ("SUBSCRIBE TO (SELECT k FROM t", "42601"),
         ("SUBSCRIBE TO nothing", "42P01"),
         ("SUBSCRIBE TO t WITH (speed)", "42601"),
         ("SUBSCRIBE TO t WITH (snapshot) AFTER EPOCH 5", "42601"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from risingpy.errors import DependentObjectsStillExist, DuplicateRelation, SqlError, UndefinedTable, WrongObjectType
-from risingpy.plan.catalog import Subscription
+from risingpy.plan.catalog import Subscription, is_temporary
 from tests.meta.conftest import Server
 
 SIGN = {"Insert": 1, "UpdateInsert": 1, "Delete": -1, "UpdateDelete": -1}
@@ -159,3 +159,19 @@ def test_names_dependencies_and_catalogs(server: Server) -> None:
     assert client.run("SHOW SUBSCRIPTIONS") == []
     with pytest.raises(UndefinedTable):
         server.database.subscriptions.read(relation_id, 0)
+
+
+def test_a_start_drops_the_view_of_a_subscribe_that_never_ended(server: Server) -> None:
+    """As after a kill: nobody has ended the result."""
+    client = server.client()
+    client.run("CREATE TABLE t (k INT PRIMARY KEY); INSERT INTO t VALUES (1)")
+    session = client.session
+    result = session.execute(session.prepare(session.split("SUBSCRIBE TO (SELECT k + 1 AS n FROM t)")[0], ()), ())
+    assert result.batches is not None
+    while not next(result.batches).num_rows:
+        pass
+    known = server.database.reads.catalog.relations.values()
+    assert len([each for each in known if is_temporary(each)]) == 2
+    server.restart()
+    assert [each.name for each in server.database.reads.catalog.relations.values()] == ["t"]
+    assert server.client().run("INSERT INTO t VALUES (2); SELECT count(*) FROM t") == [(2,)]

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from risingpy.errors import FeatureNotSupported
-from risingpy.frontend.parser.ast import Subscribe
+from risingpy.frontend.parser.ast import Query, Subscribe
 from risingpy.frontend.parser.cursor import Cursor
 
 _FLAGS = {**dict.fromkeys(("true", "on", "t", "1"), True), **dict.fromkeys(("false", "off", "f", "0"), False)}
 
 
 def parse_subscribe(cursor: Cursor) -> Subscribe:
-    """`SUBSCRIBE [TO] relation [WITH (snapshot, progress, up_to = epoch)] [AFTER EPOCH epoch]`.
-
-    Raises FeatureNotSupported for a query.
-    """
+    """`SUBSCRIBE [TO] relation | (query) [WITH (snapshot, progress, up_to = epoch)] [AFTER EPOCH epoch]`."""
     cursor.expect("SUBSCRIBE")
     cursor.accept("TO")
-    position = cursor.position
-    if cursor.word == "(":
-        hint = "CREATE MATERIALIZED VIEW of it, and SUBSCRIBE TO the view."
-        raise FeatureNotSupported("SUBSCRIBE TO a query is not supported", position=position, hint=hint)
-    target = cursor.object_name()
+    target = _parse_query(cursor) if cursor.word == "(" else cursor.object_name()
     options = dict(cursor.in_parentheses(lambda: _parse_option(cursor))) if cursor.accept("WITH") else {}
     after_epoch = None
     if cursor.accept("AFTER"):
@@ -30,6 +22,13 @@ def parse_subscribe(cursor: Cursor) -> Subscribe:
         after_epoch = _parse_epoch(cursor)
     snapshot = bool(options.get("snapshot", after_epoch is None))
     return Subscribe(target, snapshot, bool(options.get("progress")), options.get("up_to"), after_epoch)
+
+
+def _parse_query(cursor: Cursor) -> Query:
+    cursor.expect("(")
+    query = cursor.query()
+    cursor.expect(")")
+    return query
 
 
 def _parse_option(cursor: Cursor) -> tuple[str, int]:

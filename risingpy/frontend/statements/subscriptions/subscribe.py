@@ -11,20 +11,22 @@ All changes up to a progress row's epoch have been sent before it: AFTER EPOCH w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidParameterValue, SqlError
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import ParsedStatement, Subscribe
+from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Query, Subscribe
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.statements.subscriptions.subscription import followed_relation
+from risingpy.frontend.statements.subscriptions.view_of_query import bound_query, view_of
 from risingpy.frontend.subscription_cursors import visible_fields
 from risingpy.meta.schema.subscriptions import subscriptions_of
-from risingpy.plan.catalog import FollowedForm, FollowedRelation, Subscription
+from risingpy.plan.catalog import ColumnDesc, FollowedForm, FollowedRelation, Subscription
 from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType
 
 PROGRESS_SECONDS = 1.0  # between two progress rows of a relation that does not change, and until UP TO is noticed
@@ -48,8 +50,7 @@ def bind(
 
 def subscribe_fields(session: StatementContext, statement: Subscribe) -> tuple[ResultField, ...]:
     """The columns of the result."""
-    followed = _followed(session, statement)
-    form = FollowedForm(0, followed.columns, ())
+    form = FollowedForm(0, _columns(session, statement.target), ())
     progress = (ResultField("rw_progressed", BOOLEAN),) if statement.progress else ()
     return (ResultField("rw_epoch", BIGINT), *progress, ResultField("op", VARCHAR), *visible_fields(form))
 
@@ -58,12 +59,9 @@ def subscribed_rows(
     session: StatementContext, statement: Subscribe, fields: Sequence[ResultField]
 ) -> Iterator[pa.RecordBatch]:
     """The rows; a batch without rows comes before each wait."""
-    subscription, temporary = _subscription(session, statement)
-    try:
-        yield from _Subscribed(session, statement, fields, subscription.relation_id).batches()
-    finally:
-        if temporary:
-            session.ddl.drop_unused(subscription.relation_id)
+    with ExitStack() as made:
+        subscription_id = _subscription(session, statement, made).relation_id
+        yield from _Subscribed(session, statement, fields, subscription_id).batches()
 
 
 class _Subscribed:
@@ -153,24 +151,40 @@ class _Subscribed:
         return pa.record_batch([pa.array([], type_) for type_ in self._schema.types], schema=self._schema)
 
 
-def _followed(session: StatementContext, statement: Subscribe) -> Subscription | FollowedRelation:
-    relation = named_relation(session, statement.target)
-    return relation if isinstance(relation, Subscription) else followed_relation(session, statement.target)
+def _columns(session: StatementContext, target: ObjectName | Query) -> tuple[ColumnDesc, ...]:
+    return bound_query(session, target).columns if isinstance(target, Query) else _followed(session, target).columns
 
 
-def _subscription(session: StatementContext, statement: Subscribe) -> tuple[Subscription, bool]:
-    """The subscription that is read; whether it was made for this statement, and goes with it."""
-    relation, reader = _followed(session, statement), session.database.subscriptions
+def _followed(session: StatementContext, name: ObjectName) -> Subscription | FollowedRelation:
+    relation = named_relation(session, name)
+    return relation if isinstance(relation, Subscription) else followed_relation(session, name)
+
+
+def _subscription(session: StatementContext, statement: Subscribe, made: ExitStack) -> Subscription:
+    """The subscription that is read. What was made for this statement is dropped with `made`."""
+    target = statement.target
+    if isinstance(target, Query):
+        if statement.after_epoch is not None:
+            hint = "CREATE MATERIALIZED VIEW of the query, and CREATE SUBSCRIPTION FROM the view."
+            raise _nothing_kept("a query", target.position, hint)
+        return _temporary(session, made.enter_context(view_of(session, target)), made)
+    relation, reader = _followed(session, target), session.database.subscriptions
     if isinstance(relation, Subscription):
-        return relation, False
+        return relation
     kept = [each for each in subscriptions_of(session.database.reads.catalog, relation) if not each.is_temporary]
     if kept:
-        return min(kept, key=reader.begin), False
+        return min(kept, key=reader.begin)
     if statement.after_epoch is not None:
-        raise SqlError(
-            f'no subscription keeps the changes of "{relation.name}"',
-            sqlstate="55000",
-            position=statement.target.position,
-            hint=f"CREATE SUBSCRIPTION name FROM {relation.name} WITH (retention = '1 day') keeps them from then on.",
-        )
-    return session.ddl.create_temporary_subscription(relation, session.cancelled), True
+        hint = f"CREATE SUBSCRIPTION name FROM {relation.name} WITH (retention = '1 day') keeps them from then on."
+        raise _nothing_kept(f'"{relation.name}"', target.position, hint)
+    return _temporary(session, relation, made)
+
+
+def _temporary(session: StatementContext, relation: FollowedRelation, made: ExitStack) -> Subscription:
+    subscription = session.ddl.create_temporary_subscription(relation, session.cancelled)
+    made.callback(session.ddl.drop_unused, subscription.relation_id)
+    return subscription
+
+
+def _nothing_kept(what: str, position: int | None, hint: str) -> SqlError:
+    return SqlError(f"no subscription keeps the changes of {what}", sqlstate="55000", position=position, hint=hint)
