@@ -38,6 +38,7 @@ from risingpy.meta.reads import Reads
 from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import open_directory
 from risingpy.meta.schema.commands import SchemaCommands
+from risingpy.meta.schema.recovering import RecoverCommand
 from risingpy.meta.schema.sinks import with_failed_sink
 from risingpy.meta.sessions import Sessions
 from risingpy.meta.sinks.delivered_epochs import DeliveredEpochs
@@ -97,6 +98,7 @@ class Database:
         self._loop: BarrierLoop | None = None
         self.writes = self._open_writes()
         self.ddl = self._open_ddl()
+        self.recovery = RecoverCommand(self._changes, self._waiters)
         self.introspection = Introspection(
             data_dir,
             self.reads,

@@ -4,9 +4,9 @@ The epoch, the log position and the source offsets become durable together, so a
 never skips one. The shards commit their own transactions before; if the server dies in between, each shard undoes its
 last epoch from its undo record, and the log from the committed position runs again.
 
-Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `role/<id>` (plan codec),
-`schemas`, `schema_owners`, `counters`, `committed`, `purge` (JSON). A store of before there were roles has no
-`role/…`: it gets those of a new database.
+Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `stopped/<id>`, `role/<id>`
+(plan codec), `schemas`, `schema_owners`, `counters`, `committed`, `purge` (JSON). A store of before there were roles
+has no `role/…`: it gets those of a new database.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from risingpy.plan.catalog import (
     ExternalSource,
     JobRelation,
     JobStatus,
+    RecoverableRelation,
     Role,
     Sink,
     Subscription,
@@ -61,6 +62,7 @@ class DurableState:
                     schema_owners={} if owners is None else json.loads(owners),
                 ),
                 jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
+                stopped=_all_of(txn, "stopped"),
                 shards=counters["shards"],
                 graph_version=counters["graph_version"],
                 committed=_committed(committed),
@@ -88,6 +90,7 @@ class DurableState:
             _write_changed(txn, "secret", old.catalog.secrets, new.catalog.secrets)
             _write_changed(txn, "connection", old.catalog.connections, new.catalog.connections)
             _write_changed(txn, "job", old.jobs, new.jobs)
+            _write_changed(txn, "stopped", old.stopped, new.stopped)
             _write_changed(txn, "role", _stored_roles(old.catalog), _stored_roles(new.catalog))
             _put(txn, "schema_owners", dict(new.catalog.schema_owners))
             _put(txn, "schemas", list(new.catalog.schemas))
@@ -201,7 +204,10 @@ def without_backfills(state: MetaState) -> MetaState:
     """`without_unfinished`, and without what still reads its upstreams' rows: its progress is noted by shards."""
     state = without_unfinished(state)
     for relation in [each for each in state.catalog.relations.values() if each.is_being_created]:
-        state = without_relation(state, relation)
+        if relation.has_no_answer:  # one that is recovered begins anew
+            state = without_job(state, relation.relation_id)
+        else:
+            state = without_relation(state, relation)
     return state
 
 
@@ -210,15 +216,18 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
     state = without_feeds(state, relation.relation_id)
     relations = {k: v for k, v in state.catalog.relations.items() if k != relation.relation_id}
     job = state.jobs.get(relation.relation_id)
+    stopped = state.stopped.get(relation.relation_id)
     purge = state.purge
     if job is not None:
         purge = purge | {job.table.table_id, *(table.table_id for table in job.state_tables)}
     elif isinstance(relation, JobRelation):
         purge = purge | {relation.table.table_id}
+    left = state.stopped if stopped is None else {k: v for k, v in state.stopped.items() if v is not stopped}
     without = replace(
         state,
         catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
         jobs={k: v for k, v in state.jobs.items() if k != relation.relation_id},
+        stopped=left,
         graph_version=state.graph_version + (job is not None),
         fresh_jobs=state.fresh_jobs - {relation.relation_id},
         errors={k: v for k, v in state.errors.items() if k != relation.relation_id},
@@ -243,15 +252,22 @@ def without_feeds(state: MetaState, job_id: int) -> MetaState:
 
 
 def without_job(state: MetaState, job_id: int) -> MetaState:
-    """`state` after a job has stopped. Its relation's rows stay readable; later epochs purge its other tables."""
+    """`state` after a job has stopped. Its relation's rows stay readable; later epochs purge its other tables.
+
+    Those of one that was being recovered go, too: they were no answer yet.
+    """
     state = without_feeds(state, job_id)
     job = state.jobs.get(job_id)
     if job is None:
         return state
+    relation = state.catalog.relations[job_id]
+    gone = {table.table_id for table in job.state_tables}
     without = replace(
         state,
         jobs={k: v for k, v in state.jobs.items() if k != job_id},
-        purge=state.purge | {table.table_id for table in job.state_tables},
+        stopped={**state.stopped, job_id: job} if isinstance(relation, RecoverableRelation) else state.stopped,
+        purge=state.purge | gone | ({job.table.table_id} if relation.has_no_answer else set()),
+        fresh_jobs=state.fresh_jobs - {job_id},
     )
     return with_sinks_connected(without)
 

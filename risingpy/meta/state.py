@@ -58,7 +58,8 @@ class MetaState:
     version at which these were dropped. `errors` counts, per relation, expressions that failed and became NULL.
     `wanted_shards` is the number of shards after the next start (0: unchanged). `old_snapshot_threshold`: seconds for
     which an outdated epoch may be read (None: for ever). `job_epoch_seconds`: after how much CPU time in an epoch a job
-    is set aside (0: never). `set_aside`: the jobs in epochs of their own.
+    is set aside (0: never). `set_aside`: the jobs in epochs of their own. `stopped`: the jobs that have failed, which
+    can be started again.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -75,6 +76,7 @@ class MetaState:
     old_snapshot_threshold: float | None = OLD_SNAPSHOT_SECONDS
     job_epoch_seconds: float = JOB_EPOCH_SECONDS
     set_aside: Mapping[int, SetAside] = field(default_factory=dict)
+    stopped: Mapping[int, Job] = field(default_factory=dict)
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""

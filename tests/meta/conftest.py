@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,23 @@ SHORT_PAUSES = EpochRetries(first_pause=0.01)
 
 
 class FaultyRunner:
-    """Has another run epochs, but first raises what stands in `faults`; keeps the descriptors in `ran`."""
+    """Has another run epochs, but first raises what stands in `faults`; keeps the descriptors in `ran`.
+
+    `before` is called with each descriptor, and may raise, too.
+    """
 
     def __init__(self, inner: EpochRunner) -> None:
         self.inner = inner
         self.shape = inner.shape
         self.faults: list[Exception] = []
         self.ran: list[EpochDescriptor] = []
+        self.before: Callable[[EpochDescriptor], None] | None = None
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         if self.faults:
             raise self.faults.pop(0)
+        if self.before is not None:
+            self.before(descriptor)
         self.ran.append(descriptor)
         return self.inner.run(descriptor, depth)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from risingpy.connectors.formats.decoder import MessageFormat
@@ -54,6 +54,11 @@ def engine_options(values: Mapping[str, str], message_format: MessageFormat | No
         rate_limit=_rate_limit(options),
         backlog_limit=_backlog_limit(options),
     )
+
+
+def has_snapshot(options: Sequence[tuple[str, str]]) -> bool:
+    """Whether a sink with these options begins with the rows that its query has then."""
+    return Options("a sink", dict(options)).flag("snapshot", default=True)
 
 
 def _type(options: Options, message_format: MessageFormat | None) -> SinkType | None:

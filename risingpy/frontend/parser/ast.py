@@ -70,6 +70,7 @@ from risingpy.frontend.parser.ast_session import LockTable as LockTable
 from risingpy.frontend.parser.ast_session import Maintenance as Maintenance
 from risingpy.frontend.parser.ast_session import NamedTable as NamedTable
 from risingpy.frontend.parser.ast_session import Prepare as Prepare
+from risingpy.frontend.parser.ast_session import Recover as Recover
 from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
@@ -368,6 +369,7 @@ Statement = (
     | NoOperation
     | Maintenance
     | LockTable
+    | Recover
 )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, Query, TypeName
+from risingpy.plan.catalog import RelationClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,14 @@ class Maintenance:
 
     command: str
     tables: tuple[NamedTable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recover:
+    """RECOVER: starts what has failed again. `kind` is what the statement calls the named ones; without names, all."""
+
+    kind: RelationClass | None = None
+    names: tuple[ObjectName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

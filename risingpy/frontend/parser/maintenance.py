@@ -1,9 +1,10 @@
-"""VACUUM, ANALYZE, CLUSTER, REINDEX, CHECKPOINT, REFRESH MATERIALIZED VIEW, and LOCK TABLE, as PostgreSQL has them."""
+"""VACUUM, ANALYZE, CLUSTER, REINDEX, CHECKPOINT, REFRESH MATERIALIZED VIEW and LOCK TABLE as in PostgreSQL; RECOVER."""
 
 from __future__ import annotations
 
-from risingpy.frontend.parser.ast import LockTable, Maintenance, NamedTable
+from risingpy.frontend.parser.ast import LockTable, Maintenance, NamedTable, Recover
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.plan.catalog import Index, MaterializedView, RelationClass, Sink
 
 _MODES = (
     ("ACCESS", "SHARE"),
@@ -14,6 +15,11 @@ _MODES = (
     ("SHARE",),
     ("EXCLUSIVE",),
     ("ACCESS", "EXCLUSIVE"),
+)
+_RECOVERED: tuple[tuple[tuple[str, ...], RelationClass], ...] = (
+    (("MATERIALIZED", "VIEW"), MaterializedView),
+    (("INDEX",), Index),
+    (("SINK",), Sink),
 )
 _VACUUM_OPTIONS = {
     *("FULL", "FREEZE", "VERBOSE", "ANALYZE", "DISABLE_PAGE_SKIPPING", "SKIP_LOCKED", "INDEX_CLEANUP"),
@@ -82,6 +88,15 @@ def parse_refresh(cursor: Cursor) -> Maintenance:
     if cursor.accept("WITH"):
         cursor.expect("DATA")
     return Maintenance("REFRESH MATERIALIZED VIEW", (NamedTable(name),))
+
+
+def parse_recover(cursor: Cursor) -> Recover:
+    """RECOVER [[MATERIALIZED VIEW | INDEX | SINK] name, …]."""
+    cursor.expect("RECOVER")
+    if cursor.at_end:
+        return Recover()
+    kind = next((kind for words, kind in _RECOVERED if cursor.accept(*words)), None)
+    return Recover(kind, cursor.comma_separated(cursor.object_name))
 
 
 def parse_lock(cursor: Cursor) -> LockTable:

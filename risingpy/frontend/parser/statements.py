@@ -66,6 +66,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "CLUSTER": maintenance.parse_cluster,
     "REINDEX": maintenance.parse_reindex,
     "REFRESH": maintenance.parse_refresh,
+    "RECOVER": maintenance.parse_recover,
     "LOCK": maintenance.parse_lock,
     "WAIT": sink.parse_wait,
     "SUBSCRIBE": parse_subscribe,
@@ -74,7 +75,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    CALL CANCEL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY RECOVER SECURITY USE
+    CALL CANCEL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY USE
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

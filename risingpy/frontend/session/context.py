@@ -12,6 +12,7 @@ import pyarrow as pa
 from risingpy.batch import BatchRunner, PreparedQuery
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
+from risingpy.frontend.binder.query.relations import check_has_answer
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parameter_definitions import VERSION_TEXT
 from risingpy.frontend.parameter_kinds import Visibility
@@ -213,7 +214,15 @@ class SessionContext:
             if lsn:
                 reads.wait_for_lsn(lsn, self.cancelled)
                 reads.wait_for_set_aside(relation_ids or (), self.cancelled)
-        return reads.snapshot()
+        snapshot = reads.snapshot()
+        try:
+            for relation in map(snapshot.catalog.relations.get, relation_ids or ()):
+                if relation is not None:
+                    check_has_answer(relation)
+        except BaseException:
+            snapshot.view.release()
+            raise
+        return snapshot
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
         return PreparedQuery(query, self.database.reads.catalog if catalog is None else catalog)

@@ -112,6 +112,7 @@ BINDERS: dict[type, Binder] = {
     ast.Merge: merge.bind,
     ast.NoOperation: discard.bind_no_operation,
     ast.Prepare: prepare.bind,
+    ast.Recover: maintenance.bind_recover,
     ast.ReassignOwned: roles.bind,
     ast.ReleaseSavepoint: savepoint.bind_release,
     ast.RevokeRole: roles.bind,

@@ -1,17 +1,21 @@
-"""VACUUM, ANALYZE, REINDEX and their like: what they name is checked, and a notice says why there is nothing to do."""
+"""VACUUM, ANALYZE, REINDEX and their like: what they name is checked, and a notice says why there is nothing to do.
+
+RECOVER has something to do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import SqlError, UndefinedColumn, WrongObjectType
+from risingpy.errors import InsufficientPrivilege, SqlError, UndefinedColumn, UndefinedTable, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import Maintenance, NamedTable, ParsedStatement
+from risingpy.frontend.parser.ast import Maintenance, NamedTable, ObjectName, ParsedStatement, Recover
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.transaction import TransactionStatus
-from risingpy.plan.catalog import MaterializedView
+from risingpy.meta.schema.recovering import Recovered, recover, recover_all
+from risingpy.meta.state import MetaState
+from risingpy.plan.catalog import CreatedRelation, Index, InternalTable, MaterializedView
 from risingpy.types import SqlType
 
 _REASONS = {
@@ -40,6 +44,51 @@ def bind(
         return Result(CommandTag(statement.command))
 
     return Command(run)
+
+
+def bind_recover(
+    session: StatementContext, parsed: ParsedStatement, statement: Recover, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Starts again what has failed, and what has failed with it; returns when it has all rows.
+
+    Raises SqlError (55000) for a named relation that has not failed, and InsufficientPrivilege unless the session owns
+    it. Without names, RECOVER starts everything of the session's own.
+    """
+
+    def may(relation: CreatedRelation) -> bool:
+        return session.database.reads.catalog.has_role(session.identity.current_id, relation.owner)
+
+    def change(state: MetaState) -> tuple[MetaState, Recovered]:
+        if not statement.names:
+            return recover_all(state, may)
+        roots = []
+        for name in statement.names:
+            relation = _recovered(session, state, statement, name)
+            if not may(relation):
+                raise InsufficientPrivilege(f"must be owner of {relation.noun} {relation.name}")
+            roots.append(relation)
+        return recover(state, roots)
+
+    def run(parameters: Parameters) -> Result:
+        recovered = session.database.recovery.run(change, session.cancelled)
+        for notice in recovered.notices:
+            session.notice(notice)
+        if not (recovered.relation_ids or recovered.notices):
+            session.notice("nothing has failed that could be recovered")
+        return Result(CommandTag("RECOVER"))
+
+    return Command(run)
+
+
+def _recovered(session: StatementContext, state: MetaState, statement: Recover, name: ObjectName) -> CreatedRelation:
+    relation = state.catalog.find(name.name, name.schema, session.search_path())
+    if relation is None or isinstance(relation, InternalTable):
+        shown = name.name if name.schema is None else f"{name.schema}.{name.name}"
+        raise UndefinedTable(f'relation "{shown}" does not exist', position=name.position)
+    if statement.kind is not None and not isinstance(relation, statement.kind):
+        article = "an" if statement.kind is Index else "a"
+        raise WrongObjectType(f'"{relation.name}" is not {article} {statement.kind.noun}', position=name.position)
+    return relation
 
 
 def _check(session: StatementContext, command: str, table: NamedTable) -> None:

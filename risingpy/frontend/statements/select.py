@@ -59,7 +59,7 @@ def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> 
             session.notice(
                 f'{relation.noun} "{relation.name}" has stopped because of an error: its rows are those from before it',
                 severity="WARNING",
-                hint="The server's log has the error. DROP it and create it again.",
+                hint=f"The server's log has the error. RECOVER {relation.noun.upper()} {relation.name} makes it anew.",
             )
 
 

@@ -130,7 +130,8 @@ def _jobs(session: StatementContext) -> Rows:
     rows: Rows = []
     for relation, count in introspection.ddl_progress():
         where = " in epochs of its own" if behind.pop(relation.relation_id, None) else ""
-        rows.append((str(relation.relation_id), relation.definition, f"{count} rows{where}"))
+        again = "recovers after a failure: " if relation.has_no_answer else ""
+        rows.append((str(relation.relation_id), relation.definition, f"{again}{count} rows{where}"))
     for job in behind.values():
         text = f"{job.seconds:.1f} s behind, in epochs of its own: {job.reason}"
         rows.append((str(job.relation.relation_id), job.relation.definition, text))

@@ -13,7 +13,13 @@ from risingpy.plan.catalog import CreatedRelation, ExternalSource, JobRelation, 
 
 Kind = TypeVar("Kind", Table, MaterializedView, View, ExternalSource)
 
-_STATUS = {JobStatus.CREATING: "Creating", JobStatus.CREATED: "Created", JobStatus.FAILED: "Failed"}
+_STATUS = {
+    JobStatus.CREATING: "Creating",
+    JobStatus.CREATED: "Created",
+    JobStatus.FAILED: "Failed",
+    JobStatus.RECOVERING: "Recovering",
+    JobStatus.UNRECOVERED: "Failed",
+}
 
 
 def _all_of(kind: type[Kind], row: Callable[[Kind], Row]) -> Callable[[SystemState], Iterable[Row]]:

@@ -37,7 +37,9 @@ def _lags(state: SystemState) -> Iterable[Row]:
 def _shown_status(sink: Sink) -> str:
     if sink.status is JobStatus.CREATED and dict(sink.options).get("sink_rate_limit") == "0":
         return "paused"
-    return {JobStatus.CREATING: "creating", JobStatus.CREATED: "running", JobStatus.FAILED: "failed"}[sink.status]
+    if sink.has_stopped:
+        return "failed"
+    return {JobStatus.CREATED: "running"}.get(sink.status, sink.status.value)
 
 
 RW_SINKS = relation(

@@ -189,6 +189,7 @@ class BarrierLoop:
 
     def _run_epoch(self) -> None:
         """Runs and commits one epoch, if there is anything for it."""
+        self._committer.start_recovered()
         joining = self._direct_own_pace()
         shape = self._runner.shape
         clock = self._committer.times.begin()

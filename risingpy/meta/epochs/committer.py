@@ -26,6 +26,7 @@ from risingpy.meta.epochs.failed_jobs import without_failed
 from risingpy.meta.epochs.followers import Followers, changed_changelogs
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.recovered_jobs import with_started
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.result import state_after
 from risingpy.meta.epochs.runner import EpochReport, with_steps
@@ -131,6 +132,13 @@ class Committer:
         LOG.warning("%s is set aside: %s", _name_of(old, failure.job_id), failure.error)
         self.commit_change(old, new)
         return True
+
+    def start_recovered(self) -> None:
+        """Has the jobs run again that were to be recovered, and can start now. To be called between two epochs."""
+        old = self._published.state
+        new = with_started(old)
+        if new is not old:
+            self.commit_change(old, new)
 
     def rejoin(self, job_id: int) -> None:
         """Has a job that has caught up run with the others again. To be called between two epochs."""

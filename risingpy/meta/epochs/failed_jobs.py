@@ -15,7 +15,8 @@ from risingpy.plan.catalog import CreatedRelation, JobStatus
 def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState, Mapping[int, SqlError]]:
     """`state` after a job has failed, and the error for each relation that is stopped.
 
-    A relation that existed stays, with its rows, marked as failed. One that was being created is removed.
+    A relation that existed stays, with its rows, marked as failed. One that was being created is removed; one that was
+    being recovered stays without rows.
     """
     new = state
     failures: dict[int, SqlError] = {}
@@ -23,7 +24,9 @@ def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState
         if relation.relation_id not in new.catalog.relations:
             continue  # what was kept for a job that was set aside has gone with this job
         failures[relation.relation_id] = _as_sql_error(relation, failure)
-        if relation.is_being_created:
+        if relation.has_no_answer:
+            new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.UNRECOVERED)
+        elif relation.is_being_created:
             new = without_relation(new, relation)
         else:
             new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.FAILED)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.changelogs.trimming import Trimming
+from risingpy.meta.epochs.recovered_jobs import startable
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import NextRanges, Offsets, SourceOffsets
 from risingpy.meta.own_pace.pace import StepResult
@@ -36,7 +37,8 @@ class NextEpoch:
 
 def creating(state: MetaState) -> list[CreatedRelation]:
     """The relations that still read their upstreams' snapshots. (A table's upstream is another system: see `feeds`.)"""
-    return [r for r in state.catalog.relations.values() if r.is_being_created and not isinstance(r, Table)]
+    begun = (r for r in state.catalog.relations.values() if r.is_being_created and r.relation_id in state.jobs)
+    return [relation for relation in begun if not isinstance(relation, Table)]
 
 
 def starting(state: MetaState) -> list[CreatedRelation]:
@@ -47,7 +49,7 @@ def starting(state: MetaState) -> list[CreatedRelation]:
 def is_work_in(state: MetaState) -> bool:
     """Whether the state itself asks for an epoch."""
     fresh = any(job not in state.set_aside for job in state.fresh_jobs)
-    return bool(starting(state) or fresh or state.purge or not state.committed.settled)
+    return bool(starting(state) or fresh or state.purge or not state.committed.settled or startable(state))
 
 
 def _nothing(state: MetaState) -> NextRanges:

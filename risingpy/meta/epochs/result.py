@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from risingpy.meta.durable_state import with_status
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
+from risingpy.meta.epochs.recovered_jobs import with_recovered
 from risingpy.meta.epochs.runner import EpochReport, with_reached
 from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import CommittedEpoch, MetaState, SetAside
-from risingpy.plan.catalog import JobStatus
 
 
 def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaState:
@@ -37,7 +36,7 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
         ran = relation.relation_id not in old.set_aside or relation.relation_id in epoch.handed_over
         if not (ran and report.is_through(relation.relation_id)):
             continue
-        new = with_status(new, relation.relation_id, JobStatus.CREATED)
+        new = with_recovered(new, relation.relation_id)
         if old.jobs[relation.relation_id].awaits:  # from now on watermarks apply to it
             new = replace(new, committed=replace(new.committed, settled=False))
     return new

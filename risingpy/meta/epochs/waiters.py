@@ -79,6 +79,13 @@ class Waiters:
         if failure is not None:
             raise failure
 
+    def until_recovered(self, relation_id: int, cancelled: threading.Event | None = None) -> None:
+        """Waits until a job that is made anew has its upstreams' rows. Raises the job's error if it fails again."""
+        state = self.until(lambda state: not _is_creating(state, relation_id), cancelled)
+        relation = state.catalog.relations.get(relation_id)
+        if relation is not None and relation.has_stopped:
+            raise self._failures.get(relation_id) or SqlError(f'{relation.noun} "{relation.name}" has failed again')
+
     def _wait(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
         while not is_reached(self._published.state):
             self.refuse_if_down()

@@ -44,6 +44,7 @@ from risingpy.plan.catalog import (
     Table,
     View,
 )
+from risingpy.plan.graph import Job
 from risingpy.storage.codec.table_schema import TableColumn
 
 RelationReader: TypeAlias = QueryRelation | Sink | Subscription
@@ -113,12 +114,16 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         if job is not None:
             renewed[follower.relation_id] = job
     tables = [each.table for each, _ in moved]
-    jobs = {key: renewed.get(key) or reduce(repointed_job, tables, job) for key, job in state.jobs.items()}
+
+    def after_change(jobs: Mapping[int, Job]) -> Mapping[int, Job]:
+        return {key: renewed.get(key) or reduce(repointed_job, tables, job) for key, job in jobs.items()}
+
     relations.update(repointed_views(state, moved))
     state = replace(
         state,
         catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
-        jobs=jobs,
+        jobs=after_change(state.jobs),
+        stopped=after_change(state.stopped),
         graph_version=state.graph_version + 1,
         next_id=allocate.next_id,
         compactions=_compactions(state, before, after),
@@ -284,7 +289,7 @@ def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[
     stored: Sequence[Table | Index] = (table, *state.catalog.indexes_of(table.relation_id))
     for relation in state.catalog.relations.values():
         read: Iterable[int] = ()
-        job = state.jobs.get(relation.relation_id)
+        job = state.jobs.get(relation.relation_id) or state.stopped.get(relation.relation_id)
         if isinstance(relation, Subscription) and relation.followed == table.relation_id:
             continue  # it has all columns, whichever there are
         if isinstance(relation, Index):  # of what it includes it can lose a column

@@ -51,7 +51,7 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
 def index_of_altered(
     state: MetaState, index: Index, indexed: IndexedRelation, allocate: IdAllocator
 ) -> tuple[Index, Job | None]:
-    """An index over its relation's new form, and its job (None if it has stopped).
+    """An index over its relation's new form, and its job (None if an earlier version of RisingPy has stopped it).
 
     Dropped columns are no longer included. An index that includes all columns gets added ones. Stored rows stay as is.
     """
@@ -66,7 +66,7 @@ def index_of_altered(
         there = {column.column_id for column in indexed.columns}
         moved = (column_id if column_id in there else renewed.get(column_id) for column_id in definition.include)
         definition = replace(definition, include=tuple(i for i in moved if i is not None))
-    job = state.jobs.get(index.relation_id)
+    job = state.jobs.get(index.relation_id) or state.stopped.get(index.relation_id)
     if job is None:
         return replace(index, index=definition), None
     (progress,) = job.state_tables

@@ -275,7 +275,7 @@ def check_unchanged(state: MetaState, bound: Iterable[CreatedRelation]) -> None:
             raise SqlError(
                 f'{relation.noun} "{relation.name}" has stopped because of an error',
                 sqlstate="55000",
-                hint=f"DROP the {relation.noun} and create it again.",
+                hint=f"The server's log has the error. RECOVER the {relation.noun}, or drop it and create it again.",
             )
 
 

@@ -68,6 +68,7 @@ def with_source_columns(state: MetaState, before: ExternalSource, after: Externa
         state,
         catalog=replace(state.catalog, version=version, relations=relations),
         jobs={key: repointed_source(job, after.relation_id, positions) for key, job in state.jobs.items()},
+        stopped={key: repointed_source(job, after.relation_id, positions) for key, job in state.stopped.items()},
         graph_version=state.graph_version + 1,
     )
 

@@ -80,7 +80,9 @@ class SinkDeliveries:
             if sink is None:
                 raise UndefinedTable(f'sink "{name}" was dropped meanwhile')
             if sink.has_stopped:
-                raise SqlError(f'sink "{name}" has failed', sqlstate="55000", hint="DROP it and create it again.")
+                raise SqlError(
+                    f'sink "{name}" has failed', sqlstate="55000", hint="RECOVER it, or drop it and create it again."
+                )
             with self._guard:
                 delivery = self._running.get(sink_id)
             if delivery is not None:

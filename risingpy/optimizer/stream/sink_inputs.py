@@ -37,7 +37,7 @@ def connected(jobs: Mapping[int, Job], sinks: Mapping[int, Sequence[int]]) -> Ma
         wanted = tuple(sinks.get(job.job_id, ()))
         if wanted != _sinks_of(job):
             changed[job.job_id] = _reading(job, wanted, jobs)
-    return _staged(changed) if any(changed[key] is not jobs[key] for key in jobs) else jobs
+    return staged(changed) if any(changed[key] is not jobs[key] for key in jobs) else jobs
 
 
 def _sinks_of(job: Job) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ def _with_inputs(plan: StreamPlan, sinks: Collection[int]) -> StreamPlan:
             raise AssertionError(f"a table's job begins with its log, and not with {type(plan).__name__}")
 
 
-def _staged(jobs: Mapping[int, Job]) -> Mapping[int, Job]:
+def staged(jobs: Mapping[int, Job]) -> Mapping[int, Job]:
     """The jobs with each fragment in the stage that `fragments.cut` describes."""
     fragments = {fragment.fragment_id: fragment for job in jobs.values() for fragment in job.fragments}
     writers = {

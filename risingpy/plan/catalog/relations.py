@@ -35,11 +35,13 @@ from risingpy.storage.codec.table_schema import TableSchema
 
 
 class JobStatus(Enum):
-    """Where a job is. It is created once its backfill is done; a failed one stays until somebody drops it."""
+    """Where a job is. It is created once its backfill is done; a failed one stays until it is dropped or recovered."""
 
     CREATING = "creating"  # backfilling: not yet visible to queries
     CREATED = "created"
     FAILED = "failed"  # stopped by an error; its last answer can still be read
+    RECOVERING = "recovering"  # it failed, its rows are deleted, and it backfills anew
+    UNRECOVERED = "unrecovered"  # failed again before it had all rows: there is no answer that could be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,11 @@ class _Relation:
         """Whether an error has stopped its job, or a job that it reads."""
         return False
 
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether it had an answer once, and has none now: it is recovered after a failure, or that has failed too."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class JobRelation(_Relation):
@@ -117,11 +124,15 @@ class JobRelation(_Relation):
 
     @property
     def is_being_created(self) -> bool:
-        return self.status is JobStatus.CREATING
+        return self.status in (JobStatus.CREATING, JobStatus.RECOVERING)
 
     @property
     def has_stopped(self) -> bool:
-        return self.status is JobStatus.FAILED
+        return self.status in (JobStatus.FAILED, JobStatus.UNRECOVERED)
+
+    @property
+    def has_no_answer(self) -> bool:
+        return self.status in (JobStatus.RECOVERING, JobStatus.UNRECOVERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,8 +284,8 @@ class View(_Relation):
 
     `query`, `depends_on` and `functions` are as those of a materialized view. `plan` is the query as it was bound when
     the view was created; ALTER of a table that it reads keeps it up. It is None if the meaning of the query depends on
-    the session that reads the view, and then the text is bound again. `status` is FAILED after a job has stopped that
-    the view reads.
+    the session that reads the view, and then the text is bound again. `status` is FAILED after a job has
+    stopped that the view reads, and so on.
     """
 
     noun: ClassVar[str] = "view"
@@ -288,7 +299,11 @@ class View(_Relation):
 
     @property
     def has_stopped(self) -> bool:
-        return self.status is JobStatus.FAILED
+        return self.status in (JobStatus.FAILED, JobStatus.UNRECOVERED)
+
+    @property
+    def has_no_answer(self) -> bool:
+        return self.status in (JobStatus.RECOVERING, JobStatus.UNRECOVERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +360,8 @@ IndexedRelation: TypeAlias = Table | MaterializedView
 """What an index can be created on."""
 QueryRelation: TypeAlias = View | MaterializedView
 """What a query defines."""
+RecoverableRelation: TypeAlias = MaterializedView | Index | Sink
+"""What can be made anew from what it reads: RECOVER starts it again after a failure."""
 FollowedRelation: TypeAlias = Table | MaterializedView
 """What a subscription can be created on."""
 Relation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | Sink | Subscription | InternalTable

@@ -17,8 +17,13 @@ from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
 
 
 def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
-    """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet."""
+    """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet.
+
+    Raises SqlError (55000) for one that is made anew after a failure.
+    """
     relation = context.catalog.find(name, schema, context.search_path)
+    if relation is not None:
+        check_has_answer(relation, position)
     if relation is None or relation.is_being_created:
         shown = name if schema is None else f"{schema}.{name}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
@@ -26,6 +31,19 @@ def find_relation(context: BindContext, name: str, schema: str | None, position:
         hint = f"CREATE TABLE t (*) FROM {name} TABLE '…' copies a table of it."
         raise FeatureNotSupported(f'source "{name}" has no rows of its own', position=position, hint=hint)
     return relation
+
+
+def check_has_answer(relation: Relation, position: int | None = None) -> None:
+    """Raises SqlError (55000) for a relation that has failed, and has no rows because it is to be made anew."""
+    if not relation.has_no_answer:
+        return
+    if relation.has_stopped:
+        message = f'{relation.noun} "{relation.name}" has failed again while it was recovered: it has no rows'
+        hint = "The server's log has the error. RECOVER it again, or drop it."
+    else:
+        message = f'{relation.noun} "{relation.name}" is being recovered'
+        hint = "SHOW JOBS says how far it is."
+    raise SqlError(message, sqlstate="55000", hint=hint, position=position)
 
 
 def scan(relation: ScannedRelation) -> Scan:
