@@ -3,6 +3,7 @@
 In: clients' bytes, at `server.py`. Out: answers, and a data directory. `cli.py` is the command; `config.py` its
 settings.
 
+    embedded      the database inside of a Python program: `risingpy.connect`
     frontend      the wire protocol, sessions, parser, binder, a file per statement, system catalogs
     batch         plans and runs queries
     meta          the catalog, epochs, the log of writes, schema changes, recovery
@@ -19,3 +20,19 @@ settings.
 
 Imports go downwards in this list (docs/architecture.md; `make lint` holds it).
 """
+
+from importlib import import_module
+
+__all__ = ["SqlError", "connect"]
+_PLACES = {"SqlError": "risingpy.errors", "connect": "risingpy.embedded"}
+
+
+def __getattr__(name: str) -> object:
+    """`risingpy.connect` and `risingpy.SqlError`, loaded when they are asked for.
+
+    Every module of the database imports this one first: to import others here would be a circle, and would make
+    `risingpy --help` wait for DuckDB and Arrow.
+    """
+    if name not in _PLACES:
+        raise AttributeError(f"module 'risingpy' has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

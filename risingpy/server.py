@@ -11,13 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from risingpy.config import SHUFFLING_ENGINE, ConfigError, ServeConfig
+from risingpy.config import ConfigError, ServeConfig
 from risingpy.connectors import file_roots
 from risingpy.door_settings import Refused, door_of, reloaded, tls_of
+from risingpy.epoch_engine import make_runner
 from risingpy.errors import SqlError
-from risingpy.executors.epoch.descriptor import run_directory
-from risingpy.executors.spark.driver import SparkDriver
-from risingpy.executors.spark.session import OwnSession, SparkSettings
 from risingpy.frontend.monitoring import MonitoringServer
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
@@ -29,10 +27,6 @@ from risingpy.logs import start_logging
 from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.memory_guard import MemoryGuard
 from risingpy.meta.database import Database
-from risingpy.meta.epochs.in_process_runner import InProcessRunner
-from risingpy.meta.epochs.runner import EpochRunner
-from risingpy.meta.epochs.shape import EpochShape
-from risingpy.meta.epochs.spark_runner import SparkRunner
 from risingpy.storage import kernels
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
@@ -79,7 +73,7 @@ def _serve_database(
     try:
         directory = config.data_dir.absolute()
         database = Database(directory, parallelism=config.parallelism, key_file=config.secret_key_file)
-        runner = _make_runner(config, database)
+        runner = make_runner(config.engine, config.master, database)
         database.start(runner)
     except DataDirectoryInUse as error:
         return _refuse(str(error))
@@ -206,16 +200,6 @@ class _Reload:
             LOG.error("SIGHUP: the settings are not taken over: %s", error)
         else:
             LOG.info("SIGHUP: rules and certificate are read again")
-
-
-def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
-    if config.engine == "inprocess":
-        return InProcessRunner(database.data_dir)
-    settings = SparkSettings(config.master, database.shards)
-    shape = EpochShape(always_shuffles=config.engine == SHUFFLING_ENGINE)
-    sessions = OwnSession(settings, run_directory(database.data_dir))
-    driver = SparkDriver(database.data_dir, sessions, database.initial_epoch)
-    return SparkRunner(driver, shape, InProcessRunner(database.data_dir))
 
 
 def _stop_on_signals() -> tuple[threading.Event, threading.Event]:

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from risingpy.connectors.stored_files.parquet_types import as_column, sql_type
+from risingpy.connectors.formats.arrow_columns import sql_type
+from risingpy.connectors.stored_files.parquet_columns import as_column
 from risingpy.connectors.stored_files.store import FileStore, StoredFile
 from risingpy.errors import InvalidParameterValue, SourceUnavailable
 from risingpy.types import SqlType

@@ -132,7 +132,7 @@ def test_values_that_do_not_fit(tmp_path: Path) -> None:
         reader.read("f", 0, 2, [("d", NUMERIC)])
     files = file_connector_of(options(tmp_path))
     assert files is not None
-    with pytest.raises(FeatureNotSupported, match='column "d" of the Parquet file has the type duration'):
+    with pytest.raises(FeatureNotSupported, match='column "d" has the type duration'):
         files.columns()
 
 

@@ -1,4 +1,4 @@
-"""What a column of a Parquet file is in SQL.
+"""What a column of Arrow, in a Parquet file or from a program, is in SQL.
 
 int8, int16, uint8                    smallint
 int32, uint16                         integer
@@ -15,13 +15,11 @@ list, struct, map                     array, struct, map
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.connectors.formats.columns import Reasons
-from risingpy.connectors.formats.conversion import converted, list_offsets
-from risingpy.errors import FeatureNotSupported, SourceUnavailable, SqlError
+from risingpy.connectors.formats.conversion import list_offsets
+from risingpy.errors import FeatureNotSupported
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -72,7 +70,7 @@ _MOST_DIGITS = 38
 
 
 def sql_type(name: str, found: pa.DataType) -> SqlType:
-    """The SQL type of a column of a file. Raises FeatureNotSupported for a type that SQL does not have here."""
+    """The SQL type of a column. Raises FeatureNotSupported for a type that SQL does not have here."""
     known = _SCALARS.get(found)
     if known is not None:
         return known
@@ -94,40 +92,24 @@ def sql_type(name: str, found: pa.DataType) -> SqlType:
         return map_of(sql_type(name, found.key_type), sql_type(name, found.item_type))
     if types.is_struct(found):
         return struct_of([f.name for f in found], [sql_type(f"{name}.{f.name}", f.type) for f in found])
-    raise FeatureNotSupported(f'column "{name}" of the Parquet file has the type {found}, which is not supported')
+    raise FeatureNotSupported(f'column "{name}" has the type {found}, which is not supported')
 
 
-def as_column(file: str, name: str, found: pa.Array, type_: SqlType) -> pa.Array:
-    """A file's column as one of a source. What has no cast is read as a literal of the type would be.
-
-    Raises SourceUnavailable where a value is none of the type: no row can be left out of rows that have numbers.
-    """
-    reasons = Reasons()
-    try:
-        own = sql_type(name, found.type)
-        made = converted(name, _plain(found, own), own, type_, np.arange(len(found)), reasons)
-    except (SqlError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise SourceUnavailable(f'column "{name}" of source file "{file}" is no {type_}: {error}') from None
-    if reasons.by_message:
-        raise SourceUnavailable(f'source file "{file}": {next(iter(reasons.by_message.values()))}')
-    return made
-
-
-def _plain(found: pa.Array, type_: SqlType) -> pa.Array:
-    """A column as the Arrow type of `type_`, which is what `sql_type` says of it."""
+def plain_column(found: pa.Array, type_: SqlType) -> pa.Array:
+    """A column as the Arrow type of `type_`, which is what `sql_type` says of it. Raises ArrowInvalid."""
     if found.type == type_.arrow:
         return found
     if pa.types.is_dictionary(found.type):
-        return _plain(found.dictionary_decode(), type_)
+        return plain_column(found.dictionary_decode(), type_)
     match type_.kind:
         case TypeKind.NUMERIC if type_.is_wide:
             return parse_column(type_, found.cast(pa.string()))
         case TypeKind.ARRAY:
             lists = found.cast(pa.list_(found.type.value_type))
-            items = _plain(lists.flatten(), type_.element)
+            items = plain_column(lists.flatten(), type_.element)
             return pa.ListArray.from_arrays(list_offsets(lists), items, mask=lists.is_null()).cast(type_.arrow)
         case TypeKind.STRUCT:
-            fields = [_plain(pc.struct_field(found, [k]), item) for k, item in enumerate(type_.items)]
+            fields = [plain_column(pc.struct_field(found, [k]), item) for k, item in enumerate(type_.items)]
             return pa.StructArray.from_arrays(fields, fields=list(type_.arrow), mask=found.is_null())
         case TypeKind.MAP:
             return _plain_map(found, type_)
@@ -142,7 +124,7 @@ def _plain_map(found: pa.Array, type_: SqlType) -> pa.Array:
     entry = pa.struct([("key", found.type.key_type), ("value", found.type.item_type)])
     lists = found.cast(pa.list_(entry))
     entries = lists.flatten()
-    keys, items = (_plain(pc.struct_field(entries, [k]), item) for k, item in enumerate(type_.items))
+    keys, items = (plain_column(pc.struct_field(entries, [k]), item) for k, item in enumerate(type_.items))
     offsets = list_offsets(lists)
     if lists.null_count:  # a NULL among the offsets is a NULL map
         is_null = pa.concat_arrays([lists.is_null(), pa.array([False])])

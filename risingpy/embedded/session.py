@@ -1,0 +1,161 @@
+"""A session of a program: its statements, one after the other, as a client's session runs them over the wire."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from risingpy.embedded.given_rows import Rows, given_reader, table_columns
+from risingpy.embedded.python_values import parameter_value
+from risingpy.embedded.statement_result import StatementResult
+from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.frontend.results import CopyIn, Prepared, Result
+from risingpy.frontend.session import ClientSession
+from risingpy.frontend.table_definition import quoted
+
+_NO_SUCH = "08003"
+
+
+class EmbeddedSession:
+    """Runs statements. Threads may share one: a statement then waits for the one before it.
+
+    Settings, transactions, prepared statements and cursors belong to the session, as in PostgreSQL. Every statement
+    outside of a transaction is one of its own. All methods raise SqlError, which has `sqlstate`, `position` and `hint`.
+    """
+
+    def __init__(self, opened: ClientSession, closed: Callable[[EmbeddedSession], None]) -> None:
+        self._session = opened
+        self._closed = closed
+        self._turn = threading.RLock()
+        self._open = True
+
+    def sql(self, text: str, parameters: Sequence[object] = ()) -> StatementResult:
+        """Runs the statements of a text, and returns the answer to the last one.
+
+        `parameters` are the values of $1, $2, … of a single statement. A text of several statements is one transaction.
+        """
+        with self._series() as session:
+            statements = session.split(text)
+            if not statements:
+                return StatementResult(None, pa.table({}), "", session.drain_notices(), session.time_zone())
+            if len(statements) > 1:
+                if parameters:
+                    raise SqlError("several statements cannot have parameters", sqlstate="42601")
+                session.begin_implicit()
+            for statement in statements[:-1]:
+                self._rows(session, self._executed(session, session.prepare(statement, ()), ()))
+            prepared = session.prepare(statements[-1], ())
+            answer = self._answer(session, self._executed(session, prepared, parameters))
+            if len(statements) > 1:
+                session.end_implicit()
+            return answer
+
+    def insert(self, relation: str, rows: Rows) -> int:
+        """Adds rows to a table, as COPY does; returns their number.
+
+        `relation` is a name as SQL has it (`t`, `s.t`, `"T"`). Columns are found by name; those that are not given have
+        their defaults. Values of other types are converted as literals would be. All rows are taken, or none.
+        """
+        reader = given_reader(rows)
+        names = ", ".join(quoted(name) for name in reader.schema.names)
+        with self._series() as session:
+            statements = session.split(f"COPY {relation} ({names}) FROM STDIN")
+            result = session.execute(session.prepare(statements[0], ()), ()) if len(statements) == 1 else None
+            if result is None or not isinstance(result.copy, CopyIn):
+                raise SqlError(f'"{relation}" is no name of a table', sqlstate="42602")
+            return _copied(result.copy, reader)
+
+    @contextmanager
+    def transaction(self) -> Iterator[EmbeddedSession]:
+        """BEGIN, and COMMIT at the end of the block, or ROLLBACK where it raises."""
+        self.sql("BEGIN")
+        try:
+            yield self
+        except BaseException:
+            self.sql("ROLLBACK")
+            raise
+        self.sql("COMMIT")
+
+    def cancel(self) -> None:
+        """Ends the statement that runs in another thread, with QueryCanceled there."""
+        self._session.cancel()
+
+    def close(self) -> None:
+        """Rolls back what is open. A second call does nothing."""
+        self._session.cancel()
+        with self._turn:
+            if self._open:
+                self._open = False
+                self._session.close()
+                self._closed(self)
+
+    def __enter__(self) -> EmbeddedSession:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _series(self) -> Iterator[ClientSession]:
+        """Around what one call runs: what fails is undone, and what was cancelled late harms nothing later."""
+        with self._turn:
+            if not self._open:
+                raise SqlError("the session is closed", sqlstate=_NO_SUCH)
+            try:
+                yield self._session
+            except BaseException:
+                self._session.fail()
+                self._session.sync()
+                raise
+            self._session.sync()
+
+    def _executed(self, session: ClientSession, prepared: Prepared, parameters: Sequence[object]) -> Result:
+        wanted = prepared.parameter_types
+        if len(parameters) != len(wanted):
+            message = f"{len(parameters)} parameters are given, but the statement has {len(wanted)}"
+            raise SqlError(message, sqlstate="08P01")
+        zone = session.time_zone()
+        values = [parameter_value(type_, value, zone) for type_, value in zip(wanted, parameters, strict=True)]
+        result = session.execute(prepared, values)
+        if isinstance(result.copy, CopyIn):
+            result.copy.sink.abort()
+        if result.copy is not None:
+            raise FeatureNotSupported(
+                "COPY from or to STDIN has no client here", hint="Use insert(), or sql(SELECT …)."
+            )
+        return result
+
+    def _rows(self, session: ClientSession, result: Result) -> pa.Table:
+        """All rows, in columns that are named by their positions: names of results may be equal."""
+        fields = result.fields or ()
+        described = pa.schema([pa.field(str(k), field.type.arrow) for k, field in enumerate(fields)])
+        if result.batches is None or not fields:
+            return described.empty_table()
+        batches = []
+        for batch in result.batches:
+            session.check()
+            batches.append(pa.RecordBatch.from_arrays(batch.columns, schema=described))
+        return pa.Table.from_batches(batches, described)
+
+    def _answer(self, session: ClientSession, result: Result) -> StatementResult:
+        rows = self._rows(session, result)
+        tag = result.tag.text(rows.num_rows)
+        return StatementResult(result.fields, rows, tag, session.drain_notices(), session.time_zone())
+
+
+def _copied(copy: CopyIn, reader: pa.RecordBatchReader) -> int:
+    taken = 0
+    with copy.limit:
+        try:
+            for batch in reader:
+                for part in table_columns(batch, copy.fields):
+                    copy.sink.write(part)
+                    taken += part.num_rows
+        except BaseException:
+            copy.sink.abort()
+            raise
+        copy.sink.finish()
+    return taken
