@@ -22,12 +22,13 @@ Imports go downwards in this list (docs/architecture.md; `make lint` holds it).
 """
 
 from importlib import import_module
+from typing import Any
 
 __all__ = ["SqlError", "connect"]
 _PLACES = {"SqlError": "risingpy.errors", "connect": "risingpy.embedded"}
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """`risingpy.connect` and `risingpy.SqlError`, loaded when they are asked for.
 
     Every module of the database imports this one first: to import others here would be a circle, and would make

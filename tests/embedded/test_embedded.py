@@ -105,7 +105,7 @@ def test_results_are_arrow_and_data_frames(db: EmbeddedDatabase) -> None:
     assert found.schema.types == [pa.int64(), pa.decimal128(38, 10), pa.string(), pa.list_(pa.int32()), pa.string()]
     assert found.to_pylist() == [{"a": 1, "b": Decimal("1.25"), "c": "x", "d": [1, 2], "e": '{"a": 1}'}]
     assert answer.pandas()["c"].tolist() == ["x"]
-    assert duckdb.sql("SELECT a + 1 FROM answer").fetchall() == [(2,)], "DuckDB reads an answer by its Arrow stream"
+    assert duckdb.execute("SELECT a + 1 FROM answer").fetchall() == [(2,)], "DuckDB reads an answer by its Arrow stream"
     empty = db.sql("SELECT a, b FROM t WHERE false")
     assert empty.arrow().schema.types == [pa.int64(), pa.decimal128(38, 10)]
     assert empty.fetchall() == [] and empty.fetchone() is None and len(empty) == 0
@@ -166,7 +166,7 @@ def test_many_rows_go_in_and_out(db: EmbeddedDatabase) -> None:
     db.sql("CREATE MATERIALIZED VIEW sums AS SELECT v, count(*) AS n, sum(k) AS k FROM t GROUP BY v")
     assert db.insert("t", rows) == 300_000
     assert db.sql("SELECT * FROM t").arrow().sort_by("k").equals(rows)
-    of_duckdb = duckdb.sql("SELECT v, count(*) AS n, sum(k) AS k FROM rows GROUP BY v").fetchall()
+    of_duckdb = duckdb.execute("SELECT v, count(*) AS n, sum(k) AS k FROM rows GROUP BY v").fetchall()
     assert sorted(db.sql("SELECT * FROM sums")) == sorted(of_duckdb)
 
 
