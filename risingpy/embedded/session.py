@@ -17,6 +17,7 @@ from risingpy.frontend.session import ClientSession
 from risingpy.frontend.table_definition import quoted
 
 _NO_SUCH = "08003"
+_IDLE = b"I"
 
 
 class EmbeddedSession:
@@ -78,6 +79,11 @@ class EmbeddedSession:
             self.sql("ROLLBACK")
             raise
         self.sql("COMMIT")
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether BEGIN has opened a transaction that has not ended, failed ones included."""
+        return self._session.transaction_status() != _IDLE
 
     def cancel(self) -> None:
         """Ends the statement that runs in another thread, with QueryCanceled there."""

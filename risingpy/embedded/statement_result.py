@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from risingpy.connectors.targets.encoders.leaves import replace_leaves
 from risingpy.connectors.targets.lake_columns import lake_leaf
-from risingpy.embedded.python_values import python_rows
+from risingpy.embedded.python_values import python_column, python_rows
 from risingpy.frontend.results import Notice, ResultField
 from risingpy.types.forms import text_column
 
@@ -30,7 +30,7 @@ class StatementResult:
         self, fields: Sequence[ResultField] | None, rows: pa.Table, tag: str, notices: Sequence[Notice], time_zone: str
     ) -> None:
         """`rows` has the fields' columns in their order, in the fields' own Arrow types."""
-        self._fields = tuple(fields or ())
+        self.fields = tuple(fields or ())
         self._rows = rows
         self._time_zone = time_zone
         self.tag = tag
@@ -38,12 +38,12 @@ class StatementResult:
 
     @property
     def columns(self) -> list[str]:
-        return [field.name for field in self._fields]
+        return [field.name for field in self.fields]
 
     @property
     def types(self) -> list[str]:
         """The columns' SQL types."""
-        return [str(field.type) for field in self._fields]
+        return [str(field.type) for field in self.fields]
 
     def arrow(self) -> pa.Table:
         """Raises SqlError (22003) where a numeric has more digits than decimal(38, 10)."""
@@ -52,7 +52,7 @@ class StatementResult:
                 [replace_leaves(field.type, chunk, lake_leaf, lake_leaf) for chunk in column.chunks]
                 or [replace_leaves(field.type, pa.array([], field.type.arrow), lake_leaf, lake_leaf)]
             )
-            for field, column in zip(self._fields, self._rows.columns, strict=True)
+            for field, column in zip(self.fields, self._rows.columns, strict=True)
         ]
         return pa.Table.from_arrays(columns, names=self.columns)
 
@@ -65,11 +65,11 @@ class StatementResult:
         return import_module("polars").from_arrow(self.arrow())
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        return python_rows([field.type for field in self._fields], self._rows)
+        return python_rows([field.type for field in self.fields], self._rows)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The first row; None if there is none."""
-        first = python_rows([field.type for field in self._fields], self._rows.slice(0, 1))
+        first = python_rows([field.type for field in self.fields], self._rows.slice(0, 1))
         return first[0] if first else None
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -87,7 +87,7 @@ class StatementResult:
         return self.arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        if not self._fields:
+        if not self.fields:
             return self.tag
         texts = self._texts()
         widths = [max(map(len, column)) for column in zip(self.columns, *texts, strict=True)]
@@ -97,23 +97,30 @@ class StatementResult:
 
     def _repr_html_(self) -> str:
         """The table that a notebook shows."""
-        if not self._fields:
+        if not self.fields:
             return f"<code>{escape(self.tag)}</code>"
         head = "".join(
-            f"<th>{escape(field.name)}<br><small>{escape(str(field.type))}</small></th>" for field in self._fields
+            f"<th>{escape(field.name)}<br><small>{escape(str(field.type))}</small></th>" for field in self.fields
         )
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._texts())
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<small>{self._counted()}</small>"
 
+    def python_values(self, column: int) -> list[Any]:
+        """The values of a column, None for NULL."""
+        return python_column(self.fields[column].type, self._rows.column(column))
+
+    def texts(self, column: int, limit: int | None = None) -> list[str | None]:
+        """The values of a column as SQL shows them, None for NULL."""
+        type_, chunks = self.fields[column].type, self._rows.column(column).slice(0, limit).chunks
+        shown = (text_column(type_, chunk, time_zone=self._time_zone) for chunk in chunks)
+        return [text for chunk in shown for text in chunk.to_pylist()]
+
     def _texts(self) -> list[tuple[str, ...]]:
         """The first rows as SQL shows them."""
-        shown = self._rows.slice(0, _SHOWN_ROWS).combine_chunks()
-        columns = []
-        for field, column in zip(self._fields, shown.columns, strict=True):
-            array = column.chunk(0) if column.num_chunks else pa.array([], field.type.arrow)
-            texts = text_column(field.type, array, time_zone=self._time_zone)
-            columns.append(["NULL" if text is None else text for text in texts.to_pylist()])
+        columns = [
+            ["NULL" if text is None else text for text in self.texts(k, _SHOWN_ROWS)] for k in range(len(self.fields))
+        ]
         return list(zip(*columns, strict=True))
 
     def _counted(self) -> str:
