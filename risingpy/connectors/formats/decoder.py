@@ -10,6 +10,9 @@ import pyarrow as pa
 
 from risingpy.types import SqlType
 
+KEY_ENCODING = "key.encode"
+"""The option that `KEY ENCODE …` of a sink is kept as."""
+
 
 @dataclass(frozen=True, slots=True)
 class MessageFormat:

@@ -43,6 +43,14 @@ class SchemaOptions:
             raise InvalidParameterValue(f"{_STRATEGY} = {self.strategy} needs the option message")
         return self.message if self.strategy == _STRATEGIES[1] else f"{topic}-{self.message}"
 
+    def key_subject(self, topic: str, key_message: str | None) -> str:
+        """The registry's subject of a topic's keys. Raises InvalidParameterValue if it needs a `key.message`."""
+        if self.strategy == _STRATEGIES[0]:
+            return f"{topic}-key"
+        if key_message is None:
+            raise InvalidParameterValue(f"{_STRATEGY} = {self.strategy} needs the option key.message")
+        return key_message if self.strategy == _STRATEGIES[1] else f"{topic}-{key_message}"
+
     def registered(self, topic: str, *, serialized: bool = False) -> RegisteredSchema:
         """The latest schema of a topic. Raises SourceUnavailable, or InvalidParameterValue if there is none."""
         assert self.registry is not None

@@ -15,6 +15,7 @@ from risingpy.errors import InvalidParameterValue, SourceUnavailable
 
 _SECONDS = 4.0  # CREATE must answer within five
 _NOT_FOUND = 404
+_REFUSED = (409, 422)  # another schema of the subject does not go with it; it is none
 _MAX_BYTES = 16 * 2**20
 
 
@@ -46,15 +47,27 @@ class SchemaRegistry:
         return None if found is None else self._registered(found, "")
 
     def latest(self, subject: str, *, serialized: bool = False) -> RegisteredSchema:
-        """The latest schema of a subject. Raises InvalidParameterValue if there is none.
+        """As `find_latest`. Raises InvalidParameterValue if there is none."""
+        found = self.find_latest(subject, serialized=serialized)
+        if found is None:
+            raise InvalidParameterValue(f'the schema registry has no subject "{subject}"')
+        return found
+
+    def find_latest(self, subject: str, *, serialized: bool = False) -> RegisteredSchema | None:
+        """The latest schema of a subject, None if it has none.
 
         `serialized` asks for Protobuf schemas as descriptors in base64, instead of their source.
         """
         asked = "?format=serialized" if serialized else ""
-        found = self._get(f"/subjects/{urllib.parse.quote(subject, safe='')}/versions/latest{asked}")
-        if found is None:
-            raise InvalidParameterValue(f'the schema registry has no subject "{subject}"')
-        return self._registered(found, asked)
+        found = self._get(f"{_versions(subject)}/latest{asked}")
+        return None if found is None else self._registered(found, asked)
+
+    def register(self, subject: str, text: str) -> int:
+        """The id of an Avro schema, the subject's latest afterwards. Raises InvalidParameterValue if it is refused."""
+        found = self._ask(_versions(subject), json.dumps({"schema": text}).encode())
+        if not isinstance(found, dict) or not isinstance(found.get("id"), int):
+            raise SourceUnavailable("the schema registry has answered without an id")
+        return int(found["id"])
 
     def _registered(self, found: Any, asked: str) -> RegisteredSchema:
         if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
@@ -83,26 +96,38 @@ class SchemaRegistry:
 
     def _get(self, path: str) -> Any:
         """The JSON at a path, None if there is nothing. Raises SourceUnavailable if no address answers."""
+        return self._ask(path, None)
+
+    def _ask(self, path: str, posted: bytes | None) -> Any:
+        """The answer to GET, or to POST of what is `posted`; None for 404."""
         failure = ""
         for address in self.addresses:
-            request = urllib.request.Request(address.rstrip("/") + path, headers=self._headers())
+            request = urllib.request.Request(address.rstrip("/") + path, posted, self._headers())
             try:
                 with urllib.request.urlopen(request, timeout=_SECONDS / len(self.addresses)) as answer:
                     return json.loads(answer.read(_MAX_BYTES))
             except urllib.error.HTTPError as error:
                 if error.code == _NOT_FOUND:
                     return None
+                if error.code in _REFUSED:
+                    told = error.read(_MAX_BYTES).decode("utf-8", "replace")[:1000]
+                    raise InvalidParameterValue(f"the schema registry refuses the schema: {told}") from None
                 failure = f"{address}: HTTP status {error.code}"
             except (OSError, ValueError) as error:
                 failure = f"{address}: {getattr(error, 'reason', error)}"
         raise SourceUnavailable(f"the schema registry does not answer: {failure}")
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
+        kind = "application/vnd.schemaregistry.v1+json"
+        headers = {"Accept": f"{kind}, application/json", "Content-Type": kind}
         if self.username is not None:
             secret = base64.b64encode(f"{self.username}:{self.password or ''}".encode()).decode()
             headers["Authorization"] = f"Basic {secret}"
         return headers
+
+
+def _versions(subject: str) -> str:
+    return f"/subjects/{urllib.parse.quote(subject, safe='')}/versions"
 
 
 def registry_of(options: dict[str, str]) -> SchemaRegistry | None:

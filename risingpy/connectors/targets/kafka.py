@@ -16,7 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.kafka.options import SERVERS, refuse_code
-from risingpy.connectors.targets.encoders.changes import whole
+from risingpy.connectors.targets.encoders.changes import no_changes, whole
 from risingpy.connectors.targets.encoders.choice import encoder_of
 from risingpy.connectors.targets.encoders.encoder import Messages
 from risingpy.connectors.targets.kafka_topics import CREATES, PARTITIONS, REPLICATION, NewTopicRule
@@ -78,7 +78,8 @@ class KafkaTarget:
         self._id = self._options.text("transactional.id", f"risingpy-sink-{schema.name}")
         self._new_topic = NewTopicRule.of(self._options)
         self._config = self._client_options()
-        self._encoder = encoder_of(message_format, schema)
+        self._schema = schema
+        self._encoder = encoder_of(message_format, schema, self._topic)
         self._producer: kafka.Producer | None = None
         self._last: int | None = None  # the last epoch that Kafka has, while there is a producer
 
@@ -89,6 +90,7 @@ class KafkaTarget:
             admin = AdminClient(self._config)
             if self._topic not in admin.list_topics(timeout=_CHECK_SECONDS / 2).topics:
                 self._new_topic.make(admin, self._topic)
+        self._encoder.encode(no_changes(self._schema))  # a registry must answer, and its schema take the columns
 
     def open(self) -> int | None:
         self.close()

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,12 +18,13 @@ from typing import Any
 class Registry:
     """What is registered, and where it is served. `asked` are the paths that clients have read.
 
-    One that `is_down` has no answer but 503.
+    One that `is_down` has no answer but 503, and one that `refuses` takes no schema of clients.
     """
 
     address: str = ""
     password: str | None = None
     is_down: bool = False
+    refuses: bool = False
     schemas: list[dict[str, Any]] = field(default_factory=list)
     subjects: dict[str, list[int]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -54,6 +56,17 @@ class Registry:
             return {"subject": match[1], "version": number, "id": schema_id, **self.schemas[schema_id - 1]}
         return None
 
+    def posted(self, path: str, body: bytes) -> tuple[int, Any]:
+        """(status, answer) where a schema is to be registered."""
+        match = re.fullmatch(r"/subjects/([^/]+)/versions", path)
+        if self.is_down or match is None:
+            return 503 if self.is_down else 404, {"error_code": 50000, "message": "no"}
+        if self.refuses:
+            return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
+        asked = json.loads(body)
+        subject = urllib.parse.unquote(match[1])
+        return 200, {"id": self.register(subject, asked["schema"], asked.get("schemaType", "AVRO"))}
+
 
 @contextmanager
 def schema_registry(password: str | None = None) -> Iterator[Registry]:
@@ -75,6 +88,9 @@ def schema_registry(password: str | None = None) -> Iterator[Registry]:
                 return
             found = registry.answer(path)
             self.send(200 if found else 404, found or {"error_code": 40403, "message": "Schema not found"})
+
+        def do_POST(self) -> None:
+            self.send(*registry.posted(self.path, self.rfile.read(int(self.headers["Content-Length"]))))
 
         def send(self, status: int, body: Any) -> None:
             data = json.dumps(body).encode()

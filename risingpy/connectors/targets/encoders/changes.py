@@ -10,12 +10,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.connectors.targets.target import SinkSchema
+
 Positions = npt.NDArray[np.int64]
 
 
 def whole(changes: Sequence[pa.Table]) -> pa.Table:
     """The tables of an epoch as one, of one chunk a column. There must be at least one table."""
     return pa.concat_tables(changes).combine_chunks()
+
+
+def no_changes(schema: SinkSchema) -> pa.Table:
+    """An epoch without changes."""
+    columns = {f"c{index}": pa.array([], type_.arrow) for index, (_, type_) in enumerate(schema.columns)}
+    return pa.table({"op": pa.array([], pa.int8()), **columns})
 
 
 def column(table: pa.Table, index: int) -> pa.Array:

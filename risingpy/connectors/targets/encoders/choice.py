@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.formats.decoder import KEY_ENCODING, MessageFormat
 from risingpy.connectors.targets.encoders.connect_schema import WithSchema, connect_struct, record_name
 from risingpy.connectors.targets.encoders.debezium import DebeziumMessages
 from risingpy.connectors.targets.encoders.encoder import MessageEncoder
 from risingpy.connectors.targets.encoders.json_leaves import JsonForms, TimestamptzForm
 from risingpy.connectors.targets.encoders.json_objects import JsonObjects
+from risingpy.connectors.targets.encoders.keys import key_rows
 from risingpy.connectors.targets.encoders.plain import PlainMessages, RowTexts, UpsertMessages
+from risingpy.connectors.targets.encoders.registered.avro_rows import avro_rows
+from risingpy.connectors.targets.encoders.registered.protobuf_choice import protobuf_rows
 from risingpy.connectors.targets.encoders.text import ColumnBytes, CsvRows, TemplateRows
 from risingpy.connectors.targets.options import Options
 from risingpy.connectors.targets.target import SinkSchema, SinkType
@@ -33,23 +36,28 @@ def default_format(type_: SinkType) -> MessageFormat:
     return MessageFormat(names[type_], "json")
 
 
-def encoder_of(message_format: MessageFormat | None, schema: SinkSchema) -> MessageEncoder:
+def encoder_of(message_format: MessageFormat | None, schema: SinkSchema, topic: str | None = None) -> MessageEncoder:
     """An encoder for the schema. None: FORMAT PLAIN, UPSERT or DEBEZIUM ENCODE JSON, by the sink's type.
+
+    `topic` is what a registry knows the messages by. Its encoders ask it when they encode, also if there are no rows.
 
     Raises InvalidParameterValue for options that the format does not have, FeatureNotSupported for what it cannot.
     """
     chosen = message_format or default_format(schema.type)
     _check_type(chosen, schema)
     owner = f"FORMAT {chosen.row_format.upper()} ENCODE {chosen.encoding.upper()}"
-    options = Options(owner, {name: value for name, value in chosen.options if name not in OF_ENGINE})
+    named = {name: value for name, value in chosen.options if name not in OF_ENGINE}
+    options = Options(owner, {name: value for name, value in named.items() if name != KEY_ENCODING})
     if chosen.row_format == "debezium":
-        if chosen.encoding != "json":
+        if chosen.encoding != "json" or KEY_ENCODING in named:
             raise _unsupported(chosen)
         options.refuse_unknown((_SCHEMAS,))
         if not options.flag(_SCHEMAS, default=True):
             raise FeatureNotSupported("Debezium's messages always have their schema", hint="schemas.enable = 'true'")
         return DebeziumMessages(schema)
-    keys, values = _texts(chosen, options, schema)
+    keys, values = _texts(chosen, options, schema, topic)
+    if KEY_ENCODING in named:
+        keys = key_rows(named[KEY_ENCODING], [schema.columns[index] for index in schema.primary_key])
     if chosen.row_format == "upsert":
         assert keys is not None
         return UpsertMessages(schema.primary_key, len(schema.columns), keys, values)
@@ -75,7 +83,9 @@ def _check_type(chosen: MessageFormat, schema: SinkSchema) -> None:
         raise InvalidParameterValue(f"primary key not defined for {chosen.row_format} sink")
 
 
-def _texts(chosen: MessageFormat, options: Options, schema: SinkSchema) -> tuple[RowTexts | None, RowTexts]:
+def _texts(
+    chosen: MessageFormat, options: Options, schema: SinkSchema, topic: str | None
+) -> tuple[RowTexts | None, RowTexts]:
     """What writes keys, if there is a primary key, and what writes values."""
     key_columns = [schema.columns[index] for index in schema.primary_key]
     match chosen.encoding:
@@ -86,6 +96,11 @@ def _texts(chosen: MessageFormat, options: Options, schema: SinkSchema) -> tuple
             if not options.flag(_SCHEMAS):
                 return json_keys, json_values
             return _with_schemas(forms, schema, json_keys, json_values)
+        case "avro":
+            return avro_rows(options, schema.columns, key_columns, topic)
+        case "protobuf":
+            keys = JsonObjects(key_columns, JsonForms()) if key_columns else None
+            return keys, protobuf_rows(options, schema.columns, topic)
         case "csv":
             options.refuse_unknown(("delimiter",))
             keys = JsonObjects(key_columns, JsonForms()) if key_columns else None

@@ -70,7 +70,7 @@ def _new_sink(
         _check_for_table(statement)
     elif "connector" not in dict(statement.options):
         raise InvalidParameterValue("a sink needs the option connector", hint="WITH (connector = 'kafka', …)")
-    check_sink(session, dict(statement.options), statement.name.position)
+    check_sink(session, dict(statement.options), statement.message_format, statement.name.position)
     options = engine_options(dict(statement.options), statement.message_format)
     catalog = session.database.reads.catalog
     bound = _bound(session, statement, catalog)
@@ -147,7 +147,7 @@ def bind_alter(
                     f'sink "{sink.name}" goes into a table: it has no options that could change',
                     position=statement.position,
                 )
-            check_sink(session, dict(statement.options) | dict(sink.options), statement.position)
+            check_sink(session, dict(statement.options) | dict(sink.options), sink.message_format, statement.position)
             sink_id, vault = sink.relation_id, session.database.vault
             changes = changed_options(session, statement.options, statement.references)
             session.ddl.change(

@@ -11,6 +11,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import ConnectionDesc, SecretDesc
 
 _READ, _WRITE = "pg_read_server_files", "pg_write_server_files"
+_READS = "read files of the server"
 _SOURCES_OF_FILES = ("file", "posix_fs")
 _SINKS_OF_FILES = ("fs",)
 _PLACES_OF_LAKES = ("location", "warehouse.path")
@@ -20,13 +21,22 @@ def check_source(
     session: StatementContext, options: Mapping[str, str], message_format: MessageFormat | None, position: int
 ) -> None:
     """Raises InsufficientPrivilege if a source reads files of the server, its messages' schema among them."""
+    if options.get("connector", "").lower() in _SOURCES_OF_FILES:
+        _check_member(session, _READ, _READS, position)
+    _check_schema(session, message_format, position)
+
+
+def _check_schema(session: StatementContext, message_format: MessageFormat | None, position: int) -> None:
     schema = dict(message_format.options).get("schema.location") if message_format is not None else None
-    if options.get("connector", "").lower() in _SOURCES_OF_FILES or (schema is not None and is_local(schema)):
-        _check_member(session, _READ, "read files of the server", position)
+    if schema is not None and is_local(schema):
+        _check_member(session, _READ, _READS, position)
 
 
-def check_sink(session: StatementContext, options: Mapping[str, str], position: int) -> None:
-    """Raises InsufficientPrivilege if a sink writes files of the server."""
+def check_sink(
+    session: StatementContext, options: Mapping[str, str], message_format: MessageFormat | None, position: int
+) -> None:
+    """Raises InsufficientPrivilege if a sink writes files of the server, or reads its messages' schema there."""
+    _check_schema(session, message_format, position)
     lakes = [options[name] for name in _PLACES_OF_LAKES if options.get(name)]
     if options.get("connector", "").lower() in _SINKS_OF_FILES or any(map(is_local, lakes)):
         check_writes_files(session, position)

@@ -126,7 +126,7 @@ def test_bytes_are_one_column() -> None:
         (MessageFormat("plain", "json", (("colour", "red"),)), SinkType.APPEND_ONLY, InvalidParameterValue, '"colour"'),
         (MessageFormat("plain", "json"), SinkType.UPSERT, InvalidParameterValue, "append-only"),
         (MessageFormat("maxwell", "json"), SinkType.UPSERT, FeatureNotSupported, "FORMAT MAXWELL"),
-        (MessageFormat("upsert", "protobuf"), SinkType.UPSERT, FeatureNotSupported, "ENCODE PROTOBUF"),
+        (MessageFormat("debezium", "avro"), SinkType.DEBEZIUM, FeatureNotSupported, "FORMAT DEBEZIUM ENCODE AVRO"),
         (
             MessageFormat("plain", "csv", (("delimiter", "::"),)),
             SinkType.APPEND_ONLY,
