@@ -74,7 +74,7 @@ def _of_names(
         if name is not None and relation_id is not None and _is_renamed(relation_id, before, after):
             start = name.position - 1
             end = end_of_name(reader.definition, start)
-            edits.append((start, end, _written(after.relations[relation_id], qualified=False)))
+            edits.append((start, end, _written(after.relations[relation_id], after, qualified=False)))
     return edits
 
 
@@ -117,7 +117,8 @@ def _bound(reader: RelationReader, query: Query, catalog: Catalog) -> BoundQuery
             kept[relation.relation_id] = relation
             rest += relation.depends_on
     kept |= {key: each for key, each in catalog.relations.items() if isinstance(each, Index)}
-    schemas = dict.fromkeys([DEFAULT_SCHEMA, *(each.schema_name for each in kept.values())])
+    own = [each.schema_name for each in kept.values() if each.database_id == catalog.database_id]
+    schemas = dict.fromkeys([DEFAULT_SCHEMA, *own])
     return bind_query(query, replace(catalog, relations=kept), tuple(schemas))
 
 
@@ -136,7 +137,7 @@ def _edits(
             continue
         old, new = before.relations[item.relation_id], after.relations[item.relation_id]
         end = end_of_name(text, item.start)
-        written = _written(new, qualified=qualified)
+        written = _written(new, after, qualified=qualified)
         needs_alias = not item.has_alias and new.name != old.name
         if needs_alias and is_table_statement(text, item.start):
             begin = text[: item.start].upper().rindex("TABLE")
@@ -170,10 +171,20 @@ def _qualifiers(text: str, tree: exp.Expr, relation: CreatedRelation) -> list[tu
 
 def _is_renamed(relation_id: int, before: Catalog, after: Catalog) -> bool:
     old, new = before.relations.get(relation_id), after.relations.get(relation_id)
-    return old is not None and new is not None and (old.schema_name, old.name) != (new.schema_name, new.name)
+    if old is None or new is None:
+        return False
+    names = (
+        (catalog.databases[each.database_id].name, each.schema_name, each.name)
+        for catalog, each in ((before, old), (after, new))
+    )
+    return next(names) != next(names)
 
 
-def _written(relation: CreatedRelation, *, qualified: bool) -> str:
+def _written(relation: CreatedRelation, catalog: Catalog, *, qualified: bool) -> str:
+    """The name in a text of the database that sees the catalog."""
+    if relation.database_id != catalog.database_id:
+        names = catalog.databases[relation.database_id].name, relation.schema_name, relation.name
+        return ".".join(map(quoted, names))
     in_default = relation.schema_name == DEFAULT_SCHEMA and not qualified
     return quoted(relation.name) if in_default else f"{quoted(relation.schema_name)}.{quoted(relation.name)}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -77,7 +77,13 @@ class StatementContext(Protocol):
     def search_path(self) -> tuple[str, ...]: ...
 
     def database_names(self) -> tuple[str, ...]:
-        """The names that may qualify a schema: the database's, and the one by which the client connected."""
+        """The names that may qualify a schema in every statement: the database's."""
+
+    def readable_databases(self) -> Collection[str]:
+        """The names that may qualify a schema where a query reads: those of all databases."""
+
+    def use_database(self, name: str) -> None:
+        """Goes to another database, in which names are looked up from now on. Raises 3D000."""
 
     def session_values(self) -> SessionValues:
         """The values of current_user and similar functions."""

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 from risingpy.connectors.secrets.vault import Vault, default_key_file
@@ -52,6 +53,7 @@ from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.table_locks import TableLocks
 from risingpy.meta.writing.writes import Writes
+from risingpy.plan.catalog import DEFAULT_DATABASE_ID
 from risingpy.storage.log.write_ahead_log import log_directory
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
@@ -96,6 +98,8 @@ class Database:
         self._identity_counters = IdentityCounters(opened.meta_store, data_dir)
         self.sessions = Sessions()
         self._loop: BarrierLoop | None = None
+        self.database_id = DEFAULT_DATABASE_ID
+        self._seen: dict[int, Database] = {}
         self.writes = self._open_writes()
         self.ddl = self._open_ddl()
         self.recovery = RecoverCommand(self._changes, self._waiters)
@@ -128,6 +132,16 @@ class Database:
         self._committer.tell_of_catalogs(lambda catalog: self._committer.rejected.keep_only(catalog.relations.keys()))
         for follow in (self._feeds.follow, self.sinks.follow, self._retention.follow):
             self._committer.tell_of_catalogs(follow)
+
+    def seen_from(self, database_id: int) -> Database:
+        """The same, as sessions of another of its databases see it: names of relations are those of that one."""
+        known = self._seen.get(database_id)
+        if known is not None:
+            return known
+        seen = copy.copy(self)
+        seen.database_id = database_id
+        seen.reads, seen.ddl = self.reads.seen_from(database_id), self.ddl.seen_from(database_id)
+        return self._seen.setdefault(database_id, seen)
 
     @property
     def stalled(self) -> str | None:

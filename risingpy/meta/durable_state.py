@@ -4,9 +4,10 @@ The epoch, the log position and the source offsets become durable together, so a
 never skips one. The shards commit their own transactions before; if the server dies in between, each shard undoes its
 last epoch from its undo record, and the log from the committed position runs again.
 
-Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `stopped/<id>`, `role/<id>`
-(plan codec), `schemas`, `schema_owners`, `counters`, `committed`, `purge` (JSON). A store of before there were roles
-has no `role/…`: it gets those of a new database.
+Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `stopped/<id>`, `role/<id>`,
+`database/<id>` (plan codec), `counters`, `committed`, `purge` (JSON). A store of before there were roles has no
+`role/…`: it gets those of a new database. One of before there were several databases has `schemas` and `schema_owners`
+(JSON) of the only one.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from typing import Any
 from risingpy.meta.sinks.into_tables import with_sinks_connected
 from risingpy.meta.state import JOB_EPOCH_SECONDS, OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState, SetAside
 from risingpy.plan.catalog import (
+    DEFAULT_DATABASE_ID,
+    FIRST_DATABASES,
     FIRST_ROLES,
     Catalog,
     CreatedRelation,
+    DatabaseDesc,
     ExternalSource,
     JobRelation,
     JobStatus,
@@ -49,17 +53,15 @@ class DurableState:
                 return MetaState(shards=default_shards)
             counters = _json(txn, "counters")
             committed = _json(txn, "committed")
-            owners = txn.get("schema_owners")
             return MetaState(
                 catalog=Catalog(
                     version=counters["catalog_version"],
-                    schemas=tuple(_json(txn, "schemas")),
+                    databases=_databases(txn),
                     relations=_all_of(txn, "relation"),
                     functions=_all_of(txn, "function"),
                     secrets=_all_of(txn, "secret"),
                     connections=_all_of(txn, "connection"),
                     roles={**FIRST_ROLES, **_all_of(txn, "role")},
-                    schema_owners={} if owners is None else json.loads(owners),
                 ),
                 jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
                 stopped=_all_of(txn, "stopped"),
@@ -92,8 +94,7 @@ class DurableState:
             _write_changed(txn, "job", old.jobs, new.jobs)
             _write_changed(txn, "stopped", old.stopped, new.stopped)
             _write_changed(txn, "role", _stored_roles(old.catalog), _stored_roles(new.catalog))
-            _put(txn, "schema_owners", dict(new.catalog.schema_owners))
-            _put(txn, "schemas", list(new.catalog.schemas))
+            _write_changed(txn, "database", _stored_databases(txn, old.catalog), new.catalog.databases)
             _put(txn, "purge", sorted(new.purge))
             _put(
                 txn,
@@ -130,6 +131,24 @@ class DurableState:
 def _all_of(txn: MetaTransaction, kind: str) -> dict[int, Any]:
     """The objects of a kind, by id."""
     return {int(key.removeprefix(f"{kind}/")): decode(value) for key, value in txn.scan(f"{kind}/")}
+
+
+def _databases(txn: MetaTransaction) -> Mapping[int, DatabaseDesc]:
+    stored = _all_of(txn, "database")
+    if stored:
+        return stored
+    owners = txn.get("schema_owners")
+    first = replace(
+        FIRST_DATABASES[DEFAULT_DATABASE_ID],
+        schemas=tuple(_json(txn, "schemas")),
+        schema_owners={} if owners is None else json.loads(owners),
+    )
+    return {DEFAULT_DATABASE_ID: first}
+
+
+def _stored_databases(txn: MetaTransaction, catalog: Catalog) -> Mapping[int, DatabaseDesc]:
+    """Those that the store has in their present form: none, if it is new or of before there were several."""
+    return catalog.databases if txn.get(f"database/{DEFAULT_DATABASE_ID}") is not None else {}
 
 
 def _stored_roles(catalog: Catalog) -> Mapping[int, Role]:

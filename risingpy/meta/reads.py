@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema.internal_tables import internal_tables
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import DEFAULT_DATABASE_ID, Catalog
 from risingpy.storage.engine.read_views import ReadView
 
 
@@ -37,7 +38,14 @@ class Reads:
         self._sources = sources
         self._feeds = feeds
         self._end_of_earlier_runs = log.last_lsn
+        self.database_id = DEFAULT_DATABASE_ID
         self._catalog: tuple[Catalog, Catalog] | None = None  # a state's catalog, and the same with internal tables
+
+    def seen_from(self, database_id: int) -> Reads:
+        """The same, with catalogs as another database sees them."""
+        reads = copy.copy(self)
+        reads.database_id = database_id
+        return reads
 
     @property
     def state(self) -> MetaState:
@@ -125,7 +133,8 @@ class Reads:
     def _readable(self, state: MetaState) -> Catalog:
         """The state's catalog with the internal tables in it."""
         known = self._catalog  # one pair, replaced as a whole: other threads may do this at the same time
-        if known is None or known[0] is not state.catalog:
-            known = state.catalog, replace(state.catalog, internal_tables=internal_tables(state))
+        if known is None or known[0] is not state.catalog or known[1].database_id != self.database_id:
+            full = replace(state.catalog, internal_tables=internal_tables(state))
+            known = state.catalog, full.seen_from(self.database_id)
             self._catalog = known
         return known[1]

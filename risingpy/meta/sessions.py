@@ -71,7 +71,7 @@ class SessionRecord:
         self.process_id = process_id
         self.backend = backend
         self._user = user
-        self._database = database
+        self.database = database  # which a statement may change
         self._client_address = client_address
         self._application_name = application_name
         self._idle_state = idle_state
@@ -108,7 +108,7 @@ class SessionRecord:
         return SessionActivity(
             process_id=self.process_id,
             user=self._user,
-            database=self._database,
+            database=self.database,
             application_name=self._application_name(),
             client_address=self._client_address,
             state=state,

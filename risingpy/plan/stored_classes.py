@@ -31,6 +31,8 @@ from risingpy.plan import (
 )
 from risingpy.plan.catalog import (
     columns,
+    databases,
+    earlier_catalog,
     earlier_relation,
     functions,
     relations,
@@ -133,7 +135,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "graph.Fragment": graph.Fragment,
         "graph.Job": graph.Job,
         "graph.StreamGraph": graph.StreamGraph,
-        "catalog.Catalog": snapshot.Catalog,
+        "catalog.Catalog": earlier_catalog.EarlierCatalog,
         "catalog.ColumnDesc": columns.ColumnDesc,
         "catalog.FunctionDesc": functions.FunctionDesc,
         "catalog.FunctionKind": functions.FunctionKind,
@@ -164,6 +166,8 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "relations.Subscription": relations.Subscription,
         "relations.Table": relations.Table,
         "relations.View": relations.View,
+        "snapshot.Catalog": snapshot.Catalog,
+        "databases.DatabaseDesc": databases.DatabaseDesc,
         "roles.Membership": roles.Membership,
         "roles.Role": roles.Role,
         "upstream_table.UpstreamTable": upstream_table.UpstreamTable,
@@ -172,6 +176,9 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
 )
 
 UPGRADES: Mapping[type, Callable[[Any], object]] = MappingProxyType(
-    {earlier_relation.EarlierRelation: earlier_relation.relation_of}
+    {
+        earlier_relation.EarlierRelation: earlier_relation.relation_of,
+        earlier_catalog.EarlierCatalog: earlier_catalog.catalog_of,
+    }
 )
 """What is made of the values of classes that only earlier versions wrote."""

@@ -17,7 +17,8 @@ from risingpy.frontend.authentication.guessing import Guessing
 from risingpy.frontend.authentication.rules import ClientCertificate, LoginMethod, Rule, Rules
 from risingpy.frontend.authentication.scram import ScramExchange, mechanisms
 from risingpy.frontend.authentication.scram_secret import ScramSecret, mock_secret, parsed_secret
-from risingpy.meta.sessions import Admissions
+from risingpy.meta.schema.databases import check_room, existing_database
+from risingpy.meta.sessions import Sessions
 from risingpy.plan.catalog import BOOTSTRAP_NAME, UNLIMITED, Catalog, Role, roles_of
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ INVALID_AUTHORIZATION, INVALID_PASSWORD = "28000", "28P01"
 class Door:
     """Lets clients in. From any thread; `rules` may be replaced at any time.
 
-    `sessions_of` counts the open sessions of a user. `key` makes the salts of users without passwords, and must not
+    `sessions` are those that are open. `key` makes the salts of users without passwords, and must not
     change. `system_user` is the operating system's user that runs the server: it may be the bootstrap superuser.
     """
 
@@ -35,18 +36,16 @@ class Door:
         self,
         rules: Rules,
         catalog: Callable[[], Catalog],
-        sessions_of: Callable[[str], int],
-        admissions: Admissions,
+        sessions: Sessions,
         *,
         key: bytes,
         system_user: str,
     ) -> None:
         self.rules = rules
         self._catalog = catalog
-        self._sessions_of = sessions_of
+        self._sessions = sessions
         self._key = key
         self._system_user = system_user
-        self._admissions = admissions
         self._guessing = Guessing(time.monotonic)
 
     def let_in(self, applicant: Applicant, dialogue: Dialogue) -> None:
@@ -55,7 +54,7 @@ class Door:
             method = self._check_identity(applicant, dialogue)
             self._check_role(applicant)
         except SqlError as error:
-            self._admissions.count("refused", error.sqlstate)
+            self._sessions.admissions.count("refused", error.sqlstate)
             _log.warning(
                 "refused %r of %s to database %r: %s",
                 applicant.user,
@@ -64,7 +63,7 @@ class Door:
                 error.message,
             )
             raise
-        self._admissions.count("accepted", method.value)
+        self._sessions.admissions.count("accepted", method.value)
 
     def _check_identity(self, applicant: Applicant, dialogue: Dialogue) -> LoginMethod:
         rule, method = self._rule(applicant)
@@ -154,10 +153,14 @@ class Door:
         if not role.login:
             raise SqlError(f'role "{name}" is not permitted to log in', sqlstate=INVALID_AUTHORIZATION)
         limited = role.connection_limit != UNLIMITED and not role.superuser
-        if limited and self._sessions_of(name) >= role.connection_limit:
+        if limited and _sessions_of(name, self._sessions) >= role.connection_limit:
             raise SqlError(f'too many connections for role "{name}"', sqlstate="53300")
-        if applicant.database != catalog.database:
-            raise SqlError(f'database "{applicant.database}" does not exist', sqlstate="3D000")
+        database = existing_database(catalog, applicant.database)
+        check_room(database, self._sessions, is_superuser=role.superuser)
+
+
+def _sessions_of(user: str, sessions: Sessions) -> int:
+    return sum(each.user == user for each in sessions.activities())
 
 
 def _shown(applicant: Applicant) -> str:

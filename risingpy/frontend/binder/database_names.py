@@ -1,4 +1,4 @@
-"""The database in front of a name, `dev.public.t`: it must be the one that the client is connected to.
+"""The database in front of a name, `dev.public.t`: that of the session; queries may read relations of others, too.
 
 One walk over a statement finds every name in it, so that no statement can forget to look.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -18,8 +18,10 @@ from risingpy.frontend.parser.ast import CreateFunction, DropFunction, ObjectNam
 from risingpy.frontend.parser.cursor import fold
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.frontend.parser.tokenize import tokenize
+from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS
 
 _DOTTED = re.compile(r"[^.(<]+\.")  # a type's name with something in front
+_OF_EACH_DATABASE = (*IMPLICIT_SCHEMAS, "information_schema")
 _FUNCTIONS = (CreateFunction, DropFunction)  # errors put the name of a relation in quotes, that of a function not
 
 
@@ -31,10 +33,15 @@ class _Name:
     most: int
     position: int | None
     of_relation: bool = False
+    is_read: bool = False
 
 
-def check_databases(statement: object, text: str, databases: Collection[str]) -> None:
+def check_databases(
+    statement: object, text: str, databases: Collection[str], readable: Callable[[], Collection[str]] = tuple
+) -> None:
     """Raises unless the names of a parsed statement, whose text this is, are of one of these databases.
+
+    Relations that a query reads may be in those of `readable`, too.
 
     FeatureNotSupported for another database, SyntaxError_ for too many dots.
     """
@@ -46,6 +53,8 @@ def check_databases(statement: object, text: str, databases: Collection[str]) ->
             message = f"improper qualified name (too many dotted names): {shown}"
             raise SyntaxError_(message, position=name.position)
         if len(name.parts) == name.most and name.parts[0] not in databases:
+            if name.is_read and name.parts[0] in readable() and name.parts[1] not in _OF_EACH_DATABASE:
+                continue
             shown = f'"{shown}"' if name.of_relation else shown
             message = f"cross-database references are not implemented: {shown}"
             raise FeatureNotSupported(message, position=name.position)
@@ -77,14 +86,14 @@ def _names_of_node(node: exp.Expr) -> Iterator[_Name]:
         case exp.Table() if node.args.get("catalog") is not None:
             parts = [node.args["catalog"], node.args["db"], *_dotted(node.this)]
             of_relation = not isinstance(node.this, exp.Anonymous)
-            yield _Name(tuple(map(_shown, parts)), 3, begin_of(parts[0]), of_relation)
+            yield _Name(tuple(map(_shown, parts)), 3, begin_of(parts[0]), of_relation, is_read=of_relation)
         case exp.Column() if node.args.get("catalog") is not None:
             parts = [node.args[key] for key in ("catalog", "db", "table", "this")]
             above: exp.Expr | None = node.parent
             while isinstance(above, exp.Dot):
                 parts.append(above.expression)
                 above = above.parent
-            yield _Name(tuple(map(_shown, parts)), 4, begin_of(parts[0]))
+            yield _Name(tuple(map(_shown, parts)), 4, begin_of(parts[0]), is_read=True)
         case exp.Dot(expression=exp.Anonymous()) if not isinstance(node.parent, exp.Dot):
             parts = _dotted(node)
             if len(parts) > 2 and all(isinstance(part, exp.Identifier) for part in parts[:-1]):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
@@ -25,6 +28,7 @@ from risingpy.frontend.parser.ast_parts import ObjectName
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.databases.parsing import parse_alter_database
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
 from risingpy.frontend.parser.roles.parsing import role_name
 from risingpy.frontend.parser.roles.trees import AlterOwner
@@ -60,12 +64,9 @@ def parse_alter(cursor: Cursor) -> Statement:
     Raises FeatureNotSupported (0A000) for actions on other relations than tables.
     """
     cursor.expect("ALTER")
-    if cursor.accept("SYSTEM"):
-        return _parse_system(cursor)
-    if cursor.accept("SECRET"):
-        return parse_alter_secret(cursor)
-    if cursor.accept("CONNECTION"):
-        return parse_alter_connection(cursor)
+    for word, parse_altered in _OTHER_KINDS.items():
+        if cursor.accept(word):
+            return parse_altered(cursor)
     kind = _parse_kind(cursor)
     if_exists = cursor.accept("IF", "EXISTS")
     if kind is Table and cursor.word == "ONLY":
@@ -227,3 +228,13 @@ def _parse_column_action(cursor: Cursor) -> AlterAction:
     if cursor.word in ("SET", "DROP", "ADD", "RESET"):
         cursor.unsupported(f"ALTER TABLE … ALTER COLUMN … {' '.join(cursor.peek(2))}")
     return cursor.fail()
+
+
+_OTHER_KINDS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        "SYSTEM": _parse_system,
+        "DATABASE": parse_alter_database,
+        "SECRET": parse_alter_secret,
+        "CONNECTION": parse_alter_connection,
+    }
+)

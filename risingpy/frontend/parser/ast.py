@@ -27,7 +27,6 @@ from risingpy.frontend.parser.ast_create import CreateConnection as CreateConnec
 from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
 from risingpy.frontend.parser.ast_create import CreateIndex as CreateIndex
 from risingpy.frontend.parser.ast_create import CreateMaterializedView as CreateMaterializedView
-from risingpy.frontend.parser.ast_create import CreateSchema as CreateSchema
 from risingpy.frontend.parser.ast_create import CreateSecret as CreateSecret
 from risingpy.frontend.parser.ast_create import CreateSink as CreateSink
 from risingpy.frontend.parser.ast_create import CreateSource as CreateSource
@@ -76,6 +75,15 @@ from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
+from risingpy.frontend.parser.databases.trees import AlterDatabase as AlterDatabase
+from risingpy.frontend.parser.databases.trees import CreateDatabase as CreateDatabase
+from risingpy.frontend.parser.databases.trees import CreateSchema as CreateSchema
+from risingpy.frontend.parser.databases.trees import DatabaseStatement as DatabaseStatement
+from risingpy.frontend.parser.databases.trees import DropDatabase as DropDatabase
+from risingpy.frontend.parser.databases.trees import DropSchema as DropSchema
+from risingpy.frontend.parser.databases.trees import RenameSchema as RenameSchema
+from risingpy.frontend.parser.databases.trees import SchemaStatement as SchemaStatement
+from risingpy.frontend.parser.databases.trees import UseDatabase as UseDatabase
 from risingpy.frontend.parser.roles.trees import AlterOwner as AlterOwner
 from risingpy.frontend.parser.roles.trees import AlterRole as AlterRole
 from risingpy.frontend.parser.roles.trees import CreateRole as CreateRole
@@ -86,15 +94,6 @@ from risingpy.frontend.parser.roles.trees import ReassignOwned as ReassignOwned
 from risingpy.frontend.parser.roles.trees import RevokeRole as RevokeRole
 from risingpy.optimizer.explain.tree import ExplainFormat
 from risingpy.plan.catalog import ConnectionDesc, RelationClass, SecretDesc
-
-
-@dataclass(frozen=True, slots=True)
-class DropSchema:
-    """DROP SCHEMA. With `cascade` the schemas' objects go too; RESTRICT is the default."""
-
-    names: tuple[str, ...]
-    if_exists: bool = False
-    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,10 +329,10 @@ Statement = (
     | CreateView
     | CreateMaterializedView
     | CreateIndex
-    | CreateSchema
+    | DatabaseStatement
+    | SchemaStatement
     | CreateFunction
     | DropFunction
-    | DropSchema
     | DropHidden
     | Drop
     | Insert

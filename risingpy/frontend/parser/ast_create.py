@@ -237,15 +237,6 @@ class CreateConnection:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateSchema:
-    """CREATE SCHEMA. `position` is that of the name."""
-
-    name: str
-    if_not_exists: bool = False
-    position: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class FunctionArgument:
     """`name` is empty where only the type is given."""
 

@@ -12,13 +12,11 @@ from risingpy.frontend.parser.ast import (
     ColumnDefinition,
     ColumnName,
     CreateMaterializedView,
-    CreateSchema,
     CreateSource,
     CreateTable,
     CreateTableAs,
     CreateView,
     Drop,
-    DropSchema,
     Expression,
     NumberingOptions,
     ObjectName,
@@ -44,6 +42,12 @@ from risingpy.frontend.parser.creation.function import (
 from risingpy.frontend.parser.creation.identity_options import parse_numbering
 from risingpy.frontend.parser.creation.index import parse_create_index
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.databases.parsing import (
+    parse_create_database,
+    parse_create_schema,
+    parse_drop_database,
+    parse_drop_schema,
+)
 from risingpy.frontend.parser.dml.table_of_query import parse_table_of_query
 from risingpy.frontend.parser.subscriptions import parse_create_subscription
 from risingpy.plan.catalog import (
@@ -60,12 +64,14 @@ from risingpy.plan.operators import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
-    CAST COLLATION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
+    CAST COLLATION DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
     PROCEDURE PUBLICATION RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
+        "SCHEMA": parse_create_schema,
+        "DATABASE": parse_create_database,
         "SINK": parse_create_sink,
         "SUBSCRIPTION": parse_create_subscription,
         "INDEX": parse_create_index,
@@ -110,10 +116,6 @@ def parse_create(cursor: Cursor) -> Statement:
     for word, parse_created in _PARSERS.items():
         if cursor.accept(word):
             return parse_created(cursor)
-    if cursor.accept("SCHEMA"):
-        if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-        name = cursor.name()
-        return CreateSchema(name.name, if_not_exists, name.position)
     if cursor.word in _OTHER_OBJECTS:
         cursor.unsupported(f"CREATE {cursor.word}")
     return cursor.fail()
@@ -354,9 +356,9 @@ def parse_drop(cursor: Cursor) -> Statement:
     """DROP of one or more objects of a kind. Raises FeatureNotSupported (0A000) for kinds that do not exist here."""
     cursor.expect("DROP")
     if cursor.accept("SCHEMA"):
-        if_exists = cursor.accept("IF", "EXISTS")
-        names = tuple(name.name for name in cursor.comma_separated(cursor.name))
-        return DropSchema(names, if_exists, parse_cascade(cursor))
+        return parse_drop_schema(cursor)
+    if cursor.accept("DATABASE"):
+        return parse_drop_database(cursor)
     if cursor.word in ("SECRET", "CONNECTION"):
         return parse_drop_hidden(cursor)
     for word, aggregate in (("FUNCTION", False), ("AGGREGATE", True)):

@@ -9,6 +9,7 @@ from risingpy.frontend.parser import alter, ddl, maintenance, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.databases.parsing import parse_use
 from risingpy.frontend.parser.dml import copy, merge, rows
 from risingpy.frontend.parser.dml.table_of_query import with_into
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
@@ -70,12 +71,13 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "LOCK": maintenance.parse_lock,
     "WAIT": sink.parse_wait,
     "SUBSCRIBE": parse_subscribe,
+    "USE": parse_use,
 }
 
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    CALL CANCEL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY USE
+    CALL CANCEL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

@@ -19,7 +19,9 @@ from risingpy.frontend.parser.ast import (
     ShowKind,
     ShowVariable,
     Statement,
+    UseDatabase,
 )
+from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.cursor import Cursor
 
 _WITH_NAME = (
@@ -100,6 +102,10 @@ def parse_set(cursor: Cursor) -> Statement:
     if cursor.word == "ROLE" and cursor.peek(2)[1:] not in (["TO"], ["="]):
         cursor.expect("ROLE")
         return SetVariable("role", _parse_role(cursor), local, position)
+    if not local and cursor.word == "DATABASE":
+        cursor.expect("DATABASE")
+        cursor.one_of("TO", "=")
+        return UseDatabase(ColumnName(cursor.any_word(), position))
     name = _parse_variable(cursor)
     cursor.one_of("TO", "=")
     return SetVariable(name, _parse_values(cursor), local, position)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -38,6 +39,7 @@ from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.schema.commands import SchemaCommands
+from risingpy.meta.schema.databases import check_room, existing_database
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr
@@ -46,6 +48,7 @@ from risingpy.statement_limits import StatementLimits
 
 _ABOUT_COMMITTED_ROWS = (
     ast.AddPrimaryKey,
+    ast.AlterDatabase,
     ast.AlterTable,
     ast.AlterRelation,
     ast.AlterOwner,
@@ -71,6 +74,7 @@ _ABOUT_COMMITTED_ROWS = (
     ast.DropSchema,
     ast.GrantRole,
     ast.ReassignOwned,
+    ast.RenameSchema,
     ast.RevokeRole,
     ast.WaitSink,
 )
@@ -89,7 +93,10 @@ class SessionContext:
     def __init__(
         self, database: Database, startup: StartupParameters, defaults: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        self.database = database
+        found = database.reads.catalog.database_named(startup.database)
+        if found is None:
+            raise SqlError(f'database "{startup.database}" does not exist', sqlstate="3D000")
+        self.database = database.seen_from(found.database_id)
         self.startup = startup
         self.identity = SessionIdentity(startup.user, lambda: database.reads.catalog)
         self.settings = Settings(startup, self.identity, defaults)
@@ -120,7 +127,18 @@ class SessionContext:
         return self.settings.search_path()
 
     def database_names(self) -> tuple[str, ...]:
-        return self.database.reads.catalog.database, self.startup.database
+        return (self.database.reads.catalog.database,)
+
+    def readable_databases(self) -> Collection[str]:
+        return {each.name for each in self.database.reads.catalog.databases.values()}
+
+    def use_database(self, name: str) -> None:
+        found = existing_database(self.database.reads.catalog, name)
+        check_room(found, self.database.sessions, is_superuser=self.identity.is_superuser)
+        self.database = self.database.seen_from(found.database_id)
+        self.startup = replace(self.startup, database=name)
+        self.record.database = name
+        self.settings.version += 1  # names mean others from now on
 
     def object_names(self) -> ObjectNames:
         """The names of relations, types and so on, as this session sees them now."""
@@ -132,7 +150,7 @@ class SessionContext:
             user=self.identity.current_user,
             session_user=self.identity.session_user,
             is_superuser=self.identity.is_superuser,
-            database=self.startup.database,
+            database=self.database.reads.catalog.database,
             schema=path[0] if path else None,
             version=VERSION_TEXT,
             time_zone=self.settings.get("timezone"),

@@ -55,7 +55,7 @@ def bind(
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
-            session.ddl.rename(NewName(*new_place, _definition, with_renamed_relations), session.cancelled)
+            session.ddl.rename(NewName(*new_place, renamed_definition, with_renamed_relations), session.cancelled)
         return Result(tag)
 
     return Command(run)
@@ -69,11 +69,11 @@ def _swap(session: StatementContext, relation: Relation, name: ObjectName) -> No
         message = f'cannot swap {relation.noun} "{relation.name}" with {other.noun} "{other.name}"'
         raise WrongObjectType(message, position=name.position)
     if other.relation_id != relation.relation_id:
-        change = NewName(relation.relation_id, None, None, _definition, with_renamed_relations)
+        change = NewName(relation.relation_id, None, None, renamed_definition, with_renamed_relations)
         session.ddl.swap(other.relation_id, change, session.cancelled)
 
 
-def _definition(renamed: CreatedRelation) -> str:
+def renamed_definition(renamed: CreatedRelation) -> str:
     """The relation's CREATE statement with the old name replaced by the new one."""
     [parsed] = parse(renamed.definition)
     if isinstance(parsed.statement, CreateIndex):
@@ -86,7 +86,11 @@ def _definition(renamed: CreatedRelation) -> str:
 
 
 def _index_definition(renamed: CreatedRelation, statement: CreateIndex) -> str:
-    text = renamed.definition
+    start = statement.table.position - 1
+    end = end_of_name(renamed.definition, start)
+    schema = "" if renamed.schema_name == DEFAULT_SCHEMA else f"{quoted(renamed.schema_name)}."
+    # It stands in the schema of its relation.
+    text = f"{renamed.definition[:start]}{schema}{quoted(statement.table.name)}{renamed.definition[end:]}"
     if statement.name is None:
         before = text.upper().index("ON", text.upper().index("INDEX"))
         return f"{text[:before]}{quoted(renamed.name)} {text[before:]}"

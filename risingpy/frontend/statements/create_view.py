@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import DuplicateRelation, InvalidTableDefinition
+from risingpy.errors import DuplicateRelation, FeatureNotSupported, InvalidTableDefinition
 from risingpy.frontend.binder import bind_stored_plan, bind_view
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
@@ -87,6 +87,8 @@ def bind_materialized(
 def new_schema(session: StatementContext, name: ObjectName) -> str:
     """The schema of a new relation: the one that its name has, or the first existing one of the search path."""
     if name.schema is not None:
+        if name.schema == "pg_temp":
+            raise FeatureNotSupported("temporary objects are not supported", position=name.position)
         return name.schema
     existing = [schema for schema in session.search_path() if schema in session.database.reads.catalog.schemas]
     if not existing:

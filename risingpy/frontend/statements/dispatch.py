@@ -17,7 +17,6 @@ from risingpy.frontend.statements import (
     copy,
     create_function,
     create_index,
-    create_schema,
     create_table,
     create_view,
     cursor,
@@ -47,6 +46,7 @@ from risingpy.frontend.statements.connectors import (
     sink,
     source_columns,
 )
+from risingpy.frontend.statements.databases import database, schema
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
 from risingpy.frontend.statements.rights import owners, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
@@ -57,6 +57,7 @@ from risingpy.types import SqlType
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
 Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
 BINDERS: dict[type, Binder] = {
+    ast.AlterDatabase: database.bind,
     ast.AlterConnection: connection.bind_alter,
     ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,
@@ -80,7 +81,8 @@ BINDERS: dict[type, Binder] = {
     ast.CreateIndex: create_index.bind,
     ast.CreateMaterializedView: create_view.bind_materialized,
     ast.CreateRole: roles.bind,
-    ast.CreateSchema: create_schema.bind,
+    ast.CreateDatabase: database.bind,
+    ast.CreateSchema: schema.bind,
     ast.CreateSecret: secret.bind,
     ast.CreateSink: sink.bind,
     ast.CreateSource: create_source.bind,
@@ -99,7 +101,8 @@ BINDERS: dict[type, Binder] = {
     ast.DropHidden: secret.bind_drop,
     ast.DropOwned: roles.bind,
     ast.DropRole: roles.bind,
-    ast.DropSchema: create_schema.bind_drop,
+    ast.DropDatabase: database.bind,
+    ast.DropSchema: schema.bind,
     ast.Execute: prepare.bind_execute,
     ast.Explain: explain.bind,
     ast.ExplainAnalyze: explain_analyze.bind,
@@ -113,6 +116,7 @@ BINDERS: dict[type, Binder] = {
     ast.NoOperation: discard.bind_no_operation,
     ast.Prepare: prepare.bind,
     ast.Recover: maintenance.bind_recover,
+    ast.RenameSchema: schema.bind,
     ast.ReassignOwned: roles.bind,
     ast.ReleaseSavepoint: savepoint.bind_release,
     ast.RevokeRole: roles.bind,
@@ -125,6 +129,7 @@ BINDERS: dict[type, Binder] = {
     ast.ShowVariable: set_variable.bind_show,
     ast.Subscribe: subscribe.bind,
     ast.Truncate: truncate.bind,
+    ast.UseDatabase: database.bind,
     ast.Update: update_delete.bind_update,
     ast.WaitSink: sink.bind_wait,
 }
@@ -135,5 +140,5 @@ def bind_statement(
 ) -> Command:
     """Binds a statement on the session's catalog snapshot."""
     statement: Any = parsed.statement
-    check_databases(statement, parsed.text, session.database_names())
+    check_databases(statement, parsed.text, session.database_names(), session.readable_databases)
     return BINDERS[type(statement)](session, parsed, statement, parameter_types)

@@ -92,10 +92,10 @@ def _hidden(session: StatementContext, statement: Show) -> Rows:
     catalog = session.database.reads.catalog
     schemas = session.search_path() if statement.schema is None else (statement.schema,)
     if statement.kind is ShowKind.SECRETS:
-        return sorted((each.name,) for each in catalog.secrets.values() if each.schema_name in schemas)
+        return sorted((each.name,) for each in catalog.own_secrets if each.schema_name in schemas)
     return sorted(
         (each.name, each.type, json.dumps(shown_options(each, catalog.secrets), ensure_ascii=False))
-        for each in catalog.connections.values()
+        for each in catalog.own_connections
         if each.schema_name in schemas
     )
 
@@ -106,7 +106,7 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
         case ShowKind.SCHEMAS:
             return [(name,) for name in sorted(database.reads.catalog.schemas)]
         case ShowKind.DATABASES:
-            return [(database.reads.catalog.database,)]
+            return sorted((each.name,) for each in database.reads.catalog.databases.values())
         case ShowKind.PARAMETERS:
             return sorted(database.introspection.parameters().items())
         case ShowKind.JOBS:
@@ -114,10 +114,10 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
         case ShowKind.FUNCTIONS:
             return sorted(
                 (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result_text, f.language.value, None)
-                for f in database.reads.catalog.functions.values()
+                for f in database.reads.catalog.own_functions
             )
         case ShowKind.INTERNAL_TABLES:
-            return sorted((table.name,) for table in database.reads.catalog.internal_tables.values())
+            return sorted((table.name,) for table in database.reads.catalog.own_internal_tables)
         case ShowKind.SUBSCRIPTION_CURSORS:
             return _subscription_cursors(session)
     return []  # RisingPy has no objects of the other kinds
@@ -152,7 +152,7 @@ def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
     catalog, path = session.database.reads.catalog, session.search_path()
     only = None if statement.name is None else named_relation(session, statement.name)
     rows: Rows = []
-    for index in catalog.relations.values():
+    for index in catalog.own_relations:
         if not isinstance(index, Index) or not like(index.name):
             continue
         indexed = catalog.indexed_by(index)
@@ -168,7 +168,7 @@ def _relations(session: StatementContext, kind: RelationClass, schema: str | Non
     """Names, qualified only if the bare name means another relation; LIKE compares the bare names."""
     catalog, path = session.database.reads.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
-    of_kind = (r for r in catalog.relations.values() if isinstance(r, kind) and not is_temporary(r))
+    of_kind = (r for r in catalog.own_relations if isinstance(r, kind) and not is_temporary(r))
     shown = (r for r in of_kind if r.schema_name in schemas and like(r.name))
     return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in shown)
 

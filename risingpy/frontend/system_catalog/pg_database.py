@@ -1,20 +1,21 @@
-"""pg_database and tablespaces: one database, one place."""
+"""pg_database, and the one tablespace."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import DATABASE_OID, DEFAULT_TABLESPACE_OID, ROOT_USER_OID
+from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE_OID, ROOT_USER_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 
 _UTF8 = 6  # PostgreSQL's number of the encoding
 
 
 def _databases(state: SystemState) -> Iterable[Row]:
-    yield (
-        *(DATABASE_OID, state.catalog.database, ROOT_USER_OID, _UTF8, "c", "C.UTF-8", "C.UTF-8", None, None),
-        *(False, True, -1, 0, 0, 0, DEFAULT_TABLESPACE_OID, None),
-    )
+    for each in state.catalog.databases.values():
+        yield (
+            *(each.database_id, each.name, each.owner, _UTF8, "c", "C.UTF-8", "C.UTF-8", None, None),
+            *(False, each.allows_connections, each.connection_limit, 0, 0, 0, DEFAULT_TABLESPACE_OID, None),
+        )
 
 
 def _tablespaces(_state: SystemState) -> Iterable[Row]:
@@ -22,7 +23,8 @@ def _tablespaces(_state: SystemState) -> Iterable[Row]:
 
 
 def _rw_databases(state: SystemState) -> Iterable[Row]:
-    yield DATABASE_OID, state.catalog.database, ROOT_USER_OID, None
+    for each in state.catalog.databases.values():
+        yield each.database_id, each.name, each.owner, None
 
 
 PG_DATABASE = relation(

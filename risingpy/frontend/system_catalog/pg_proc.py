@@ -53,7 +53,7 @@ def _numbered() -> Iterable[tuple[int, str, Signature]]:
 
 
 def _rows(state: SystemState) -> Iterable[Row]:
-    for function in state.catalog.functions.values():
+    for function in state.catalog.own_functions:
         arguments = [type_.oid for type_ in function.argument_types]
         kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
         language = _PYTHON_LANGUAGE_OID if function.language is FunctionLanguage.PYTHON else _SQL_LANGUAGE_OID
@@ -90,7 +90,7 @@ def _type_of(function: TypeFunction) -> int:
 
 
 def _signature_texts(state: SystemState) -> Iterable[Row]:
-    for function in state.catalog.functions.values():
+    for function in state.catalog.own_functions:
         given = zip(function.argument_names, function.argument_types, strict=True)
         arguments = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in given)
         yield function.function_id, function.result_text, arguments, definition(function, arguments)
@@ -100,7 +100,7 @@ def _signature_texts(state: SystemState) -> Iterable[Row]:
 
 
 def _spellings(state: SystemState) -> Iterable[Row]:
-    for function in state.catalog.functions.values():
+    for function in state.catalog.own_functions:
         yield from ((*spelling, function.function_id) for spelling in spellings(state, function))
     for type_function in TYPE_FUNCTIONS:
         for text in (type_function.name, f"pg_catalog.{type_function.name}"):

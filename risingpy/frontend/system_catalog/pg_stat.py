@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from risingpy.frontend.system_catalog.oids import DATABASE_OID, relation_oid
+from risingpy.frontend.system_catalog.oids import relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import Table
 
@@ -14,7 +14,9 @@ def _activity(state: SystemState) -> Iterable[Row]:
     for session in state.sessions():
         user = state.catalog.role_named(session.user)
         user_id = None if user is None else user.role_id
-        head = DATABASE_OID, state.catalog.database, session.process_id, None, user_id, session.user
+        database = state.catalog.database_named(session.database)
+        database_id = None if database is None else database.database_id
+        head = database_id, session.database, session.process_id, None, user_id, session.user
         if not state.may_watch(session.user):
             yield *head, *(None,) * 13, "<insufficient privilege>", None
             continue
@@ -35,7 +37,7 @@ def _locks(state: SystemState) -> Iterable[Row]:
         yield (
             *(
                 "tuple" if lock.is_row else "relation",
-                DATABASE_OID,
+                _database_of(state, lock.table_id),
                 lock.table_id,
                 None,
                 None,
@@ -48,6 +50,11 @@ def _locks(state: SystemState) -> Iterable[Row]:
             ),
             *(lock.process_id, lock.mode.value, lock.waits_since is None, False, _at(lock.waits_since)),
         )
+
+
+def _database_of(state: SystemState, table_id: int) -> int | None:
+    found = state.catalog.relations.get(table_id)
+    return None if found is None else found.database_id
 
 
 def _at(seconds: float | None) -> datetime | None:

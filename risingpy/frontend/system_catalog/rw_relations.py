@@ -103,7 +103,7 @@ def _subscriptions(state: SystemState) -> Iterable[Row]:
 
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:
-    for found in state.catalog.internal_tables.values():
+    for found in state.catalog.own_internal_tables:
         yield relation_oid(found), found.name, schema_oid(found.schema_name), found.job_id, found.owner, "", None
 
 

@@ -71,12 +71,12 @@ def shown_options(connection: ConnectionDesc, secrets: Mapping[int, SecretDesc])
 
 
 def _secrets(state: SystemState) -> Iterable[Row]:
-    for each in state.catalog.secrets.values():
+    for each in state.catalog.own_secrets:
         yield each.secret_id, schema_oid(each.schema_name), each.name, ROOT_USER_OID, None
 
 
 def _connections(state: SystemState) -> Iterable[Row]:
-    for each in state.catalog.connections.values():
+    for each in state.catalog.own_connections:
         shown = json.dumps(shown_options(each, state.catalog.secrets), ensure_ascii=False)
         schema = schema_oid(each.schema_name)
         yield each.connection_id, each.name, schema, ROOT_USER_OID, each.type.upper(), "", None, shown

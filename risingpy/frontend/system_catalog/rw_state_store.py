@@ -72,7 +72,7 @@ def _sizes(state: SystemState) -> Iterable[Row]:
 def _digests(state: SystemState) -> Iterable[Row]:
     """The digests by every text that names the relation; NULL if it stores no rows. Empty tables have no statistics."""
     statistics = state.statistics()
-    for found in (*state.catalog.relations.values(), *state.catalog.internal_tables.values()):
+    for found in (*state.catalog.own_relations, *state.catalog.own_internal_tables):
         digest = None
         if isinstance(found, StoredRelation):
             table = statistics.get(found.relation_id)

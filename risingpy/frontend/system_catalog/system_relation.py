@@ -152,24 +152,24 @@ class SystemState:
     @property
     def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:
         """All relations that users made but indexes, sinks and subscriptions, in the order of their creation."""
-        found = (r for r in self.catalog.relations.values() if not is_temporary(r))
+        found = (r for r in self.catalog.own_relations if not is_temporary(r))
         return tuple(r for r in found if not isinstance(r, Index | Sink | Subscription))
 
     @property
     def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:
         """The usable indexes, each with its relation."""
-        indexes = (r for r in self.catalog.relations.values() if isinstance(r, Index) and not r.is_being_created)
+        indexes = (r for r in self.catalog.own_relations if isinstance(r, Index) and not r.is_being_created)
         return tuple((index, self.catalog.indexed_by(index)) for index in indexes)
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
         """All sinks, in the order in which they were created."""
-        return tuple(r for r in self.catalog.relations.values() if isinstance(r, Sink))
+        return tuple(r for r in self.catalog.own_relations if isinstance(r, Sink))
 
     @property
     def subscriptions(self) -> tuple[Subscription, ...]:
         """All subscriptions that users made, in the order in which they were created."""
-        found = (r for r in self.catalog.relations.values() if isinstance(r, Subscription))
+        found = (r for r in self.catalog.own_relations if isinstance(r, Subscription))
         return tuple(r for r in found if not r.is_temporary)
 
     def is_visible(self, relation: Relation) -> bool:

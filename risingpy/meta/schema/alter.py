@@ -180,7 +180,7 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
     moved: list[tuple[CreatedRelation, CreatedRelation]] = []
     for relation_id, (schema, name) in names.items():
         relation = relations[relation_id]
-        _refuse_unbound_views(state, relation)
+        refuse_unbound_views(state, relation)
         if any(isinstance(reader, Table) for reader in state.catalog.dependents(relation_id)):
             message = f'cannot rename source "{relation.name}": the definitions of tables that copy from it name it'
             raise FeatureNotSupported(message, hint="Drop the tables first.")
@@ -229,7 +229,7 @@ def _without_readers_of_lost_columns(
     """`state` without the readers of dropped columns. Raises an error unless the change may drop them."""
     _refuse_sinks_into(state, before)
     refuse_alter(state, before)
-    _refuse_unbound_views(state, before)
+    refuse_unbound_views(state, before)
     kept = {column.column_id for column in change.relation.columns}
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
     if not lost:
@@ -312,7 +312,8 @@ def _refuse_sinks_into(state: MetaState, table: Table) -> None:
             )
 
 
-def _refuse_unbound_views(state: MetaState, relation: CreatedRelation) -> None:
+def refuse_unbound_views(state: MetaState, relation: CreatedRelation) -> None:
+    """Raises FeatureNotSupported if a view reads the relation whose query is bound anew by each who reads it."""
     stored: Sequence[CreatedRelation] = (relation, *state.catalog.indexes_of(relation.relation_id))
     for reader in (reader for each in stored for reader in state.catalog.dependents(each.relation_id)):
         if isinstance(reader, View) and reader.plan is None:

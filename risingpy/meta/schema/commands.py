@@ -6,8 +6,9 @@ The other modules of this folder compute the changed states, one for each kind o
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.secrets.hidden_options import StoredOptions
@@ -20,23 +21,35 @@ from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
-from risingpy.meta.schema import alter, primary_key, relations, schemas, sinks, sources, subscriptions, tables
+from risingpy.meta.schema import alter, primary_key, relations, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import gone_if_cancelled
-from risingpy.meta.schema.owners import owning
-from risingpy.meta.schema.planned_ahead import PlannedAhead
+from risingpy.meta.schema.owners import owning, seen_by
+from risingpy.meta.schema.planned_ahead import PlannedAhead, planned_ahead
 from risingpy.meta.schema.primary_key import NewKey
 from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
-from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, FollowedRelation, Sink, Subscription, Table, UpstreamTable
+from risingpy.plan.catalog import (
+    BOOTSTRAP_ROLE_ID,
+    DEFAULT_DATABASE_ID,
+    Catalog,
+    FollowedRelation,
+    Relation,
+    Sink,
+    Subscription,
+    Table,
+    UpstreamTable,
+)
+
+NoticedChange = Callable[[MetaState], tuple[MetaState, Sequence[str]]]
 
 
 class SchemaCommands:
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
 
-    The bootstrap superuser owns what they create, but for those of `owned_by`.
+    What they create belongs to the bootstrap superuser and the default database, but for `owned_by` and `seen_from`.
     """
 
     def __init__(
@@ -60,12 +73,30 @@ class SchemaCommands:
         self._vault = vault
         self._table_rows = table_rows  # how many rows a relation has now
         self.owner = BOOTSTRAP_ROLE_ID
+        self.database_id = DEFAULT_DATABASE_ID
 
     def owned_by(self, role_id: int) -> SchemaCommands:
         """The same commands, whose new objects belong to the role."""
         commands = copy.copy(self)
         commands.owner = role_id
         return commands
+
+    def seen_from(self, database_id: int) -> SchemaCommands:
+        """The same commands, which find and make objects in another database."""
+        commands = copy.copy(self)
+        commands.database_id = database_id
+        return commands
+
+    @property
+    def _state(self) -> MetaState:
+        """The newest state, as the database sees it."""
+        state = self._published.state
+        seen = state.catalog.seen_from(self.database_id)
+        return state if seen is state.catalog else replace(state, catalog=seen)
+
+    def _apply(self, change: GraphChange, cancelled: Cancelled = None) -> None:
+        """Applies a change between two epochs, which finds the names of the database."""
+        self._changes.apply(seen_by(change, self.database_id), cancelled)
 
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`.
@@ -109,30 +140,30 @@ class SchemaCommands:
         if not self._create(table.schema_name, table.name, if_not_exists, add, cancelled):
             return False
         with gone_if_cancelled(self._changes, made[0]):
-            created = self._published.state.catalog.relations[made[0]]
+            created = self._state.catalog.relations[made[0]]
             assert isinstance(created, Table)
             self._waiters.until_lsn(fill(created), cancelled)
-            self._changes.apply(lambda state: tables.with_created(state, made[0]), cancelled)
+            self._apply(lambda state: tables.with_created(state, made[0]), cancelled)
         return True
 
     def _check_source(self, stored: StoredOptions) -> None:
         """Reaches the other side of a source. Raises what the connector's `check` does."""
-        options = opened(self._vault, self._published.state.catalog.resolved(stored))
+        options = opened(self._vault, self._state.catalog.resolved(stored))
         with options.masked_errors():
             if is_pushed(options.options):
                 pushed_connector_of(options.options).check()
             else:
                 connector_of(options.options, options.message_format).check()
 
-    def _exists(self, table: tables.NewTable) -> bool:
-        return self._published.state.catalog.find(table.name, table.schema_name, ()) is not None
+    def _exists(self, new: tables.NewTable | sources.NewSource | sinks.NewSink) -> bool:
+        return self._state.catalog.find(new.name, new.schema_name, ()) is not None
 
     def _take_in(self, table_id: int, upstream: UpstreamTable, cancelled: Cancelled) -> None:
         """Waits until a new table has the rows of the one that it copies; only then can it be read."""
         with gone_if_cancelled(self._changes, table_id):
             lsn = self._feeds.until_taken_in(upstream.source_id, table_id, cancelled)
             self._waiters.until_lsn(lsn, cancelled)
-            self._changes.apply(lambda state: tables.with_created(state, table_id), cancelled)
+            self._apply(lambda state: tables.with_created(state, table_id), cancelled)
 
     def create_view(
         self,
@@ -153,7 +184,7 @@ class SchemaCommands:
         self, source: sources.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> bool:
         """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
-        if not (if_not_exists and self._published.state.catalog.find(source.name, source.schema_name, ())):
+        if not (if_not_exists and self._exists(source)):
             self._check_source(source.stored)
         return self._create(
             source.schema_name, source.name, if_not_exists, lambda state: sources.add_source(state, source), cancelled
@@ -169,7 +200,7 @@ class SchemaCommands:
         made: list[tuple[int, tuple[str, ...]]] = []
         planned = PlannedAhead(
             lambda state: relations.add_materialized_view(state, view, self._table_rows, check_of(cancelled)),
-            self._published.state,
+            self._state,
         )
 
         def add(state: MetaState) -> MetaState:
@@ -183,7 +214,7 @@ class SchemaCommands:
         with gone_if_cancelled(self._changes, relation_id):
             self._waiters.until_created(relation_id, cancelled)
             # A source has no snapshot: the view's first epochs read its existing rows.
-            target = self._source_offsets.newest(self._published.state, relation_id)
+            target = self._source_offsets.newest(self._state, relation_id)
             self._waiters.until_read(0, target, cancelled, self._source_offsets.answers)
         return True, notices
 
@@ -193,15 +224,14 @@ class SchemaCommands:
         False if it exists and `if_not_exists`. If it is cancelled or fails, nothing of it remains, and nothing was
         delivered.
         """
-        if if_not_exists and self._published.state.catalog.find(sink.name, sink.schema_name, ()) is not None:
+        if if_not_exists and self._exists(sink):
             return False
         made: list[Sink] = []
-        planned = PlannedAhead(
-            lambda state: sinks.add_sink(state, sink, self._table_rows, check_of(cancelled)), self._published.state
-        )
-        _, relation = planned.on(self._published.state)
+        check = check_of(cancelled)
+        planned = PlannedAhead(lambda state: sinks.add_sink(state, sink, self._table_rows, check), self._state)
+        _, relation = planned.on(self._state)
         if relation.into is None:
-            sinks.sink_target(self._published.state.catalog, relation, self._vault).check()
+            sinks.sink_target(self._state.catalog, relation, self._vault).check()
 
         def add(state: MetaState) -> MetaState:
             after, relation = planned.on(state)
@@ -234,7 +264,7 @@ class SchemaCommands:
             made.append(added)
             return after
 
-        self._changes.apply(add, cancelled)
+        self._apply(add, cancelled)
         return made[-1]
 
     def drop_unused(self, relation_id: int) -> None:
@@ -267,13 +297,12 @@ class SchemaCommands:
         process_id: int = 0,
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        locked = {relation.relation_id for relation in relations.drop_targets(self._published.state, names)}
-        with self._locks.held(locked, LockMode.ALONE, cancelled, process_id=process_id):
-            notices = self._notices_of(
-                lambda state: relations.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
-            )
-        self._feeds.until_forgotten()
-        return notices
+        return self.drop_all(
+            lambda catalog: relations.drop_targets(catalog, names),
+            lambda state: relations.drop_relations(state, names, if_exists=if_exists, cascade=cascade),
+            cancelled=cancelled,
+            process_id=process_id,
+        )
 
     def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
         """ALTER TABLE: replaces the table by its new form; returns notices.
@@ -298,25 +327,23 @@ class SchemaCommands:
             made.append(copy)
             return after
 
-        self._changes.apply(add, cancelled)
+        self._apply(add, cancelled)
         copy = made[-1]
         with gone_if_cancelled(self._changes, copy.relation_id):
             self._waiters.until_lsn(fill(copy), cancelled)
-            self._changes.apply(lambda state: primary_key.put_in_place(state, change, copy), cancelled)
+            self._apply(lambda state: primary_key.put_in_place(state, change, copy), cancelled)
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""
-        planned = PlannedAhead(lambda state: (alter.rename(state, change), None), self._published.state)
-        self._changes.apply(lambda state: planned.on(state)[0], cancelled)
+        self._apply(planned_ahead(lambda state: alter.rename(state, change), self._state), cancelled)
 
     def swap(self, other_id: int, change: NewName, cancelled: Cancelled = None) -> None:
         """Exchanges the names of two relations."""
-        planned = PlannedAhead(lambda state: (alter.swap(state, other_id, change), None), self._published.state)
-        self._changes.apply(lambda state: planned.on(state)[0], cancelled)
+        self._apply(planned_ahead(lambda state: alter.swap(state, other_id, change), self._state), cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change of another module (`functions`, `roles`, …) between two epochs."""
-        self._changes.apply(owning(change, self.owner), cancelled)
+        self._apply(owning(change, self.owner), cancelled)
 
     def drop_hidden(
         self, targets: Sequence[HiddenTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
@@ -328,42 +355,22 @@ class SchemaCommands:
         self._feeds.until_forgotten()
         return notices
 
-    def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
-        """Creates a schema; False if it exists and `if_not_exists`."""
-        created = True
-
-        def add(state: MetaState) -> MetaState:
-            nonlocal created
-            created = not (if_not_exists and name in state.catalog.schemas)
-            return schemas.add_schema(state, name) if created else state
-
-        self._changes.apply(owning(add, self.owner), cancelled)
-        return created
-
-    def drop_schema(
+    def drop_all(
         self,
-        name: str,
+        locked: Callable[[Catalog], Iterable[Relation]],
+        change: NoticedChange,
         *,
-        if_exists: bool,
-        cascade: bool,
         cancelled: Cancelled = None,
         process_id: int = 0,
     ) -> tuple[str, ...]:
-        """Drops a schema; returns notices."""
-        known = self._published.state.catalog.relations.values()
-        locked = {each.relation_id for each in known if cascade and each.schema_name == name}
-        with self._locks.held(locked, LockMode.ALONE, cancelled, process_id=process_id):
-            notices = self._notices_of(
-                lambda state: schemas.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
-            )
+        """Applies a change that drops many objects, with the locks of the relations among them; returns notices."""
+        ids = {relation.relation_id for relation in locked(self._state.catalog)}
+        with self._locks.held(ids, LockMode.ALONE, cancelled, process_id=process_id):
+            notices = self._notices_of(change, cancelled)
         self._feeds.until_forgotten()
         return notices
 
-    def _notices_of(
-        self,
-        change: Callable[[MetaState], tuple[MetaState, Sequence[str]]],
-        cancelled: Cancelled = None,
-    ) -> tuple[str, ...]:
+    def _notices_of(self, change: NoticedChange, cancelled: Cancelled = None) -> tuple[str, ...]:
         """Has `change` applied between two epochs, and returns its notices."""
         notices: Sequence[str] = ()
 
@@ -372,7 +379,7 @@ class SchemaCommands:
             after, notices = change(state)
             return after
 
-        self._changes.apply(apply, cancelled)
+        self._apply(apply, cancelled)
         return tuple(notices)
 
     def _create(
@@ -390,5 +397,5 @@ class SchemaCommands:
             created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
             return change(state) if created else state
 
-        self._changes.apply(owning(add, self.owner), cancelled)
+        self._apply(owning(add, self.owner), cancelled)
         return created

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
-from risingpy.meta.schema.relations import DropTarget, drop_relations
+from risingpy.meta.durable_state import without_relation
+from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, QueryRelation, Sink
 from risingpy.types import SqlType
@@ -97,6 +98,7 @@ def add_function(
         function = replace(function, function_id=allocate())
     else:
         function = replace(function, function_id=existing.function_id, owner=existing.owner)
+        function = replace(function, database_id=existing.database_id)
     functions = {**state.catalog.functions, function.function_id: function}
     return _with_functions(replace(state, next_id=allocate.next_id), functions), True
 
@@ -117,20 +119,29 @@ def drop_functions(
             notices.append(f"{target.word} {target.name}() does not exist, skipping")
             continue
         _check_kind(function, target)
-        views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation | Sink))
-        callers = [view for view in views if function.function_id in view.functions]
+        callers = _callers(state, function)
         if callers and not cascade:
             raise DependentObjectsStillExist(
                 f"cannot drop {target.word} {function.shown} because other objects depend on it",
                 detail="\n".join(f"{r.noun} {r.name} depends on {target.word} {function.shown}" for r in callers),
                 hint="Use DROP ... CASCADE to drop the dependent objects too.",
             )
-        readers = [DropTarget(type(r), r.schema_name, r.name, ()) for r in callers]
-        state, said = drop_relations(state, readers, if_exists=True, cascade=True)
-        notices += said
-        functions = {k: f for k, f in state.catalog.functions.items() if k != function.function_id}
-        state = _with_functions(state, functions)
+        notices += (f"drop cascades to {r.noun} {r.name}" for r in reversed(with_all_readers(state, callers)))
+        state = without_function(state, function)
     return state, tuple(notices)
+
+
+def without_function(state: MetaState, function: FunctionDesc) -> MetaState:
+    """`state` without a function, and without what calls it, in whatever database."""
+    for relation in with_all_readers(state, _callers(state, function)):
+        state = without_relation(state, relation)
+    functions = {k: f for k, f in state.catalog.functions.items() if k != function.function_id}
+    return _with_functions(state, functions)
+
+
+def _callers(state: MetaState, function: FunctionDesc) -> list[QueryRelation | Sink]:
+    views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation | Sink))
+    return [view for view in views if function.function_id in view.functions]
 
 
 def _a(noun: str) -> str:

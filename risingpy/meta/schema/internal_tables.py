@@ -27,4 +27,5 @@ def _relation(table: TableSchema, owner: CreatedRelation) -> InternalTable:
         columns=tuple(ColumnDesc(column.column_id, column.name, column.type) for column in table.columns),
         table=table,
         job_id=owner.relation_id,
+        database_id=owner.database_id,
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from risingpy.errors import DuplicateRelation, SerializationFailure
+from risingpy.meta.epochs.graph_changes import GraphChange
 from risingpy.meta.state import MetaState
 
 T = TypeVar("T")
@@ -44,3 +45,9 @@ class PlannedAhead(Generic[T]):
             next_id=after.next_id,
         )
         return changed, told
+
+
+def planned_ahead(change: GraphChange, state: MetaState) -> GraphChange:
+    """A change that is computed now, and is applied later."""
+    planned = PlannedAhead(lambda state: (change(state), None), state)
+    return lambda later: planned.on(later)[0]

@@ -27,6 +27,7 @@ from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
 from risingpy.plan.catalog import (
     BOOTSTRAP_ROLE_ID,
+    Catalog,
     ColumnDesc,
     CreatedRelation,
     Index,
@@ -150,13 +151,14 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         functions=view.functions,
         version=state.catalog.version + 1,
         owner=existing.owner if existing is not None else BOOTSTRAP_ROLE_ID,
+        database_id=state.catalog.database_id,
     )
     return with_relation(state, relation, allocate)
 
 
-def drop_targets(state: MetaState, targets: Iterable[DropTarget]) -> list[Relation]:
+def drop_targets(catalog: Catalog, targets: Iterable[DropTarget]) -> list[Relation]:
     """The relations that DROP names and that exist."""
-    found = (state.catalog.find(t.name, t.schema_name, t.search_path) for t in targets)
+    found = (catalog.find(t.name, t.schema_name, t.search_path) for t in targets)
     return [relation for relation in found if relation is not None]
 
 
@@ -182,7 +184,7 @@ def drop_relations(
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
     # An index is dropped with its relation, without a notice, as in PostgreSQL. So is what a SUBSCRIBE reads.
-    readers = [r for r in everything if r not in dropped and not _goes_along(r)]
+    readers = [r for r in everything if r not in dropped and not goes_along(r)]
     needed = [r for r in readers if not _only_writes(r, dropped)]
     if needed and not cascade:
         raise _still_needed(state, dropped, needed, everything)
@@ -192,7 +194,8 @@ def drop_relations(
     return state, tuple(notices)
 
 
-def _goes_along(relation: CreatedRelation) -> bool:
+def goes_along(relation: CreatedRelation) -> bool:
+    """Whether it is dropped with its relation, without a word."""
     return isinstance(relation, Index) or is_temporary(relation)
 
 

@@ -247,7 +247,7 @@ def _check_droppable(catalog: Catalog, actor: Actor, role: Role) -> None:
     if owned:
         raise DependentObjectsStillExist(
             f'role "{role.name}" cannot be dropped because some objects depend on it',
-            detail="\n".join(f"owner of {each}" for each in owned),
+            detail="\n".join(owned),
         )
 
 

@@ -1,48 +1,95 @@
-"""CREATE SCHEMA and DROP SCHEMA, as functions from state to state."""
+"""CREATE, ALTER and DROP SCHEMA, as functions from state to state. Names are those of the database that sees it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from risingpy.errors import DependentObjectsStillExist, SqlError
 from risingpy.meta.durable_state import without_relation
-from risingpy.meta.schema.relations import with_all_readers
+from risingpy.meta.schema.functions import without_function
+from risingpy.meta.schema.relations import goes_along, with_all_readers
+from risingpy.meta.schema.renaming import Retold, with_schema_name
 from risingpy.meta.schema.secrets import hidden_of_schema, without_schema
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import is_temporary
 
 
-def add_schema(state: MetaState, name: str) -> MetaState:
-    """`state` with a schema."""
-    if name in state.catalog.schemas:
-        raise SqlError(f'schema "{name}" already exists', sqlstate="42P06")
-    return _with_schemas(state, (*state.catalog.schemas, name))
+def check_schema(state: MetaState, name: str) -> None:
+    """Raises SqlError (3F000) if the database has no such schema."""
+    if name not in state.catalog.schemas:
+        raise SqlError(f'schema "{name}" does not exist', sqlstate="3F000")
+
+
+def add_schema(state: MetaState, name: str, owner: int | None = None) -> MetaState:
+    """`state` with a schema; who makes the change owns it, unless `owner` does."""
+    _check_new_name(state, name)
+    here = state.catalog.own_database
+    owners = here.schema_owners if owner is None else {**here.schema_owners, name: owner}
+    return _with_schemas(state, (*state.catalog.schemas, name), owners)
+
+
+def rename_schema(state: MetaState, name: str, new_name: str, retold: Retold) -> MetaState:
+    """`state` in which a schema, and with it all that is in it, has another name. `retold` renews texts."""
+    check_schema(state, name)
+    _check_new_name(state, new_name)
+    here = state.catalog.own_database
+    schemas = tuple(new_name if each == name else each for each in here.schemas)
+    owners = {new_name if each == name else each: owner for each, owner in here.schema_owners.items()}
+    return with_schema_name(state, replace(here, schemas=schemas, schema_owners=owners), name, new_name, retold)
 
 
 def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) -> tuple[MetaState, tuple[str, ...]]:
     """(`state` without the schema, notices)."""
-    if name not in state.catalog.schemas:
-        if if_exists:
-            return state, (f'schema "{name}" does not exist, skipping',)
-        raise SqlError(f'schema "{name}" does not exist', sqlstate="3F000")
-    inside = [r for r in state.catalog.relations.values() if r.schema_name == name]
-    needed = [each for each in inside if not is_temporary(each)]
+    if if_exists and name not in state.catalog.schemas:
+        return state, (f'schema "{name}" does not exist, skipping',)
+    check_schema(state, name)
+    inside = [r for r in state.catalog.own_relations if r.schema_name == name]
+    named = [r for r in inside if not goes_along(r)]  # the others are parts of these
+    functions = [f for f in state.catalog.own_functions if f.schema_name == name]
     hidden = hidden_of_schema(state, name)
-    if (needed or hidden) and not cascade:
+    listed = [f"{each.noun} {name}.{each.name}" for each in (*named, *hidden)]
+    listed += [f"{each.noun} {name}.{each.shown}" for each in functions]
+    if listed and not cascade:
         raise DependentObjectsStillExist(
             f"cannot drop schema {name} because other objects depend on it",
-            detail="\n".join(f"{each.noun} {name}.{each.name} depends on schema {name}" for each in (*needed, *hidden)),
+            detail="\n".join(f"{each} depends on schema {name}" for each in listed),
             hint="Use DROP ... CASCADE to drop the dependent objects too.",
         )
+    before = state
     for relation in with_all_readers(state, inside):
         state = without_relation(state, relation)
+    for function in functions:
+        state = without_function(state, function)
     state = without_schema(state, name)
-    count = len(needed) + len(hidden)
-    notices = (f"drop cascades to {count} other objects",) if count else ()
-    return _with_schemas(state, tuple(s for s in state.catalog.schemas if s != name)), notices
+    listed += _gone_elsewhere(before, state, name)
+    owners = {each: owner for each, owner in state.catalog.own_database.schema_owners.items() if each != name}
+    state = _with_schemas(state, tuple(s for s in state.catalog.schemas if s != name), owners)
+    if len(listed) == 1:
+        return state, (f"drop cascades to {listed[0]}",)
+    return state, (f"drop cascades to {len(listed)} other objects",) if listed else ()
 
 
-def _with_schemas(state: MetaState, schemas: tuple[str, ...]) -> MetaState:
-    catalog = state.catalog
-    owners = {name: owner for name, owner in catalog.schema_owners.items() if name in schemas}
-    return replace(state, catalog=replace(catalog, version=catalog.version + 1, schemas=schemas, schema_owners=owners))
+def _gone_elsewhere(before: MetaState, after: MetaState, name: str) -> list[str]:
+    """What went along with a schema's objects, in other schemas."""
+    here = before.catalog.database_id
+    gone = (r for k, r in before.catalog.relations.items() if k not in after.catalog.relations)
+    others = (r for r in gone if (r.database_id, r.schema_name) != (here, name) and not goes_along(r))
+    return [f"{r.noun} {r.qualified_name}" for r in others]
+
+
+def _check_new_name(state: MetaState, name: str) -> None:
+    if name in state.catalog.schemas:
+        raise SqlError(f'schema "{name}" already exists', sqlstate="42P06")
+    if name.startswith("pg_"):
+        raise SqlError(
+            f'unacceptable schema name "{name}"',
+            sqlstate="42939",
+            detail='The prefix "pg_" is reserved for system schemas.',
+        )
+    if name in ("information_schema", "rw_catalog"):
+        raise SqlError(f'schema "{name}" already exists', sqlstate="42P06")
+
+
+def _with_schemas(state: MetaState, schemas: tuple[str, ...], owners: Mapping[str, int]) -> MetaState:
+    changed = replace(state.catalog.own_database, schemas=schemas, schema_owners=owners)
+    return replace(state, catalog=state.catalog.with_database(changed))

@@ -155,7 +155,7 @@ def without_schema(state: MetaState, name: str) -> MetaState:
 
 def hidden_of_schema(state: MetaState, name: str) -> list[Hidden]:
     """The connections and secrets of a schema."""
-    everything: Iterable[Hidden] = (*state.catalog.connections.values(), *state.catalog.secrets.values())
+    everything: Iterable[Hidden] = (*state.catalog.own_connections, *state.catalog.own_secrets)
     return [each for each in everything if each.schema_name == name]
 
 

@@ -58,7 +58,8 @@ def subscriptions_of(catalog: Catalog, relation: CreatedRelation) -> list[Subscr
 
 def add_subscription(state: MetaState, subscription: NewSubscription) -> tuple[MetaState, Subscription]:
     """(`state` with the subscription and its job, the subscription). It keeps the changes of every later epoch."""
-    check_new_name(state, subscription.schema_name, subscription.name)
+    if not subscription.is_temporary:  # the others have names that nothing else has
+        check_new_name(state, subscription.schema_name, subscription.name)
     check_unchanged(state, (subscription.relation,))
     relation = state.catalog.relations[subscription.relation.relation_id]
     assert isinstance(relation, FollowedRelation)
@@ -68,6 +69,7 @@ def add_subscription(state: MetaState, subscription: NewSubscription) -> tuple[M
     added = Subscription(
         relation_id=table_id,
         schema_name=subscription.schema_name,
+        database_id=relation.database_id if subscription.is_temporary else state.catalog.database_id,
         name=subscription.name,
         columns=planned.columns,
         definition=subscription.definition,

@@ -5,15 +5,18 @@ relations          a class for each kind of relation, and unions of those classe
 columns            what a relation has as columns, and the watermark over one of them
 upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
+databases          what CREATE DATABASE makes
 functions          what CREATE FUNCTION and CREATE AGGREGATE make
 secrets            what CREATE SECRET and CREATE CONNECTION make, and who uses it
 roles              users and groups
+earlier_catalog    the record of a catalog in stores of before there were several databases
 earlier_relation   the record of a relation in stores of earlier versions
 
 The meta service makes these and stores them; the frontend, the optimizer, the batch engine and tasks read them.
 """
 
 from risingpy.plan.catalog.columns import GREATEST_INTEGERS, ColumnDesc, Generated, Identity, Watermark, identity_bounds
+from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID, DEFAULT_SCHEMA, FIRST_DATABASES, DatabaseDesc
 from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
@@ -51,14 +54,16 @@ from risingpy.plan.catalog.roles import (
     roles_of,
 )
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
-from risingpy.plan.catalog.snapshot import DEFAULT_SCHEMA, INTERNAL_PREFIX, Catalog
+from risingpy.plan.catalog.snapshot import INTERNAL_PREFIX, Catalog
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 
 __all__ = [
     "BOOTSTRAP_NAME",
     "BOOTSTRAP_ROLE_ID",
+    "DEFAULT_DATABASE_ID",
     "DEFAULT_SCHEMA",
+    "FIRST_DATABASES",
     "FIRST_ROLES",
     "GREATEST_INTEGERS",
     "INTERNAL_PREFIX",
@@ -68,6 +73,7 @@ __all__ = [
     "ColumnDesc",
     "ConnectionDesc",
     "CreatedRelation",
+    "DatabaseDesc",
     "ExternalSource",
     "FollowedForm",
     "FollowedRelation",

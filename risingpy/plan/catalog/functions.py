@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.types import SqlType, TypeKind
 
@@ -50,6 +51,11 @@ class FunctionDesc:
     column: str = ""
     retracts: bool = False
     owner: int = BOOTSTRAP_ROLE_ID
+    database_id: int = DEFAULT_DATABASE_ID
+
+    @property
+    def noun(self) -> str:
+        return "aggregate" if self.kind is FunctionKind.AGGREGATE else "function"
 
     @property
     def shown(self) -> str:

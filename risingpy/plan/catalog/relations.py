@@ -24,6 +24,7 @@ from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
@@ -85,6 +86,7 @@ class _Relation:
     columns: tuple[ColumnDesc, ...]
     version: int = field(default=0, kw_only=True)
     owner: int = field(default=BOOTSTRAP_ROLE_ID, kw_only=True)
+    database_id: int = field(default=DEFAULT_DATABASE_ID, kw_only=True)
 
     @property
     def qualified_name(self) -> str:

@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 from risingpy.connectors.formats.decoder import MessageFormat, with_more_options
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions, SealedOption, StoredOptions
 from risingpy.errors import SerializationFailure
+from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.relations import CreatedRelation, ExternalSource, Sink, Table
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 
@@ -24,6 +25,7 @@ class SecretDesc:
     name: str
     box: bytes
     owner: int = BOOTSTRAP_ROLE_ID
+    database_id: int = DEFAULT_DATABASE_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class ConnectionDesc:
     options: tuple[tuple[str, str], ...]
     hidden: HiddenOptions = NOTHING_HIDDEN
     owner: int = BOOTSTRAP_ROLE_ID
+    database_id: int = DEFAULT_DATABASE_ID
 
 
 ConnectedRelation = TypeVar("ConnectedRelation", ExternalSource, Sink, StoredOptions)

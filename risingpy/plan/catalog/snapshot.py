@@ -6,10 +6,16 @@ The meta service (`meta/durable_state.py`) keeps the newest one, and replaces it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from risingpy.errors import SqlError
+from risingpy.plan.catalog.databases import (
+    DEFAULT_DATABASE_ID,
+    FIRST_DATABASES,
+    DatabaseDesc,
+)
 from risingpy.plan.catalog.functions import FunctionDesc
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
@@ -25,32 +31,90 @@ from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, FIRST_ROLES, Role, ro
 from risingpy.plan.catalog.secrets import ConnectedRelation, ConnectionDesc, SecretDesc, resolved
 
 Named = TypeVar("Named")
-DEFAULT_SCHEMA = "public"
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """All relations and schemas at one version.
+    """All relations of all databases at one version, as one of the databases sees them.
 
-    `internal_tables`, by id, are the jobs' state tables: queries may name them, and nothing else may. `roles` are by
-    id. `schema_owners` has the ids of the roles that own schemas, by the schema's name; the bootstrap superuser owns
-    the others.
+    What has an id is found by it in whatever database it is. Names are those of the database `database_id`, as are
+    `schemas` and what the methods `own_…` give. `internal_tables`, by id, are the jobs' state tables: queries may name
+    them, and nothing else may. `roles` and `databases` are by id.
 
     Lookups by name and by upstream go through maps, which a catalog makes when it is first asked. The class has no
     `__slots__` because `cached_property` keeps the maps in the instance's `__dict__`.
     """
 
     version: int = 0
-    database: str = "dev"
-    schemas: tuple[str, ...] = (DEFAULT_SCHEMA,)
+    database_id: int = DEFAULT_DATABASE_ID
+    databases: Mapping[int, DatabaseDesc] = field(default_factory=lambda: FIRST_DATABASES)
     relations: Mapping[int, CreatedRelation] = field(default_factory=dict)
     internal_tables: Mapping[int, InternalTable] = field(default_factory=dict)
     functions: Mapping[int, FunctionDesc] = field(default_factory=dict)
     secrets: Mapping[int, SecretDesc] = field(default_factory=dict)
     connections: Mapping[int, ConnectionDesc] = field(default_factory=dict)
     roles: Mapping[int, Role] = field(default_factory=lambda: dict(FIRST_ROLES))
-    schema_owners: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def database(self) -> str:
+        """The name of the database."""
+        return self.databases[self.database_id].name
+
+    @property
+    def schemas(self) -> tuple[str, ...]:
+        """The database's schemas, but for those of the system."""
+        return self.databases[self.database_id].schemas
+
+    def database_named(self, name: str) -> DatabaseDesc | None:
+        """The database of that name."""
+        return next((each for each in self.databases.values() if each.name == name), None)
+
+    def seen_from(self, database_id: int) -> Catalog:
+        """The same catalog, as another database sees it. Raises SqlError (3D000) if it is gone."""
+        if database_id == self.database_id:
+            return self
+        if database_id not in self.databases:
+            raise SqlError("the database of this session was dropped", sqlstate="3D000")
+        return self._seen.get(database_id) or self._seen.setdefault(database_id, replace(self, database_id=database_id))
+
+    @cached_property
+    def _seen(self) -> dict[int, Catalog]:
+        """By id, what other databases see, once asked for: so each has its maps of names made once, too."""
+        return {}
+
+    def with_database(self, changed: DatabaseDesc) -> Catalog:
+        """The next version, in which a database is as given."""
+        return replace(self, version=self.version + 1, databases={**self.databases, changed.database_id: changed})
+
+    @property
+    def own_database(self) -> DatabaseDesc:
+        return self.databases[self.database_id]
+
+    @cached_property
+    def own_relations(self) -> Sequence[CreatedRelation]:
+        """The relations of the database."""
+        return tuple(_own(self.relations, self))
+
+    @cached_property
+    def own_functions(self) -> Sequence[FunctionDesc]:
+        """The functions of the database."""
+        return tuple(_own(self.functions, self))
+
+    @cached_property
+    def own_secrets(self) -> Sequence[SecretDesc]:
+        """The secrets of the database."""
+        return tuple(_own(self.secrets, self))
+
+    @cached_property
+    def own_connections(self) -> Sequence[ConnectionDesc]:
+        """The connections of the database."""
+        return tuple(_own(self.connections, self))
+
+    @cached_property
+    def own_internal_tables(self) -> Sequence[InternalTable]:
+        """The state tables of the database's jobs."""
+        return tuple(_own(self.internal_tables, self))
 
     def role_named(self, name: str) -> Role | None:
         """The user or group of that name."""
@@ -64,8 +128,8 @@ class Catalog:
         return role.superuser or role_id in roles_of(self.roles, member)
 
     def schema_owner(self, schema: str) -> int:
-        """The id of the role that owns a schema."""
-        return self.schema_owners.get(schema, BOOTSTRAP_ROLE_ID)
+        """The id of the role that owns a schema of the database."""
+        return self.own_database.schema_owners.get(schema, BOOTSTRAP_ROLE_ID)
 
     @cached_property
     def has_passwords(self) -> bool:
@@ -168,23 +232,23 @@ class Catalog:
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Relation]:
         """By schema and name."""
-        found: dict[tuple[str, str], Relation] = {(r.schema_name, r.name): r for r in self.internal_tables.values()}
-        found.update(((r.schema_name, r.name), r) for r in self.relations.values())
+        found: dict[tuple[str, str], Relation] = {(r.schema_name, r.name): r for r in self.own_internal_tables}
+        found.update(((r.schema_name, r.name), r) for r in self.own_relations)
         return found
 
     @cached_property
     def _secrets_by_name(self) -> Mapping[tuple[str, str], SecretDesc]:
-        return {(each.schema_name, each.name): each for each in self.secrets.values()}
+        return {(each.schema_name, each.name): each for each in self.own_secrets}
 
     @cached_property
     def _connections_by_name(self) -> Mapping[tuple[str, str], ConnectionDesc]:
-        return {(each.schema_name, each.name): each for each in self.connections.values()}
+        return {(each.schema_name, each.name): each for each in self.own_connections}
 
     @cached_property
     def _functions_by_name(self) -> Mapping[tuple[str, str], Sequence[FunctionDesc]]:
         """By schema and name: several may differ in their arguments."""
         found: dict[tuple[str, str], list[FunctionDesc]] = {}
-        for function in self.functions.values():
+        for function in self.own_functions:
             found.setdefault((function.schema_name, function.name), []).append(function)
         return found
 
@@ -196,6 +260,19 @@ class Catalog:
             for upstream in dict.fromkeys(relation.depends_on):
                 found.setdefault(upstream, []).append(relation)
         return found
+
+
+class _OfDatabase(Protocol):
+    @property
+    def database_id(self) -> int: ...
+
+
+Placed = TypeVar("Placed", bound=_OfDatabase)
+
+
+def _own(everything: Mapping[int, Placed], catalog: Catalog) -> Iterable[Placed]:
+    own = catalog.database_id
+    return (each for each in everything.values() if each.database_id == own)
 
 
 def _named(

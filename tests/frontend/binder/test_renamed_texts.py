@@ -24,6 +24,10 @@ SUITES = Path(__file__).parents[3] / "risingpy/sqllogictest/suites"
 NAMES = (("t2", "public"), ('Odd "name"', "public"), ("select", "other"), (None, "other"))
 
 
+def with_schemas(catalog: Catalog, schemas: tuple[str, ...]) -> Catalog:
+    return catalog.with_database(replace(catalog.own_database, schemas=schemas))
+
+
 def catalog_of(sql: str) -> Catalog:
     """The tables and views of a text. Views have their plans, as those of a database have."""
     catalog = make_catalog(sql)
@@ -99,7 +103,7 @@ def test_every_query_of_the_suites(folder: str) -> None:
     checked = 0
     for path in sorted((SUITES / folder).rglob("*.slt")):
         for catalog, query in suite_queries(path):
-            catalog = replace(catalog, schemas=(*catalog.schemas, "other"))
+            catalog = with_schemas(catalog, (*catalog.schemas, "other"))
             try:
                 view = view_of(query, catalog)
             except (SqlError, AssertionError):
@@ -154,7 +158,7 @@ def test_what_is_written(query: str, written: str) -> None:
 def test_what_has_no_form_with_the_new_name_is_refused() -> None:
     catalog = catalog_of(TABLES)
     schemas = (*catalog.schemas, "other")
-    moved = renamed(replace(catalog, schemas=schemas), 2, "t", "other")  # other.t
+    moved = renamed(with_schemas(catalog, schemas), 2, "t", "other")  # other.t
     view = view_of("SELECT public.t.id, other.t.a FROM t, other.t", moved)
     with pytest.raises(FeatureNotSupported, match="has no form with the new name"):
         with_renamed_relations(view, moved, renamed(moved, 1, "n", "public"))

@@ -154,7 +154,7 @@ def test_explain(sql: str, verbose: bool, analyze: bool, kind: ast.ExplainKind) 
         ("deallocate all", ast.Deallocate(None)),
         ("close all", ast.CloseCursor(None)),
         ("describe t", ast.Describe(ast.ObjectName("t", None, 10))),
-        ("create schema if not exists s", ast.CreateSchema("s", True, 29)),
+        ("create schema if not exists s", ast.CreateSchema(ast.ColumnName("s", 29), True)),
         ("drop schema a, b cascade", ast.DropSchema(("a", "b"), cascade=True)),
     ],
 )

@@ -1,4 +1,4 @@
-"""A name may begin with the database: with its own name, or with the name by which the client connected.
+"""A name may begin with the name of the database.
 
 Names of other databases are in the suite `ddl/database_names.slt`.
 """
@@ -10,10 +10,6 @@ from typing import Any
 import pytest
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.frontend.results import StartupParameters
-from risingpy.frontend.session import open_session
-from risingpy.meta.database import Database
-from tests.frontend.session.conftest import Client
 
 
 @pytest.fixture
@@ -38,20 +34,6 @@ def table(client: Any) -> Any:
 def test_its_own_database(table: Any, sql: str, rows: list[tuple[object, ...]]) -> None:
     table.run("CREATE FUNCTION dev.public.plus_one(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + 1'")
     assert table.run(sql) == rows
-
-
-def test_the_name_that_the_client_gave(table: Any, database: Database) -> None:
-    table.run("FLUSH")
-    other = Client(open_session(database, StartupParameters("root", "mine")))
-    assert other.run("SELECT mine.public.t.a FROM mine.public.t JOIN dev.public.t u USING (a)") == [(1,)]
-    with pytest.raises(FeatureNotSupported):
-        table.run("SELECT * FROM mine.public.t")
-
-
-def test_a_view_goes_on_for_clients_that_call_the_database_otherwise(table: Any, database: Database) -> None:
-    other = Client(open_session(database, StartupParameters("root", "mine")))
-    other.run("CREATE VIEW v AS SELECT * FROM mine.public.t")
-    assert table.run("SELECT * FROM v") == [(1, 2)]
 
 
 def test_what_is_prepared_or_declared(table: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -23,7 +23,7 @@ from risingpy.frontend.system_catalog.system_relation import Progress, Setting, 
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Catalog, ColumnDesc, MaterializedView, Table, View
+from risingpy.plan.catalog import FIRST_DATABASES, Catalog, ColumnDesc, MaterializedView, Table, View
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.state_tables import relation_table
 from risingpy.statement_limits import StatementLimits
@@ -80,7 +80,7 @@ ALL_ORDERS = View(
 )
 CATALOG = Catalog(
     version=3,
-    schemas=("public", "sales"),
+    databases={1: replace(FIRST_DATABASES[1], schemas=("public", "sales"))},
     relations={relation.relation_id: relation for relation in (ORDERS, EVENTS, TOTALS, ALL_ORDERS)},
 )
 STATE = SystemState(

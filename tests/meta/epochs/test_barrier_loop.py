@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +27,7 @@ from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.recovery.opening import open_directory
+from risingpy.meta.schema.schemas import add_schema
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange
 
@@ -199,7 +199,7 @@ def test_pauses_double_up_to_the_longest() -> None:
 
 def test_changes_are_applied_in_order_and_one_that_fails_harms_no_other(parts: Parts) -> None:
     def renamed(name: str) -> Callable[[MetaState], MetaState]:
-        return lambda state: replace(state, catalog=replace(state.catalog, schemas=(*state.catalog.schemas, name)))
+        return lambda state: add_schema(state, name)
 
     def refused(error: Exception) -> Callable[[MetaState], MetaState]:
         def change(_: MetaState) -> MetaState:

@@ -143,7 +143,8 @@ class FromBinder:
                 raise InsufficientPrivilege(f"permission denied for {kind} {system.name}")
             plan, owner = system_scan(system), system.schema
         else:
-            relation = find_relation(self._context, name, schema, position_of(tree))
+            database = name_of(tree.args.get("catalog")) or None
+            relation = find_relation(self._context, name, schema, position_of(tree), database)
             self._context.dependencies.append(relation.relation_id)
             self._note(tree, relation)
             plan, owner = self._relation(relation, position_of(tree)), relation.schema_name

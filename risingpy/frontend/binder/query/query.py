@@ -190,8 +190,10 @@ class QueryBinder:
         """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
         if relation.plan is not None:
             return renamed(relation.plan, [column.name for column in relation.columns])
-        path = tuple(dict.fromkeys((relation.schema_name, *self._context.search_path)))
-        context = make_context(self._context.catalog, path, (), self._context.session)
+        here = self._context.catalog
+        own_path = self._context.search_path if relation.database_id == here.database_id else ()
+        path = tuple(dict.fromkeys((relation.schema_name, *own_path)))
+        context = make_context(here.seen_from(relation.database_id), path, (), self._context.session)
         try:
             plan = bind_settled(context, parse_query(relation.query).tree)
         except SqlError as error:

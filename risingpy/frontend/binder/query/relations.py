@@ -16,16 +16,23 @@ from risingpy.plan.catalog import ExternalSource, Relation, ScannedRelation, Tab
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
 
 
-def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
+def find_relation(
+    context: BindContext, name: str, schema: str | None, position: int | None, database: str | None = None
+) -> Relation:
     """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet.
 
     Raises SqlError (55000) for one that is made anew after a failure.
     """
-    relation = context.catalog.find(name, schema, context.search_path)
+    catalog = context.catalog
+    other = None if database in (None, catalog.database) else catalog.database_named(str(database))
+    if other is not None:
+        catalog = catalog.seen_from(other.database_id)
+    relation = catalog.find(name, schema, context.search_path)
     if relation is not None:
         check_has_answer(relation, position)
     if relation is None or relation.is_being_created:
         shown = name if schema is None else f"{schema}.{name}"
+        shown = shown if other is None else f"{database}.{shown}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
     if isinstance(relation, ExternalSource) and is_pushed(dict(relation.options)):
         hint = f"CREATE TABLE t (*) FROM {name} TABLE '…' copies a table of it."

@@ -11,6 +11,7 @@ from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.databases.trees import RenameSchema
 from risingpy.frontend.parser.roles.trees import (
     AlterOwner,
     AlterRole,
@@ -65,11 +66,11 @@ def parse_create_role(cursor: Cursor) -> CreateRole:
     return CreateRole(name, _Attributes(cursor, {"login": True} if kind == "USER" else {}).read(), if_not_exists)
 
 
-def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole | AlterOwner:
-    """Attributes, a new name, or the members of a group; also the owner of a schema."""
+def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole | AlterOwner | RenameSchema:
+    """Attributes, a new name, or the members of a group; also the owner and the name of a schema."""
     cursor.expect("ALTER")
     if cursor.accept("SCHEMA"):
-        return _parse_schema_owner(cursor)
+        return _parse_schema(cursor)
     kind = cursor.one_of(*KINDS)
     if cursor.word == "ALL":
         cursor.unsupported(f"ALTER {kind} ALL")
@@ -87,8 +88,10 @@ def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole | Alt
     return AlterRole(name, _Attributes(cursor, {}, altered=True).read())
 
 
-def _parse_schema_owner(cursor: Cursor) -> AlterOwner:
+def _parse_schema(cursor: Cursor) -> AlterOwner | RenameSchema:
     name = cursor.name()
+    if cursor.accept("RENAME", "TO"):
+        return RenameSchema(name, cursor.name())
     if not cursor.accept("OWNER", "TO"):
         cursor.unsupported(f"ALTER SCHEMA … {cursor.word}")
     return AlterOwner(None, ObjectName(name.name, None, name.position), role_name(cursor))

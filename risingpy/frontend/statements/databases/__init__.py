@@ -1,0 +1,1 @@
+"""Statements about databases and schemas, and about the settings that sessions begin with."""

@@ -1,0 +1,101 @@
+"""CREATE SCHEMA, ALTER SCHEMA … RENAME TO, and DROP SCHEMA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from risingpy.errors import InsufficientPrivilege
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser.ast import (
+    CreateSchema,
+    DropSchema,
+    ParsedStatement,
+    RenameSchema,
+    SchemaStatement,
+)
+from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.databases.retold import retold
+from risingpy.frontend.statements.rights.roles import role_of
+from risingpy.meta.schema.schemas import add_schema, check_schema, drop_schema, rename_schema
+from risingpy.meta.state import MetaState
+from risingpy.plan.catalog import Catalog, CreatedRelation
+from risingpy.types import SqlType
+
+
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: SchemaStatement, parameter_types: Sequence[SqlType]
+) -> Command:
+    """Names, and rights, are checked when the change is made, on the state that it changes."""
+
+    def run(parameters: Parameters) -> Result:
+        match statement:
+            case CreateSchema():
+                _create(session, statement)
+                return Result(CommandTag("CREATE SCHEMA"))
+            case RenameSchema():
+                _rename(session, statement)
+                return Result(CommandTag("ALTER SCHEMA"))
+            case DropSchema():
+                _drop(session, statement)
+                return Result(CommandTag("DROP SCHEMA"))
+            case _:
+                assert_never(statement)
+
+    return Command(run)
+
+
+def _create(session: StatementContext, statement: CreateSchema) -> None:
+    """IF NOT EXISTS of a schema that exists gives a notice (42P06)."""
+    skipped: list[str] = []
+
+    def change(state: MetaState) -> MetaState:
+        skipped.clear()
+        owner = None if statement.owner is None else role_of(session, state, statement.owner)
+        if owner is not None and not state.catalog.has_role(session.identity.current_id, owner.role_id):
+            raise InsufficientPrivilege(f'must be member of role "{owner.name}"')
+        if statement.name is not None:
+            name = statement.name.name
+        else:
+            assert owner is not None
+            name = owner.name
+        if statement.if_not_exists and name in state.catalog.schemas:
+            skipped.append(name)
+            return state
+        return add_schema(state, name, None if owner is None else owner.role_id)
+
+    session.ddl.change(change, session.cancelled)
+    for name in skipped:
+        session.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
+
+
+def _rename(session: StatementContext, statement: RenameSchema) -> None:
+    name = statement.name.name
+
+    def change(state: MetaState) -> MetaState:
+        check_schema(state, name)
+        if not state.catalog.has_role(session.identity.current_id, state.catalog.schema_owner(name)):
+            raise InsufficientPrivilege(f"must be owner of schema {name}")
+        return rename_schema(state, name, statement.new_name.name, retold())
+
+    session.ddl.change(change, session.cancelled)
+
+
+def _drop(session: StatementContext, statement: DropSchema) -> None:
+    """All schemas or none. A notice tells what IF EXISTS skipped and what CASCADE took along."""
+    cascade = statement.cascade
+
+    def inside(catalog: Catalog) -> list[CreatedRelation]:
+        return [each for each in catalog.own_relations if cascade and each.schema_name in statement.names]
+
+    def change(state: MetaState) -> tuple[MetaState, Sequence[str]]:
+        notices: list[str] = []
+        for name in statement.names:
+            state, said = drop_schema(state, name, if_exists=statement.if_exists, cascade=cascade)
+            notices += said
+        return state, notices
+
+    notices = session.ddl.drop_all(inside, change, cancelled=session.cancelled, process_id=session.startup.process_id)
+    for notice in notices:
+        session.notice(notice)

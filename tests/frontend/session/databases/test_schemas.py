@@ -1,0 +1,88 @@
+"""Schemas: owners, new names in every text, and DROP … CASCADE, which leaves nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from risingpy.errors import SqlError
+from risingpy.meta.database import Database
+from tests.frontend.session.databases.test_databases import in_database, refusal
+
+
+def owners(client: Any) -> dict[object, object]:
+    sql = "SELECT nspname, rolname FROM pg_namespace JOIN pg_roles ON pg_roles.oid = nspowner WHERE nspowner > 10"
+    return dict(client.run(sql))
+
+
+def test_authorization(client: Any, database: Database) -> None:
+    client.run("CREATE USER joe")
+    client.run("CREATE SCHEMA AUTHORIZATION joe")
+    client.run("CREATE SCHEMA s AUTHORIZATION joe")
+    client.run("CREATE SCHEMA IF NOT EXISTS s AUTHORIZATION CURRENT_USER")
+    assert owners(client) == {"joe": "joe", "s": "joe"}
+    joe = in_database(database, "dev", "joe")
+    assert joe.run("SELECT current_schema()") == [("joe",)]  # "$user" is the first of the search path
+    joe.run("CREATE TABLE t (a int)")
+    assert client.run("SELECT count(*) FROM joe.t") == [(0,)]
+    assert refusal(joe, "CREATE SCHEMA x AUTHORIZATION root") == ("42501", 'must be member of role "root"')
+    assert refusal(client, "CREATE SCHEMA x AUTHORIZATION nobody")[0] == "42704"
+    assert refusal(client, "CREATE SCHEMA pg_x")[0] == "42939"
+    assert refusal(client, "CREATE SCHEMA x CREATE TABLE t (a int)")[0] == "0A000"
+    assert refusal(client, "CREATE TABLE pg_temp.t (a int)")[0] == "0A000"
+
+
+def test_a_new_name_is_in_every_text(client: Any, database: Database) -> None:
+    client.run("CREATE SCHEMA old")
+    client.run("CREATE SCHEMA beside")
+    client.run("CREATE TABLE old.t (a int PRIMARY KEY, b int)")
+    client.run("CREATE INDEX by_b ON old.t (b)")
+    client.run("CREATE FUNCTION old.f(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + 1'")
+    client.run("CREATE VIEW v AS SELECT old.t.a, x.b FROM old.t JOIN old.t AS x USING (a)")
+    client.run("SET search_path TO old, public")
+    client.run("CREATE VIEW beside.v AS SELECT a FROM t")
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT sum(b) AS s FROM t")
+    client.run("RESET search_path")
+    client.run("CREATE SUBSCRIPTION old.sub FROM old.t WITH (retention = '1D')")
+    client.run("INSERT INTO old.t VALUES (1, 2)")
+    client.run("ALTER SCHEMA old RENAME TO new")
+    client.run("INSERT INTO new.t VALUES (2, 3)")
+    client.run("FLUSH")
+    assert sorted(client.run("SELECT * FROM v")) == [(1, 2), (2, 3)]
+    assert client.run("SELECT * FROM new.m") == [(5,)] and client.run("SELECT new.f(1)") == [(2,)]
+    assert sorted(client.run("SELECT * FROM beside.v")) == [(1,), (2,)]
+    catalog = database.reads.catalog
+    texts = [str(each.definition) for each in (*catalog.relations.values(), *catalog.functions.values())]
+    assert not [text for text in texts if "old" in text], texts
+    client.run("CREATE SCHEMA old")
+    assert refusal(client, "ALTER SCHEMA new RENAME TO old") == ("42P06", 'schema "old" already exists')
+    assert refusal(client, "ALTER SCHEMA nosuch RENAME TO x") == ("3F000", 'schema "nosuch" does not exist')
+    client.run("CREATE VIEW calls AS SELECT new.f(a) AS c FROM new.t")
+    assert refusal(client, "ALTER SCHEMA new RENAME TO third")[0] == "0A000"
+    client.run("CREATE USER joe")
+    joe = in_database(database, "dev", "joe")
+    assert refusal(joe, "ALTER SCHEMA new RENAME TO x") == ("42501", "must be owner of schema new")
+
+
+def test_cascade_leaves_nothing(client: Any, database: Database) -> None:
+    client.run("CREATE SCHEMA s")
+    client.run("CREATE FUNCTION s.f(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + 1'")
+    client.run("CREATE TABLE s.t (a int PRIMARY KEY)")
+    client.run("CREATE INDEX i ON s.t (a)")
+    client.run("CREATE TABLE u (a int PRIMARY KEY)")
+    client.run("CREATE VIEW calls AS SELECT s.f(a) AS b FROM u")
+    client.run("CREATE VIEW reads AS SELECT a FROM s.t")
+    with pytest.raises(SqlError) as caught:
+        client.run("DROP SCHEMA s")
+    assert caught.value.sqlstate == "2BP01"
+    assert caught.value.detail == "table s.t depends on schema s\nfunction s.f(integer) depends on schema s"
+    client.run("DROP SCHEMA s CASCADE")
+    assert client.notices[-1] == "drop cascades to 4 other objects"
+    catalog = database.reads.catalog
+    assert not catalog.functions and [r.name for r in catalog.relations.values()] == ["u"]
+    client.run("CREATE SCHEMA s")
+    assert refusal(client, "SELECT s.f(1)")[0] == "42883"
+    client.run("CREATE VIEW s.v AS SELECT 1 AS a")
+    client.run("DROP SCHEMA s CASCADE")
+    assert client.notices[-1] == "drop cascades to view s.v"
