@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 
 from risingpy.errors import CannotConnectNow, QueryCanceled
@@ -12,6 +12,7 @@ from risingpy.meta.epochs.waiters import WAIT_SLICE_SECONDS, Waiters
 from risingpy.meta.state import MetaState
 
 GraphChange = Callable[[MetaState], MetaState]
+NoticedChange = Callable[[MetaState], tuple[MetaState, Sequence[str]]]  # with what the client is told
 
 
 class GraphChanges:

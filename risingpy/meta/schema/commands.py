@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.secrets.hidden_options import StoredOptions
@@ -16,7 +17,7 @@ from risingpy.connectors.secrets.opened_options import opened
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import CannotConnectNow
 from risingpy.meta.cancellation import Cancelled, check_of
-from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
+from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges, NoticedChange
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
@@ -42,8 +43,6 @@ from risingpy.plan.catalog import (
     Table,
     UpstreamTable,
 )
-
-NoticedChange = Callable[[MetaState], tuple[MetaState, Sequence[str]]]
 
 
 class SchemaCommands:
@@ -174,10 +173,7 @@ class SchemaCommands:
         cancelled: Cancelled = None,
     ) -> bool:
         """Creates a plain view; False if it exists and `if_not_exists`."""
-
-        def add(state: MetaState) -> MetaState:
-            return relations.add_view(state, view, or_replace=or_replace)
-
+        add = partial(relations.add_view, view=view, or_replace=or_replace)
         return self._create(view.schema_name, view.name, if_not_exists, add, cancelled)
 
     def create_source(
@@ -227,9 +223,9 @@ class SchemaCommands:
         if if_not_exists and self._exists(sink):
             return False
         made: list[Sink] = []
-        check = check_of(cancelled)
-        planned = PlannedAhead(lambda state: sinks.add_sink(state, sink, self._table_rows, check), self._state)
-        _, relation = planned.on(self._state)
+        rows, check = self._table_rows, check_of(cancelled)
+        planned = PlannedAhead(lambda state: sinks.add_sink(state, sink, rows, check), self._state)
+        relation = planned.on(self._state)[1]
         if relation.into is None:
             sinks.sink_target(self._state.catalog, relation, self._vault).check()
 
@@ -249,10 +245,13 @@ class SchemaCommands:
     ) -> bool:
         """Creates a subscription; False if it exists and `if_not_exists`. It has the changes of all later epochs."""
 
-        def add(state: MetaState) -> MetaState:
-            return subscriptions.add_subscription(state, subscription)[0]
-
-        return self._create(subscription.schema_name, subscription.name, if_not_exists, add, cancelled)
+        return self._create(
+            subscription.schema_name,
+            subscription.name,
+            if_not_exists,
+            lambda state: subscriptions.add_subscription(state, subscription)[0],
+            cancelled,
+        )
 
     def create_temporary_subscription(self, relation: FollowedRelation, cancelled: Cancelled = None) -> Subscription:
         """Keeps a relation's changes for one reader, until `drop_unused` or a restart."""
