@@ -27,6 +27,9 @@ class SqlError(Exception):
 
     sqlstate = "XX000"
     severity = "ERROR"
+    about: tuple[
+        tuple[str, str], ...
+    ] = ()  # schema (s), table (t), column (c), constraint (n), by the protocol's codes
 
     def __init__(
         self,
@@ -61,13 +64,11 @@ class SqlError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors are pickled between processes (Spark tasks): keep every field.
-        state = (self.message, self.sqlstate, self.position, self.detail, self.hint, self.where)
-        return _rebuild, (type(self), *state)
+        return _rebuild, (type(self), self.message, self.sqlstate, self.position, self.detail, self.hint, self.where)
 
 
 def _rebuild(cls: type[SqlError], message: str, sqlstate: str, position: int | None, *texts: str | None) -> SqlError:
-    detail, hint, where = texts
-    return cls(message, sqlstate=sqlstate, position=position, detail=detail, hint=hint, where=where)
+    return cls(message, sqlstate=sqlstate, position=position, detail=texts[0], hint=texts[1], where=texts[2])
 
 
 class SyntaxError_(SqlError):

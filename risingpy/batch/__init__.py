@@ -21,7 +21,7 @@ from risingpy.batch.parameters import Parameters, with_parameters
 from risingpy.batch.plan import BatchPlan
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.row_keys import group_by_key
-from risingpy.batch.row_rewrite import RowRewrite, row_rewrite
+from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row
 from risingpy.batch.runner import BatchRunner
 
 __all__ = [
@@ -34,5 +34,6 @@ __all__ = [
     "explain_plan",
     "group_by_key",
     "row_rewrite",
+    "value_of_row",
     "with_parameters",
 ]

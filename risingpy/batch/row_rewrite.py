@@ -69,7 +69,7 @@ class RowRewrite:
         For DELETE, the new one is the old one.
         """
         if self.condition is not None:
-            holds = _value(self.condition, self.table, row, parameters)
+            holds = value_of_row(self.condition, self.table, row, parameters)
             if holds is None:
                 return None
             if holds.value is not True:
@@ -78,7 +78,7 @@ class RowRewrite:
         for place, expr in enumerate(self.new):
             if isinstance(expr, InputRef) and expr.index == place:
                 continue
-            value = _value(expr, self.table, row, parameters)
+            value = value_of_row(expr, self.table, row, parameters)
             if value is None:
                 return None
             new = new.set_column(place, f"c{place}", pa.array([value.value], expr.type.arrow))
@@ -118,7 +118,7 @@ def _is_column(expr: Expr, place: int) -> bool:
     return isinstance(expr, InputRef) and expr.index == place
 
 
-def _value(expr: Expr, table: Table, row: pa.Table, parameters: Parameters) -> Literal | None:
+def value_of_row(expr: Expr, table: Table, row: pa.Table, parameters: Parameters = ()) -> Literal | None:
     """The value of an expression over the one row; None if only the evaluator can compute it."""
 
     def column(part: Expr) -> Expr | None:

@@ -139,6 +139,11 @@ class Transaction:
         """Locks rows by their keys until the transaction ends. Their newest forms are then those to change."""
         self._held += self.database.writes.row_locks(table_id, keys, cancelled, process_id=self.process_id)
 
+    def release_statement_locks(self) -> None:
+        """Without an open transaction: releases what a statement has locked and not released by its commit."""
+        if not self.is_open and not self._changes:
+            self._let_go(0)
+
     def own_row(self, table: Table, key: RowKey) -> PendingRow | None:
         """What this transaction has written last for a key, if it has. The table `has_row_keys`.
 

@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.batch import group_by_key
-from risingpy.errors import SqlError
+from risingpy.frontend.constraints.violations import shown_key, unique_violation
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import Table
-from risingpy.types.forms import format_text
 
 
 def check_unique(session: StatementContext, relation: Table, old: pa.Table, new: pa.Table) -> None:
@@ -37,13 +36,7 @@ def check_unique(session: StatementContext, relation: Table, old: pa.Table, new:
 
 
 def _refuse(relation: Table, key: pa.Table) -> None:
-    names = ", ".join(relation.columns[index].name for index in relation.primary_key)
-    values = ", ".join(
-        format_text(relation.columns[index].type, key.column(position)[0].as_py())
-        for position, index in enumerate(relation.primary_key)
-    )
-    raise SqlError(
-        f'duplicate key value violates unique constraint "{relation.name}_pkey"',
-        sqlstate="23505",
-        detail=f"Key ({names})=({values}) already exists.",
-    )
+    columns = [relation.columns[index] for index in relation.primary_key]
+    values = [key.column(position)[0].as_py() for position in range(len(columns))]
+    shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
+    raise unique_violation(relation, relation.key_constraint, shown)

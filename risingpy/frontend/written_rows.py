@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.batch import group_by_key
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
+from risingpy.frontend.constraints.checks import check_rows
+from risingpy.frontend.constraints.enforcement import RowsChange, enforce
+from risingpy.frontend.constraints.guarded import is_guarded
+from risingpy.frontend.constraints.violations import shown_row
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.functions.topics.identities import place_of
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
@@ -16,7 +24,6 @@ from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
-from risingpy.types.forms import format_text
 
 ROW_ID = "_row_id"
 
@@ -34,6 +41,7 @@ def completed(session: StatementContext, relation: Table, rows: pa.Table) -> pa.
     """New rows (all columns) with their generated columns. Raises NotNullViolation; moves identities' counters."""
     rows = with_generated(session, relation, rows)
     check_not_null(relation, rows)
+    check_rows(session, relation, rows)
     pass_numbers(session, relation, rows)
     return rows
 
@@ -69,20 +77,54 @@ def check_not_null(relation: Table, rows: pa.Table) -> None:
     for index, column in enumerate(relation.columns):
         if (column.not_null or index in relation.primary_key) and rows.column(index).null_count:
             failing = rows.column(index).is_null().index(True).as_py()
-            raise NotNullViolation(
+            error = NotNullViolation(
                 f'null value in column "{column.name}" of relation "{relation.name}" violates not-null constraint',
-                detail=f"Failing row contains ({_shown(relation, rows.slice(failing, 1))}).",
+                detail=f"Failing row contains ({shown_row(relation, rows.slice(failing, 1))}).",
             )
+            error.about = (("s", relation.schema_name), ("t", relation.name), ("c", column.name))
+            raise error
 
 
 def write_inserted(session: StatementContext, relation: Table, rows: pa.Table) -> None:
-    """Logs new rows, or keeps them for the commit."""
-    _write(session, relation, inserts(rows))
+    """Logs new rows, or keeps them for the commit. A guarded table is held, see `guarded`."""
+    if not is_guarded(session.database.reads.catalog, relation):
+        _write(session, relation, inserts(rows))
+        return
+    replaced, rows = _replaced(session, relation, rows)
+    write_rewritten(session, relation, replaced, rows)
 
 
 def write_spilled(session: StatementContext, relation: Table, spill: Spill) -> None:
     """As `write_inserted`, for the `inserts` in a spill file, which it also finishes."""
-    _write(session, relation, spill.finish(), spill)
+    chunk = spill.finish()
+    if not is_guarded(session.database.reads.catalog, relation):
+        _write(session, relation, chunk, spill)
+        return
+    rows = chunk.drop_columns(["op"])
+    replaced, _ = _replaced(session, relation, rows)
+    if replaced.num_rows:  # they go first, so that the spilled rows are the last of their keys
+        _put(session, relation, make_chunk(np.full(replaced.num_rows, DELETE, np.int8), replaced.columns))
+    _put(session, relation, chunk, spill)
+    _end(session, [RowsChange(relation, replaced, rows)])
+
+
+def _replaced(session: StatementContext, relation: Table, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """(The rows whose keys new rows have, the new rows): of those of a key the last, first those that replace one."""
+    if not relation.primary_key or not rows.num_rows:
+        return rows.slice(0, 0), rows
+    groups, _ = group_by_key(relation, rows)
+    _, last_from_end = np.unique(groups[::-1], return_index=True)
+    rows = rows.take(pa.array(np.sort(len(groups) - 1 - last_from_end)))
+    found = session.rows_with_keys(relation, rows)
+    if not found.num_rows:
+        return found, rows
+    codes, _ = group_by_key(relation, pa.concat_tables([rows, found.rename_columns(rows.column_names)]))
+    come, stand = codes[: rows.num_rows], codes[rows.num_rows :]
+    place_of = np.full(int(codes.max()) + 1, -1, np.int64)
+    place_of[stand] = np.arange(len(stand))
+    places = place_of[come]  # of the row that stands with the key of each new row; -1: none does
+    meeting, fresh = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+    return found.take(pa.array(places[meeting])), rows.take(pa.array(np.concatenate([meeting, fresh])))
 
 
 def inserts(rows: pa.Table) -> pa.Table:
@@ -90,15 +132,36 @@ def inserts(rows: pa.Table) -> pa.Table:
     return make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
 
 
-def write_rewritten(session: StatementContext, relation: Table, old: pa.Table, new: pa.Table | None) -> None:
-    """Logs rows that went and, for an UPDATE, the rows that came instead."""
+def write_rewritten(
+    session: StatementContext,
+    relation: Table,
+    old: pa.Table,
+    new: pa.Table | None,
+    deleted: pa.Table | None = None,
+    *,
+    looks_at_keys: bool = True,
+) -> None:
+    """Logs rows that went and, for an UPDATE, the rows that came instead: see `RowsChange`. `deleted` rows go besides.
+
+    Looks at the constraints of a guarded table, which the session holds.
+    """
+    changes = [RowsChange(relation, old, new)]
+    if deleted is not None and deleted.num_rows:
+        changes.insert(0, RowsChange(relation, deleted, None))
+    for change in changes:
+        _put(session, relation, _chunk_of(change))
+    _end(session, changes, looks_at_keys=looks_at_keys)
+
+
+def _chunk_of(change: RowsChange) -> pa.Table:
+    old, new = change.old, change.new
     ops = np.full(old.num_rows, DELETE, np.int8)
     columns = old.columns
     if new is not None:
         # All old rows first: where an UPDATE moves keys, the last write of a key must be the new row.
         ops = np.concatenate([ops, np.full(new.num_rows, INSERT, np.int8)])
         columns = [pa.chunked_array([*a.chunks, *b.chunks], a.type) for a, b in zip(columns, new.columns, strict=True)]
-    _write(session, relation, make_chunk(ops, columns))
+    return make_chunk(ops, columns)
 
 
 def check_written(rows: int, size: int) -> None:
@@ -114,22 +177,34 @@ def check_writable(session: StatementContext, verb: str) -> None:
 
 
 def _write(session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None) -> None:
+    _put(session, relation, chunk, spill)
+    if chunk.num_rows and not session.transaction.is_open:
+        session.scope.commit()
+
+
+def _end(session: StatementContext, changes: Sequence[RowsChange], *, looks_at_keys: bool = True) -> None:
+    """Looks at the constraints, then commits, if no transaction is open."""
+    done = [each for each in changes if each.old.num_rows or (each.new is not None and each.new.num_rows)]
+    if done and looks_at_keys and is_guarded(session.database.reads.catalog, done[0].table):
+        enforce(session, done, _follow)
+    if done and not session.transaction.is_open:
+        session.scope.commit()
+
+
+def _follow(session: StatementContext, change: RowsChange) -> RowsChange:
+    """Writes what a foreign key makes of the rows of its table."""
+    if change.new is not None:
+        change = replace(change, new=completed(session, change.table, change.new))
+    _put(session, change.table, _chunk_of(change))
+    return change
+
+
+def _put(session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None) -> None:
+    """Gives rows to the transaction."""
     if not chunk.num_rows:
         return
     if relation.upstream is not None:
         message = f'cannot change table "{relation.name}": it copies table "{relation.upstream.name}" of a source'
         raise SqlError(message, sqlstate="55000", hint="Change it upstream.")
     check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)
-    session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill))
-    if not session.transaction.is_open:
-        session.scope.commit()
-
-
-def _shown(relation: Table, row: pa.Table) -> str:
-    """The visible values of one row as PostgreSQL prints them in details."""
-    cells = []
-    for index, column in enumerate(relation.columns):
-        if not column.hidden:
-            value = row.column(index)[0].as_py()
-            cells.append("null" if value is None else format_text(column.type, value))
-    return ", ".join(cells)
+    session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill, relation.rules))

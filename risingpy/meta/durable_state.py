@@ -27,6 +27,7 @@ from risingpy.plan.catalog import (
     CreatedRelation,
     DatabaseDesc,
     ExternalSource,
+    ForeignKey,
     JobRelation,
     JobStatus,
     RecoverableRelation,
@@ -233,7 +234,9 @@ def without_backfills(state: MetaState) -> MetaState:
 def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
     """`state` after `relation` is dropped. Its job stops, and later epochs purge its rows."""
     state = without_feeds(state, relation.relation_id)
-    relations = {k: v for k, v in state.catalog.relations.items() if k != relation.relation_id}
+    relations = {
+        k: _without_keys_to(v, relation) for k, v in state.catalog.relations.items() if k != relation.relation_id
+    }
     job = state.jobs.get(relation.relation_id)
     stopped = state.stopped.get(relation.relation_id)
     purge = state.purge
@@ -254,6 +257,18 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
         compactions={k: v for k, v in state.compactions.items() if k != relation.relation_id},
     )
     return with_sinks_connected(without) if isinstance(relation, Sink) else without
+
+
+def _without_keys_to(other: CreatedRelation, dropped: CreatedRelation) -> CreatedRelation:
+    """The other relation without foreign keys to a table, or by an index, that is dropped."""
+    if not isinstance(other, Table) or not other.constraints:
+        return other
+    gone = dropped.relation_id
+    refer = [c for c in other.constraints if isinstance(c, ForeignKey) and gone in (c.table_id, c.index_id)]
+    if not refer:
+        return other
+    kept = tuple(each for each in other.constraints if each not in refer)
+    return replace(other, constraints=kept, rules=other.rules + 1)
 
 
 def without_feeds(state: MetaState, job_id: int) -> MetaState:

@@ -31,6 +31,7 @@ from risingpy.plan import (
 )
 from risingpy.plan.catalog import (
     columns,
+    constraints,
     databases,
     earlier_catalog,
     earlier_relation,
@@ -137,6 +138,10 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "graph.StreamGraph": graph.StreamGraph,
         "catalog.Catalog": earlier_catalog.EarlierCatalog,
         "catalog.ColumnDesc": columns.ColumnDesc,
+        "constraints.CheckConstraint": constraints.CheckConstraint,
+        "constraints.ForeignKey": constraints.ForeignKey,
+        "constraints.ReferentialAction": constraints.ReferentialAction,
+        "constraints.UniqueRule": constraints.UniqueRule,
         "catalog.FunctionDesc": functions.FunctionDesc,
         "catalog.FunctionKind": functions.FunctionKind,
         "catalog.FunctionLanguage": functions.FunctionLanguage,

@@ -5,7 +5,8 @@ explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
 from risingpy.frontend.binder.column_limits import check_relation
-from risingpy.frontend.binder.ddl.alter import BoundAlterTable, RowCheck, bind_alter_table, bind_source_column
+from risingpy.frontend.binder.ddl.alter import BoundAlterTable, bind_alter_table, bind_source_column
+from risingpy.frontend.binder.ddl.alter_constraints import RowCheck
 from risingpy.frontend.binder.ddl.create import (
     BoundView,
     TableDefinition,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
+    AddConstraint,
     AddPrimaryKey,
     AlterAction,
     AlterConnector,
@@ -19,14 +21,19 @@ from risingpy.frontend.parser.ast_alter import (
     AlterSystem,
     AlterTable,
     DropColumn,
+    DropConstraint,
     RenameColumn,
+    RenameConstraint,
     SetDefault,
     SetNotNull,
     SetType,
+    ValidateConstraint,
 )
+from risingpy.frontend.parser.ast_constraints import KeyDefinition
 from risingpy.frontend.parser.ast_parts import ObjectName
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
+from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_alter_database
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
@@ -43,7 +50,6 @@ from risingpy.plan.catalog import (
     View,
 )
 
-_CONSTRAINTS = ("CONSTRAINT", "PRIMARY KEY", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "FOREIGN KEY", "EXCLUDE")
 _OTHER_ACTIONS = (
     "OWNER",
     "ENABLE",
@@ -53,7 +59,6 @@ _OTHER_ACTIONS = (
     "ATTACH",
     "DETACH",
     "REPLICA",
-    "VALIDATE",
     "REFRESH",
 )
 
@@ -162,36 +167,42 @@ def _parse_table_actions(cursor: Cursor, name: ObjectName, if_exists: bool) -> A
 
 
 def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | None:
-    """ADD [CONSTRAINT name] PRIMARY KEY (columns), which stands alone. The constraint's name is read and dropped."""
+    """ADD [CONSTRAINT name] PRIMARY KEY (columns), which stands alone."""
     position, words = cursor.position, [" ".join(word.split()) for word in cursor.peek(4)]
     if words[:2] != ["ADD", "PRIMARY KEY"] and (words[:2] != ["ADD", "CONSTRAINT"] or words[3:] != ["PRIMARY KEY"]):
         return None
     cursor.expect("ADD")
-    if cursor.accept("CONSTRAINT"):
-        cursor.name()
+    key_name = cursor.name().name if cursor.accept("CONSTRAINT") else None
     cursor.expect("PRIMARY KEY")
     if cursor.word == "USING":
         cursor.unsupported("ADD PRIMARY KEY USING INDEX")
     columns = cursor.in_parentheses(cursor.name)
     if cursor.word == ",":
         cursor.unsupported("ADD PRIMARY KEY together with other actions")
-    return AddPrimaryKey(name, columns, position, if_exists)
+    return AddPrimaryKey(name, columns, position, if_exists, key_name)
 
 
 def _parse_action(cursor: Cursor) -> AlterAction:
     if cursor.accept("ADD"):
-        if cursor.word in _CONSTRAINTS:
-            cursor.unsupported(f"ALTER TABLE … ADD {cursor.word}")
+        if begins_table_constraint(cursor):
+            constraint = parse_table_constraint(cursor)
+            if isinstance(constraint, KeyDefinition):
+                message = "ADD PRIMARY KEY together with other actions is not supported"
+                raise FeatureNotSupported(message, position=constraint.position)
+            return AddConstraint(constraint)
         return _parse_added_column(cursor)
     if cursor.accept("DROP"):
-        if cursor.word == "CONSTRAINT":
-            cursor.unsupported("ALTER TABLE … DROP CONSTRAINT")
+        if cursor.accept("CONSTRAINT"):
+            if_exists = cursor.accept("IF", "EXISTS")
+            return DropConstraint(cursor.name(), if_exists, parse_cascade(cursor))
         cursor.accept("COLUMN")
         if_exists = cursor.accept("IF", "EXISTS")
         return DropColumn(cursor.name(), if_exists, parse_cascade(cursor))
     if cursor.accept("RENAME"):
-        if cursor.word == "CONSTRAINT":
-            cursor.unsupported("ALTER TABLE … RENAME CONSTRAINT")
+        if cursor.accept("CONSTRAINT"):
+            constraint_name = cursor.name()
+            cursor.expect("TO")
+            return RenameConstraint(constraint_name, cursor.name())
         cursor.accept("COLUMN")
         column = cursor.name()
         cursor.expect("TO")
@@ -201,6 +212,8 @@ def _parse_action(cursor: Cursor) -> AlterAction:
             cursor.unsupported("ALTER TABLE … ALTER WATERMARK")
         cursor.accept("COLUMN")
         return _parse_column_action(cursor)
+    if cursor.accept("VALIDATE", "CONSTRAINT"):
+        return ValidateConstraint(cursor.name())
     if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":
         cursor.unsupported(f"ALTER TABLE … {cursor.word}")
     return cursor.fail()
@@ -209,7 +222,8 @@ def _parse_action(cursor: Cursor) -> AlterAction:
 def _parse_added_column(cursor: Cursor) -> AddColumn:
     cursor.accept("COLUMN")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    return AddColumn(parse_column(cursor), if_not_exists)
+    column, constraints = parse_column(cursor)
+    return AddColumn(column, if_not_exists, constraints)
 
 
 def _parse_column_action(cursor: Cursor) -> AlterAction:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from risingpy.frontend.parser.ast_constraints import (
+    CheckDefinition,
+    ConstraintDefinition,
+    ForeignKeyDefinition,
+    UniqueDefinition,
+)
 from risingpy.frontend.parser.ast_create import OptionPlace, OptionReference
 from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
 from risingpy.plan.catalog import RelationClass
@@ -11,10 +17,11 @@ from risingpy.plan.catalog import RelationClass
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
-    """ADD [COLUMN] [IF NOT EXISTS] definition."""
+    """ADD [COLUMN] [IF NOT EXISTS] definition. `constraints` are those of the column."""
 
     column: ColumnDefinition
     if_not_exists: bool = False
+    constraints: tuple[ConstraintDefinition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,39 @@ class SetType:
     using: Expression | None
 
 
-AlterAction = AddColumn | DropColumn | RenameColumn | SetDefault | SetNotNull | SetType
+@dataclass(frozen=True, slots=True)
+class AddConstraint:
+    """ADD [CONSTRAINT name] definition."""
+
+    definition: UniqueDefinition | CheckDefinition | ForeignKeyDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """DROP CONSTRAINT [IF EXISTS] name [CASCADE]."""
+
+    name: ColumnName
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameConstraint:
+    """RENAME CONSTRAINT name TO new_name."""
+
+    name: ColumnName
+    new_name: ColumnName
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateConstraint:
+    """VALIDATE CONSTRAINT name."""
+
+    name: ColumnName
+
+
+ConstraintAction = AddConstraint | DropConstraint | RenameConstraint | ValidateConstraint
+AlterAction = AddColumn | DropColumn | RenameColumn | SetDefault | SetNotNull | SetType | ConstraintAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +112,13 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True)
 class AddPrimaryKey:
-    """ALTER TABLE name ADD [CONSTRAINT …] PRIMARY KEY (columns). `position` is that of the action."""
+    """ALTER TABLE name ADD [CONSTRAINT key_name] PRIMARY KEY (columns). `position` is that of the action."""
 
     name: ObjectName
     columns: tuple[ColumnName, ...]
     position: int
     if_exists: bool = False
+    key_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.frontend.parser.ast_constraints import ConstraintDefinition
 from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
     ColumnName,
@@ -33,6 +34,7 @@ class CreateTable:
 
     `on_conflict` is None unless said. `options`, `option_places`, `includes`, `message_format`, `all_columns`,
     `columns_place` and `references` are as in CreateSource; `validation` is VALIDATE [SECRET validation_secret] AS.
+    `constraints` are all but the primary key, also those of columns; `key_name` is the name of the former's.
     `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
     """
 
@@ -55,6 +57,8 @@ class CreateTable:
     storage_parameters: tuple[str, ...] = ()
     references: tuple[OptionReference, ...] = ()
     validation_secret: ObjectName | None = None
+    constraints: tuple[ConstraintDefinition, ...] = ()
+    key_name: str | None = None
 
     @property
     def is_fed(self) -> bool:
@@ -202,7 +206,10 @@ class IndexElement:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
-    """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns."""
+    """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns.
+
+    `unique` and `nulls_distinct` are CREATE UNIQUE INDEX … NULLS [NOT] DISTINCT.
+    """
 
     name: ObjectName | None
     table: ObjectName
@@ -211,6 +218,8 @@ class CreateIndex:
     distributed_by: tuple[Expression, ...] = ()
     if_not_exists: bool = False
     storage_parameters: tuple[str, ...] = ()
+    unique: bool = False
+    nulls_distinct: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ class ColumnDefinition:
     """A column of CREATE TABLE, CREATE SOURCE or ADD COLUMN.
 
     `generated` is the expression of a computed column, `default` that of DEFAULT. `identity` says who numbers the
-    rows: the table ALWAYS, or BY DEFAULT if a row brings no number; `numbering` counts only with it.
+    rows: the table ALWAYS, or BY DEFAULT if a row brings no number; `numbering` counts only with it. `key_name` is the
+    name of PRIMARY KEY's constraint.
     """
 
     name: str
@@ -89,6 +90,7 @@ class ColumnDefinition:
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
     numbering: NumberingOptions = NumberingOptions()
+    key_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

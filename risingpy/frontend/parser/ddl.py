@@ -10,7 +10,6 @@ from typing import Literal
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
-    ColumnName,
     CreateMaterializedView,
     CreateSource,
     CreateTable,
@@ -24,6 +23,7 @@ from risingpy.frontend.parser.ast import (
     TypeName,
     WatermarkDefinition,
 )
+from risingpy.frontend.parser.ast_constraints import ConstraintDefinition, KeyDefinition
 from risingpy.frontend.parser.ast_create import TextPlace
 from risingpy.frontend.parser.connectors.secret import parse_create_connection, parse_create_secret, parse_drop_hidden
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
@@ -34,13 +34,18 @@ from risingpy.frontend.parser.connectors.source import (
     parse_format,
     parse_includes,
 )
+from risingpy.frontend.parser.creation.constraint import (
+    begins_table_constraint,
+    parse_column_constraint,
+    parse_table_constraint,
+)
 from risingpy.frontend.parser.creation.function import (
     parse_create_aggregate,
     parse_create_function,
     parse_drop_function,
 )
 from risingpy.frontend.parser.creation.identity_options import parse_numbering
-from risingpy.frontend.parser.creation.index import parse_create_index
+from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import (
     parse_create_database,
@@ -62,10 +67,10 @@ from risingpy.plan.catalog import (
 )
 from risingpy.plan.operators import ConflictBehavior
 
-_OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
+_OTHER_CONSTRAINTS = ("GENERATED", "AS", "COLLATE")
 _OTHER_OBJECTS = """
     CAST COLLATION DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
-    PROCEDURE PUBLICATION RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE UNIQUE
+    PROCEDURE PUBLICATION RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
@@ -75,6 +80,7 @@ _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "SINK": parse_create_sink,
         "SUBSCRIPTION": parse_create_subscription,
         "INDEX": parse_create_index,
+        "UNIQUE": parse_create_unique_index,
         "SECRET": parse_create_secret,
         "CONNECTION": parse_create_connection,
     }
@@ -150,7 +156,8 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         raise InvalidTableDefinition(
             f'multiple primary keys for table "{name.name}" are not allowed', position=name.position
         )
-    key = keys[0] if keys else None
+    key = keys[0].columns if keys else None
+    names = [keys[0].name.name] if keys and keys[0].name else [c.key_name for c in columns if c.key_name is not None]
     watermark = elements.watermark
     return CreateTable(
         *(name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options),
@@ -158,6 +165,8 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         storage_parameters=storage,
         references=tuple(reader.references),
         validation_secret=secret,
+        constraints=elements.constraints,
+        key_name=names[0] if names else None,
     )
 
 
@@ -204,15 +213,16 @@ class _TableElements:
     """What stands in the parentheses of CREATE TABLE."""
 
     columns: tuple[ColumnDefinition, ...] = ()
-    keys: tuple[tuple[ColumnName, ...], ...] = ()
+    keys: tuple[KeyDefinition, ...] = ()
     watermark: WatermarkDefinition | None = None
     all_columns: bool = False  # (*)
     place: TextPlace | None = None
+    constraints: tuple[ConstraintDefinition, ...] = ()
 
 
 def _parse_columns(cursor: Cursor) -> _TableElements:
     columns: list[ColumnDefinition] = []
-    keys: list[tuple[ColumnName, ...]] = []
+    constraints: list[ConstraintDefinition] = []
     watermarks: list[WatermarkDefinition] = []
     stars: list[str] = []
 
@@ -223,11 +233,14 @@ def _parse_columns(cursor: Cursor) -> _TableElements:
         if cursor.peek(2) == ["WATERMARK", "FOR"]:
             watermarks.append(_parse_watermark(cursor))
             return
-        key = _parse_table_constraint(cursor)
-        if key is None:
-            columns.append(parse_column(cursor))
-        else:
-            keys.append(key)
+        if cursor.word == "LIKE":
+            cursor.unsupported("LIKE")
+        if begins_table_constraint(cursor):
+            constraints.append(parse_table_constraint(cursor))
+            return
+        column, its_constraints = parse_column(cursor)
+        columns.append(column)
+        constraints.extend(its_constraints)
 
     begin = cursor.position
     cursor.expect("(")
@@ -238,7 +251,10 @@ def _parse_columns(cursor: Cursor) -> _TableElements:
     if len(watermarks) > 1:
         message = "more than one WATERMARK of a table is not supported"
         raise FeatureNotSupported(message, position=watermarks[1].position)
-    return _TableElements(tuple(columns), tuple(keys), watermarks[0] if watermarks else None, bool(stars), place)
+    keys = tuple(each for each in constraints if isinstance(each, KeyDefinition))
+    others = tuple(each for each in constraints if not isinstance(each, KeyDefinition))
+    watermark = watermarks[0] if watermarks else None
+    return _TableElements(tuple(columns), keys, watermark, bool(stars), place, others)
 
 
 def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
@@ -252,20 +268,10 @@ def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
     return watermark
 
 
-def _parse_table_constraint(cursor: Cursor) -> tuple[ColumnName, ...] | None:
-    if cursor.accept("CONSTRAINT"):
-        cursor.name()
-    if cursor.accept("PRIMARY KEY"):
-        return cursor.in_parentheses(cursor.name)
-    if cursor.word in _OTHER_CONSTRAINTS:
-        cursor.unsupported(cursor.word if cursor.word == "LIKE" else f"{cursor.word} constraint")
-    return None
+def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefinition, ...]]:
+    """(One column, its UNIQUE, CHECK and REFERENCES); what says something of the column comes in any order.
 
-
-def parse_column(cursor: Cursor) -> ColumnDefinition:
-    """One column and its constraints, in any order, as in PostgreSQL. The name of a constraint is read and dropped.
-
-    Raises FeatureNotSupported (0A000) for constraints that no table here has, such as UNIQUE and CHECK.
+    The name of NOT NULL and of other such words is read and dropped.
     """
     name = cursor.name()
     type_name: TypeName = cursor.type_name()
@@ -274,13 +280,17 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
     numbering = NumberingOptions()
+    constraints: list[ConstraintDefinition] = []
+    key_name: str | None = None
     while not cursor.at_end and cursor.word not in (",", ")"):
-        if cursor.accept("CONSTRAINT"):
-            cursor.name()
-        if cursor.accept("NOT", "NULL"):
+        given_name = cursor.name() if cursor.accept("CONSTRAINT") else None
+        constraint = parse_column_constraint(cursor, given_name, name)
+        if constraint is not None:
+            constraints.append(constraint)
+        elif cursor.accept("NOT", "NULL"):
             not_null = True
         elif cursor.accept("PRIMARY KEY"):
-            primary_key = True
+            primary_key, key_name = True, None if given_name is None else given_name.name
         elif cursor.accept("DEFAULT"):
             default = cursor.default_expression()
         elif cursor.accept("GENERATED", "BY", "DEFAULT", "AS", "IDENTITY"):
@@ -294,9 +304,10 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
             cursor.unsupported(f"{cursor.word} constraint")
         elif not cursor.accept("NULL"):
             cursor.fail()
-    return ColumnDefinition(
-        name.name, type_name, name.position, not_null, primary_key, default, generated, identity, numbering
+    column = ColumnDefinition(
+        name.name, type_name, name.position, not_null, primary_key, default, generated, identity, numbering, key_name
     )
+    return column, tuple(constraints)
 
 
 def _parse_create_source(cursor: Cursor) -> CreateSource:
@@ -305,6 +316,9 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
     elements = _parse_columns(cursor) if cursor.word == "(" else _TableElements()
     if elements.keys:
         cursor.unsupported("PRIMARY KEY of a source")
+    if elements.constraints:
+        message = "a source has no constraints: it keeps no rows"
+        raise FeatureNotSupported(message, position=elements.constraints[0].position)
     includes = parse_includes(cursor)
     reader = OptionsReader(cursor)
     options = reader.read() if cursor.accept("WITH") else ()

@@ -14,15 +14,21 @@ from risingpy.connectors.secrets.opened_options import opened
 from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
 from risingpy.frontend.binder import BoundAlterTable, RowCheck, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.changes import key_changes, related_tables
+from risingpy.frontend.constraints.violations import shown_key
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
+    AddConstraint,
     AlterAction,
     AlterTable,
     DropColumn,
+    DropConstraint,
     RenameColumn,
+    RenameConstraint,
     SetDefault,
     SetNotNull,
+    ValidateConstraint,
 )
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
@@ -30,6 +36,7 @@ from risingpy.frontend.statements.connectors.source_options import check_source_
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
+from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Relation, Table
 from risingpy.plan.expressions import Expr, Literal
@@ -80,7 +87,12 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
             hint="COMMIT first.",
         )
     bound = bind_alter_table(
-        relation, statement.actions, lambda expr: _value(session, expr), session=session.session_values()
+        relation,
+        statement.actions,
+        lambda expr: _value(session, expr),
+        catalog=session.database.reads.catalog,
+        search_path=session.search_path(),
+        session=session.session_values(),
     )
     for notice in bound.notices:
         session.notice(notice)
@@ -89,18 +101,27 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
 
 def replace_altered(session: StatementContext, relation: Table, bound: BoundAlterTable) -> None:
     """Puts the table's new form in the place of `relation`, once its rows have passed the checks."""
-    if bound.relation == relation:
+    changes = bound.changes
+    keeps_indexes = changes is None or not (changes.added or changes.dropped or changes.renamed)
+    if bound.relation == relation and keeps_indexes:
         return
+    kept = {"constraints": relation.constraints, "key_name": relation.key_name}
+    same = replace(bound.relation, **kept) == relation  # type: ignore[arg-type]
     database, altered = session.database, _with_source(session, bound.relation)
-    process_id = session.startup.process_id
-    with database.writes.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
+    process_id, locks = session.startup.process_id, database.writes.locks
+    related = locks.held(
+        related_tables(bound.relation, changes), LockMode.ALONE, session.cancelled, process_id=process_id
+    )
+    with related, database.writes.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         check_unchanged(database.reads.state, relation)
         for check in bound.checks:
             _check_rows(session, check)
         altered = replace(altered, definition=table_definition(altered))
-        replacement = TableReplacement(altered, bound.cascade, bound.generated)
-        for notice in database.ddl.replace_table(replacement, session.cancelled):
+        replacement = TableReplacement(
+            altered, bound.cascade, bound.generated, keys=key_changes(altered, changes), changes_form=not same
+        )
+        for notice in session.ddl.replace_table(replacement, session.cancelled):
             session.notice(notice)
 
 
@@ -124,6 +145,10 @@ def _check_rows(session: StatementContext, check: RowCheck) -> None:
     plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
     for batch in session.run_query(session.planned(optimize(plan, session.check)), ()):
         if batch.num_rows and check.error is not None:
+            if check.key:
+                names, types = [name for name, _ in check.key], [type_ for _, type_ in check.key]
+                values = [column[0].as_py() for column in batch.columns[: len(names)]]
+                check.error.detail = f"{shown_key(names, types, values)} {check.told}"
             raise check.error
 
 
@@ -139,4 +164,12 @@ def _action_name(action: AlterAction) -> str:
             return "ALTER COLUMN ... SET DEFAULT" if action.value is not None else "ALTER COLUMN ... DROP DEFAULT"
         case SetNotNull():
             return "ALTER COLUMN ... SET NOT NULL" if action.not_null else "ALTER COLUMN ... DROP NOT NULL"
+        case AddConstraint():
+            return "ADD CONSTRAINT"
+        case DropConstraint():
+            return "DROP CONSTRAINT"
+        case RenameConstraint():
+            return "RENAME CONSTRAINT"
+        case ValidateConstraint():
+            return "VALIDATE CONSTRAINT"
     return "ALTER COLUMN ... SET DATA TYPE"

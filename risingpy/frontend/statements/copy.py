@@ -13,6 +13,7 @@ import pyarrow as pa
 from risingpy.errors import FeatureNotSupported, UndefinedColumn
 from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.guarded import guarded
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Subscribe
@@ -88,7 +89,8 @@ class _TableSink:
         relation = self._target.relation
         if self._spill is None:
             if self._batches:
-                write_inserted(self._session, relation, self._take_rows())
+                with guarded(self._session, relation):
+                    write_inserted(self._session, relation, self._take_rows())
             return
         try:
             self._spill_kept()
@@ -96,7 +98,8 @@ class _TableSink:
             self.abort()
             raise
         spill, self._spill = self._spill, None
-        write_spilled(self._session, relation, spill)
+        with guarded(self._session, relation):
+            write_spilled(self._session, relation, spill)
 
     def abort(self) -> None:
         self._batches = []
@@ -109,7 +112,9 @@ class _TableSink:
             self._spill = self._session.database.writes.new_spill()
         if self._batches:
             relation = self._target.relation
-            change = TableChange(relation.relation_id, relation.version, inserts(self._take_rows()))
+            change = TableChange(
+                relation.relation_id, relation.version, inserts(self._take_rows()), rules=relation.rules
+            )
             self._spill.append(change.record())
 
     def _take_rows(self) -> pa.Table:

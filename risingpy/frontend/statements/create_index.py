@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import DuplicateRelation
-from risingpy.frontend.binder import bind_index
+from risingpy.errors import DuplicateRelation, FeatureNotSupported
+from risingpy.frontend.binder import BoundAlterTable, BoundIndex, bind_index
+from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges
+from risingpy.frontend.binder.ddl.constraints import BoundUnique, refuse_special
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.alter_table import replace_altered
 from risingpy.frontend.statements.create_view import without_effect
 from risingpy.meta.schema.indexes import NewIndex
+from risingpy.plan.catalog import Table
 from risingpy.types import SqlType
 
 
@@ -23,6 +28,9 @@ def bind(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
+        if bound.definition.unique is not None:
+            _create_unique(session, statement, bound, parsed.text)
+            return Result(CommandTag("CREATE INDEX"))
         index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
         created = session.ddl.create_index(index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled)
         without_effect(session, statement.storage_parameters)
@@ -31,3 +39,23 @@ def bind(
         return Result(CommandTag("CREATE INDEX"))
 
     return Command(run)
+
+
+def _create_unique(session: StatementContext, statement: CreateIndex, bound: BoundIndex, text: str) -> None:
+    """CREATE UNIQUE INDEX. Raises 23505 if rows of the table have equal keys."""
+    table, position = bound.relation, statement.table.position
+    if not isinstance(table, Table):
+        message = f'a unique index on {table.noun} "{table.name}" is not supported'
+        raise FeatureNotSupported(message, position=position)
+    catalog = session.database.reads.catalog
+    refuse_special(table, catalog, f'create a unique index on table "{table.name}"', position)
+    if catalog.find(bound.name, table.schema_name, ()) is not None:
+        if not statement.if_not_exists:
+            raise DuplicateRelation(f'relation "{bound.name}" already exists')
+        session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
+        return
+    context = make_context(catalog, session.search_path(), (), session.session_values())
+    changes = ConstraintChanges(context, catalog, session.search_path(), table)
+    changes.add_unique(table, BoundUnique(bound.name, bound.definition, text))
+    replace_altered(session, table, BoundAlterTable(table, tuple(changes.checks), (), cascade=False, changes=changes))
+    without_effect(session, statement.storage_parameters)

@@ -8,9 +8,13 @@ from dataclasses import replace
 from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import TableDefinition, bind_table
+from risingpy.frontend.binder.ddl.constraints import ConstraintBinder
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.changes import new_uniques
 from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
 from risingpy.frontend.parser.ast import CreateTable, ParsedStatement
+from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
@@ -20,7 +24,7 @@ from risingpy.frontend.statements.create_view import new_schema, skipped, withou
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
-from risingpy.plan.catalog import ColumnDesc, Identity, Webhook
+from risingpy.plan.catalog import Catalog, ColumnDesc, Identity, Webhook
 from risingpy.types import BIGINT, SqlType
 
 
@@ -66,10 +70,13 @@ def new_table(
     columns, key, upstream = defined.columns, defined.primary_key, None
     if statement.copied is not None:
         columns, key, upstream = copied_columns(session, statement.copied, defined)
+    columns = _with_counters(session, columns if key else with_row_id(columns))
+    schema_name = new_schema(session, statement.name)
+    bound = _bound_constraints(session, statement, columns, key)
     return NewTable(
-        schema_name=new_schema(session, statement.name),
+        schema_name=schema_name,
         name=statement.name.name,
-        columns=_with_counters(session, columns if key else with_row_id(columns)),
+        columns=columns,
         primary_key=key,
         append_only=statement.append_only,
         definition=definition,
@@ -79,7 +86,40 @@ def new_table(
         webhook=_with_secret(session, statement, defined.webhook),
         upstream=upstream,
         source=None if stored is None else FedBy(stored, defined.included),
+        constraints=tuple(bound.constraints),
+        uniques=new_uniques(schema_name, statement.name.name, bound.uniques),
+        key_name=statement.key_name,
     )
+
+
+def _bound_constraints(
+    session: StatementContext, statement: CreateTable, columns: tuple[ColumnDesc, ...], key: tuple[int, ...]
+) -> ConstraintBinder:
+    """The statement's UNIQUE, CHECK and FOREIGN KEY. Raises FeatureNotSupported if such a table can have none."""
+    values, path = session.session_values(), session.search_path()
+    binder = ConstraintBinder(
+        make_context(Catalog(), (), (), values),
+        *(session.database.reads.catalog, path, new_schema(session, statement.name), statement.name.name),
+        *(columns, key, None, statement.key_name),
+    )
+    if not statement.constraints:
+        return binder
+    position = statement.constraints[0].position
+    rules = (
+        (statement.is_fed or bool(statement.options), "other systems write its rows"),
+        (statement.copied is not None, "it copies a table of a source"),
+        (statement.watermark is not None, "it has a watermark"),
+        (statement.append_only, "it is APPEND ONLY"),
+        (statement.on_conflict is not None or statement.version_column is not None, "it has a rule for conflicts"),
+    )
+    for holds, reason in rules:
+        if holds:
+            message = f'constraints of table "{statement.name.name}" are not supported: {reason}'
+            raise FeatureNotSupported(message, position=position)
+    # A foreign key may refer to a unique key that stands after it.
+    for definition in sorted(statement.constraints, key=lambda each: isinstance(each, ForeignKeyDefinition)):
+        binder.add(definition)
+    return binder
 
 
 def _with_secret(session: StatementContext, statement: CreateTable, webhook: Webhook | None) -> Webhook | None:

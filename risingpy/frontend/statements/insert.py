@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from risingpy.frontend.binder import bind_insert
 from risingpy.frontend.binder.dml.insert import BoundInsert
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.guarded import guarded
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
@@ -38,9 +39,10 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "INSERT")
-        rows = inserted(session, bound.relation, session.run_to_table(query, parameters))
-        answer = returned(session, bound.returning, rows, parameters)
-        write_inserted(session, bound.relation, rows)
+        with guarded(session, bound.relation):
+            rows = inserted(session, bound.relation, session.run_to_table(query, parameters))
+            answer = returned(session, bound.returning, rows, parameters)
+            write_inserted(session, bound.relation, rows)
         return Result(CommandTag("INSERT 0", rows.num_rows), returning_fields(bound.returning), answer)
 
     takes_constants = query.takes_constants(len(bound.parameter_types))

@@ -13,6 +13,7 @@ from risingpy.batch import group_by_key
 from risingpy.frontend import binder
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.guarded import guarded
 from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
@@ -67,10 +68,13 @@ def _bound(
     )
 
 
-def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], BoundRewrite]) -> Command:
+def rewriting(
+    session: StatementContext, verb: str, bind: Callable[[Catalog], BoundRewrite], *, looks_at_keys: bool = True
+) -> Command:
     """The command that locks a table, reads the rows that `bind` plans, and logs what becomes of them.
 
-    `verb` is its tag, and what a READ ONLY transaction refuses.
+    `verb` is its tag, and what a READ ONLY transaction refuses. Without `looks_at_keys` rows may go to which foreign
+    keys refer.
     """
     planned = planned_rewrite(session, bind(session.database.reads.catalog))
 
@@ -79,7 +83,7 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
         changed = run_by_key(session, verb, planned, bind, parameters)
         if changed is not None:
             return changed
-        with locked(session, planned.bound, bind) as bound:
+        with guarded(session, planned.bound.relation), locked(session, planned.bound, bind) as bound:
             query = planned.for_form(session, bound).query
             width = len(bound.relation.columns)
             found = session.run_to_table(query, parameters)
@@ -93,7 +97,7 @@ def rewriting(session: StatementContext, verb: str, bind: Callable[[Catalog], Bo
                     check_unique(session, bound.relation, old, new)
             others = found.columns[width if new is None else 2 * width :]  # what RETURNING reads of the other side
             answer = returned(session, bound.returning, _beside(old if new is None else new, others), parameters)
-            write_rewritten(session, bound.relation, old, new)
+            write_rewritten(session, bound.relation, old, new, looks_at_keys=looks_at_keys)
         return Result(CommandTag(verb, found.num_rows), returning_fields(bound.returning), answer)
 
     fields, types = returning_fields(planned.bound.returning), planned.bound.parameter_types

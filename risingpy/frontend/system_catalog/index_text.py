@@ -53,10 +53,13 @@ def index_definition_text(index: Index, indexed: IndexedRelation) -> str:
     """The index as pg_get_indexdef prints it."""
     owner = f"{quote_name(indexed.schema_name)}.{quote_name(indexed.name)}"
     keys = ", ".join(ordered_text(key, indexed) for key in index.index.keys)
-    text = f"CREATE INDEX {quote_name(index.name)} ON {owner} USING btree ({keys})"
+    rule = index.index.unique
+    text = (
+        f"CREATE {'INDEX' if rule is None else 'UNIQUE INDEX'} {quote_name(index.name)} ON {owner} USING btree ({keys})"
+    )
     if index.index.include is not None:
         text += f" INCLUDE ({', '.join(included_names(index, indexed))})" if included_names(index, indexed) else ""
-    return text
+    return text + (" NULLS NOT DISTINCT" if rule is not None and not rule.nulls_distinct else "")
 
 
 def _name(relation: IndexedRelation, column_id: int) -> str:

@@ -1,10 +1,9 @@
-"""information_schema: tables, columns, views and keys, in the standard's words."""
+"""information_schema: tables, columns and views, in the standard's words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
@@ -79,26 +78,6 @@ def _views(state: SystemState) -> Iterable[Row]:
             yield state.catalog.database, found.schema_name, found.name, view_definition(found), "NONE", "NO", "NO"
 
 
-def _constraints(state: SystemState) -> Iterable[Row]:
-    database = state.catalog.database
-    for found in state.relations:
-        if declared_key(found):
-            yield (
-                *(database, found.schema_name, index_name(found), database, found.schema_name, found.name),
-                *("PRIMARY KEY", "NO", "NO", "YES"),
-            )
-
-
-def _key_columns(state: SystemState) -> Iterable[Row]:
-    database = state.catalog.database
-    for found in state.relations:
-        for number, position in enumerate(declared_key(found), start=1):
-            yield (
-                *(database, found.schema_name, index_name(found), database, found.schema_name, found.name),
-                *(found.columns[position].name, number, None),
-            )
-
-
 TABLES = relation(
     "information_schema",
     "tables",
@@ -124,20 +103,4 @@ VIEWS = relation(
     "table_catalog name, table_schema name, table_name name, view_definition text, check_option text,"
     "is_updatable text, is_insertable_into text",
     _views,
-)
-_CONSTRAINT_COLUMNS = (
-    "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, table_schema name,"
-    "table_name name,"
-)
-TABLE_CONSTRAINTS = relation(
-    "information_schema",
-    "table_constraints",
-    _CONSTRAINT_COLUMNS + "constraint_type text, is_deferrable text, initially_deferred text, enforced text",
-    _constraints,
-)
-KEY_COLUMN_USAGE = relation(
-    "information_schema",
-    "key_column_usage",
-    _CONSTRAINT_COLUMNS + "column_name name, ordinal_position int4, position_in_unique_constraint int4",
-    _key_columns,
 )

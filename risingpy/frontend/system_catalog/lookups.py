@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.system_catalog.constraints.listed import constraints_of
 from risingpy.frontend.system_catalog.index_text import index_definition_text, key_text, named_included_numbers
 from risingpy.frontend.system_catalog.oids import (
-    constraint_oid,
     index_oid,
     relation_oid,
     schema_oid,
     system_relation_oid,
 )
 from risingpy.frontend.system_catalog.pg_class import index_name
-from risingpy.frontend.system_catalog.pg_index import index_definition, key_definition
+from risingpy.frontend.system_catalog.pg_index import index_definition
 from risingpy.frontend.system_catalog.pg_namespace import all_schemas
 from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, Row, SystemState, relation
@@ -34,7 +34,9 @@ def _objects(state: SystemState) -> Iterable[Row]:
             name = quote_name(index_name(found))
             shown = name if visible else f"{quote_name(found.schema_name)}.{name}"
             yield index_oid(found), shown, visible, False, index_definition(found)
-            yield constraint_oid(found), name, visible, True, key_definition(found)
+        if isinstance(found, Table):
+            for each in constraints_of(state.catalog, found):
+                yield each.oid, quote_name(each.name), visible, True, each.definition
     for index, indexed in state.indexes:
         text = index_definition_text(index, indexed)
         yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text

@@ -17,7 +17,7 @@ from risingpy.frontend.system_catalog.oids import (
 )
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
-from risingpy.plan.catalog import ExternalSource, MaterializedView, Relation, Table, View
+from risingpy.plan.catalog import CheckConstraint, ExternalSource, ForeignKey, MaterializedView, Relation, Table, View
 
 
 def relation_kind(of: Table | MaterializedView | View | ExternalSource) -> str:
@@ -37,7 +37,7 @@ def relation_kind(of: Table | MaterializedView | View | ExternalSource) -> str:
 
 def index_name(of: Relation) -> str:
     """The name of the primary key's index and constraint."""
-    return f"{of.name}_pkey"
+    return of.key_constraint if isinstance(of, Table) else f"{of.name}_pkey"
 
 
 def _row(
@@ -50,12 +50,42 @@ def _row(
     owner: int = ROOT_USER_OID,
     access_method: int = 0,
     has_index: bool = False,
+    checks: int = 0,
+    has_keys: bool = False,
 ) -> Row:
     has_rules = kind in ("v", "m")
     return (
         *(oid, name, schema_oid(schema), 0, 0, owner, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
-        *("p", kind, columns, 0, has_rules, False, False, False, False, True, "d", False, 0, 0, 0, None, None, None),
+        *(
+            "p",
+            kind,
+            columns,
+            checks,
+            has_rules,
+            has_keys,
+            False,
+            False,
+            False,
+            True,
+            "d",
+            False,
+            0,
+            0,
+            0,
+            None,
+            None,
+            None,
+        ),
     )
+
+
+def _checks(of: Relation) -> int:
+    """How many CHECK constraints it has."""
+    return sum(isinstance(each, CheckConstraint) for each in of.constraints) if isinstance(of, Table) else 0
+
+
+def _foreign_keys(of: Relation) -> int:
+    return sum(isinstance(each, ForeignKey) for each in of.constraints) if isinstance(of, Table) else 0
 
 
 def _rows(state: SystemState) -> Iterable[Row]:
@@ -71,6 +101,8 @@ def _rows(state: SystemState) -> Iterable[Row]:
             owner=found.owner,
             access_method=HEAP_OID if kind in ("r", "m") else 0,
             has_index=bool(key) or found.relation_id in indexed,
+            checks=_checks(found),
+            has_keys=bool(_foreign_keys(found) or state.catalog.foreign_keys_to(found.relation_id)),
         )
         if key:
             head = index_oid(found), index_name(found), found.schema_name

@@ -79,9 +79,6 @@ _INFORMATION_SCHEMA_COLUMNS = {
     "routines": "specific_catalog name, specific_schema name, specific_name name, routine_catalog name,"
     "routine_schema name, routine_name name, routine_type text, data_type text",
     "sequences": "sequence_catalog name, sequence_schema name, sequence_name name, data_type text",
-    "referential_constraints": "constraint_catalog name, constraint_schema name, constraint_name name,"
-    "unique_constraint_catalog name, unique_constraint_schema name, unique_constraint_name name, match_option text,"
-    "update_rule text, delete_rule text",
     "triggers": "trigger_catalog name, trigger_schema name, trigger_name name, event_object_table name",
 }
 

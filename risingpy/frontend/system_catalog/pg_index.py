@@ -1,4 +1,4 @@
-"""pg_index, pg_constraint and pg_indexes: primary keys, which clients know as an index and a constraint."""
+"""pg_index and pg_indexes: indexes, and primary keys, which clients know as an index, too."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from risingpy.frontend.system_catalog.index_text import index_definition_text, i
 from risingpy.frontend.system_catalog.oids import (
     BTREE_OID,
     HEAP_OID,
-    constraint_oid,
     index_oid,
     relation_oid,
-    schema_oid,
 )
 from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
@@ -25,11 +23,6 @@ _HEAP_HANDLER_OID, _BTREE_HANDLER_OID = 3, 330  # heap_tableam_handler, bthandle
 
 def _keyed(state: SystemState) -> Iterable[Table]:
     return (found for found in state.relations if isinstance(found, Table) and found.primary_key)
-
-
-def key_definition(of: Table) -> str:
-    """The constraint as pg_get_constraintdef prints it."""
-    return f"PRIMARY KEY ({_key_columns(of)})"
 
 
 def index_definition(of: Table) -> str:
@@ -60,24 +53,16 @@ def _indexes(state: SystemState) -> Iterable[Row]:
 
 
 def _secondary(index: Index, indexed: IndexedRelation) -> Row:
-    keys = index.index.keys
+    keys, rule = index.index.keys, index.index.unique
     attnums = [*index_key_numbers(index, indexed), *named_included_numbers(index, indexed)]
     options = [k.descending + 2 * k.nulls_first for k in keys]
     zeros = [0] * len(keys)
     expressions = ", ".join(k.text for k in keys if not isinstance(k.expression, InputRef)) or None
     return (
-        *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), False, False, False, False, True, False),
-        *(True, False, True, True, False, attnums, zeros, zeros, options, expressions, None),
+        *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), rule is not None),
+        *(rule is not None and not rule.nulls_distinct, False, False, True, False, True, False, True, True, False),
+        *(attnums, zeros, zeros, options, expressions, None),
     )
-
-
-def _constraints(state: SystemState) -> Iterable[Row]:
-    for found in _keyed(state):
-        yield (
-            *(constraint_oid(found), index_name(found), schema_oid(found.schema_name), "p", False, False, True),
-            *(relation_oid(found), 0, index_oid(found), 0, 0, " ", " ", " ", True, 0, True, key_numbers(found)),
-            *(None, None, None, None, None, None),
-        )
 
 
 def _pg_indexes(state: SystemState) -> Iterable[Row]:
@@ -95,16 +80,6 @@ PG_INDEX = relation(
     "indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey int2vector,"
     "indcollation oidvector, indclass oidvector, indoption int2vector, indexprs text, indpred text",
     _indexes,
-)
-
-PG_CONSTRAINT = relation(
-    "pg_catalog",
-    "pg_constraint",
-    "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, convalidated bool,"
-    "conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, confupdtype char, confdeltype char,"
-    "confmatchtype char, conislocal bool, coninhcount int4, connoinherit bool, conkey _int2, confkey _int2,"
-    "conpfeqop _oid, conppeqop _oid, conffeqop _oid, conexclop _oid, conbin text",
-    _constraints,
 )
 
 PG_INDEXES = relation(

@@ -28,6 +28,7 @@ from risingpy.frontend.system_catalog import (
     rw_sources,
     rw_state_store,
 )
+from risingpy.frontend.system_catalog.constraints import pg_constraint, usage
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
@@ -43,6 +44,8 @@ _MODULES = (
     pg_attribute,
     pg_type,
     pg_index,
+    pg_constraint,
+    usage,
     pg_proc,
     pg_database,
     pg_roles,

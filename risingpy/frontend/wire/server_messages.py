@@ -51,7 +51,7 @@ def error_response(error: SqlError, *, fatal: bool = False) -> bytes:
     position = None if error.position is None else str(error.position)
     parts += [
         (code, value)
-        for code, value in (("D", error.detail), ("H", error.hint), ("P", position), ("W", error.where))
+        for code, value in (("D", error.detail), ("H", error.hint), ("P", position), ("W", error.where), *error.about)
         if value is not None
     ]
     return message(ServerResponse.ERROR_RESPONSE, _coded(parts))

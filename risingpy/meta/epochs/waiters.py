@@ -6,7 +6,7 @@ It also tells them when no later state will come because the server stops, or wh
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from risingpy.errors import CannotConnectNow, EpochsCannotRun, QueryCanceled, SqlError
 from risingpy.meta.cancellation import WaitEvent, waiting
@@ -85,6 +85,11 @@ class Waiters:
         relation = state.catalog.relations.get(relation_id)
         if relation is not None and relation.has_stopped:
             raise self._failures.get(relation_id) or SqlError(f'{relation.noun} "{relation.name}" has failed again')
+
+    def until_all_created(self, relation_ids: Iterable[int], cancelled: threading.Event | None = None) -> None:
+        """`until_created` for several jobs."""
+        for relation_id in relation_ids:
+            self.until_created(relation_id, cancelled)
 
     def _wait(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
         while not is_reached(self._published.state):

@@ -24,6 +24,7 @@ from risingpy.errors import (
 )
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.own_pace.set_aside import refuse_alter
+from risingpy.meta.schema.constraints import NO_KEY_CHANGES, KeyChanges
 from risingpy.meta.schema.indexes import index_of_altered
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.schema.subscriptions import subscription_of_altered, subscriptions_of
@@ -56,12 +57,15 @@ class TableReplacement:
     """The table's new form; its `version` is the one on which the change was planned.
 
     With `cascade`, readers of a dropped column are dropped, too. `generated` maps each generated column that is dropped
-    to the dropped column that it reads.
+    to the dropped column that it reads. `keys` are changes of unique indexes. Without `changes_form` columns stay as
+    they are.
     """
 
     relation: Table
     cascade: bool
     generated: tuple[tuple[str, str], ...] = ()
+    keys: KeyChanges = NO_KEY_CHANGES
+    changes_form: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,7 @@ def _without_readers_of_lost_columns(
     if not lost:
         return state, ()
     _refuse_new_type(state, before, change.relation)
-    users = list(_users(state, before, frozenset(lost)))
+    users = [(r, c) for r, c in _users(state, before, frozenset(lost)) if r.relation_id not in change.keys.dropped]
     if not users and not change.generated:
         return state, ()
     readers = with_all_readers(state, [reader for reader, _ in users])

@@ -11,9 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
-from risingpy.connectors.secrets.hidden_options import StoredOptions
-from risingpy.connectors.secrets.opened_options import opened
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import CannotConnectNow
 from risingpy.meta.cancellation import Cancelled, check_of
@@ -24,8 +21,9 @@ from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema import alter, primary_key, relations, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
+from risingpy.meta.schema.altered_table import replace_altered
 from risingpy.meta.schema.indexes import NewIndex, add_index
-from risingpy.meta.schema.new_jobs import gone_if_cancelled
+from risingpy.meta.schema.new_jobs import all_gone_if_cancelled, gone_if_cancelled
 from risingpy.meta.schema.owners import owning, seen_by
 from risingpy.meta.schema.planned_ahead import PlannedAhead, planned_ahead
 from risingpy.meta.schema.primary_key import NewKey
@@ -100,11 +98,10 @@ class SchemaCommands:
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`.
 
-        One that copies another has all its rows when this returns. If it is cancelled or fails, nothing of it remains.
-        The other side of a source that feeds the table must answer.
+        One that copies another has all its rows then. A source that feeds it must answer. Nothing remains of a failed one.
         """
         if table.source is not None and not (if_not_exists and self._exists(table)):
-            self._check_source(table.source.stored)
+            sources.check_reachable(self._state.catalog, self._vault, table.source.stored)
         made: list[int] = []
 
         def add(state: MetaState) -> MetaState:
@@ -115,6 +112,10 @@ class SchemaCommands:
         created = self._create(table.schema_name, table.name, if_not_exists, add, cancelled)
         if created and table.upstream is not None:
             self._take_in(made[0], table.upstream, cancelled)
+        if created and table.uniques:
+            with gone_if_cancelled(self._changes, made[0]):
+                self._until_keyed(made[0], cancelled)
+                self._apply(lambda state: tables.with_created(state, made[0]), cancelled)
         return created
 
     def create_filled_table(
@@ -145,15 +146,6 @@ class SchemaCommands:
             self._apply(lambda state: tables.with_created(state, made[0]), cancelled)
         return True
 
-    def _check_source(self, stored: StoredOptions) -> None:
-        """Reaches the other side of a source. Raises what the connector's `check` does."""
-        options = opened(self._vault, self._state.catalog.resolved(stored))
-        with options.masked_errors():
-            if is_pushed(options.options):
-                pushed_connector_of(options.options).check()
-            else:
-                connector_of(options.options, options.message_format).check()
-
     def _exists(self, new: tables.NewTable | sources.NewSource | sinks.NewSink) -> bool:
         return self._state.catalog.find(new.name, new.schema_name, ()) is not None
 
@@ -181,7 +173,7 @@ class SchemaCommands:
     ) -> bool:
         """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
         if not (if_not_exists and self._exists(source)):
-            self._check_source(source.stored)
+            sources.check_reachable(self._state.catalog, self._vault, source.stored)
         return self._create(
             source.schema_name, source.name, if_not_exists, lambda state: sources.add_source(state, source), cancelled
         )
@@ -310,7 +302,15 @@ class SchemaCommands:
 
         Raises SerializationFailure if the table was altered since the change was planned.
         """
-        return self._notices_of(lambda state: alter.replace_table(state, change), cancelled)
+        notices = self._notices_of(lambda state: replace_altered(state, change), cancelled)
+        self._until_keyed(change.relation.relation_id, cancelled)
+        return notices
+
+    def _until_keyed(self, table_id: int, cancelled: Cancelled) -> None:
+        """Waits until a table's new unique indexes have all rows. If it is cancelled or fails, they are gone."""
+        made = [i.relation_id for i in self._state.catalog.unique_indexes_of(table_id) if i.is_being_created]
+        with all_gone_if_cancelled(self._changes, made):
+            self._waiters.until_all_created(made, cancelled)
 
     def add_primary_key(self, change: NewKey, fill: Callable[[Table], int], cancelled: Cancelled = None) -> None:
         """Puts a copy of the table, under the key, in its place.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.schema.relations import without_relation_id
@@ -24,3 +24,12 @@ def gone_if_cancelled(changes: GraphChanges, relation_id: int) -> Iterator[None]
     except BaseException:
         wait((changes.submit(lambda state: without_relation_id(state, relation_id)),), GONE_SECONDS)
         raise
+
+
+@contextmanager
+def all_gone_if_cancelled(changes: GraphChanges, relation_ids: Iterable[int]) -> Iterator[None]:
+    """`gone_if_cancelled` for several jobs."""
+    with ExitStack() as stack:
+        for relation_id in relation_ids:
+            stack.enter_context(gone_if_cancelled(changes, relation_id))
+        yield

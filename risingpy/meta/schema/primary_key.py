@@ -21,11 +21,12 @@ from risingpy.plan.catalog import JobStatus, Table, View
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """`table` is the table as it is; `primary_key` are the ids of the columns that become its key."""
+    """`table` is the table as it is; `primary_key` are the ids of the columns that become its key, `name` its name."""
 
     table: Table
     primary_key: tuple[int, ...]
     definition: str
+    name: str | None = None
 
 
 def add_copy(state: MetaState, change: NewKey) -> tuple[MetaState, Table]:
@@ -56,6 +57,7 @@ def add_copy(state: MetaState, change: NewKey) -> tuple[MetaState, Table]:
         columns=planned.columns,
         definition=change.definition,
         primary_key=key,
+        key_name=change.name,
         stream_key=planned.stream_key,
         status=JobStatus.CREATING,
         watermarks=planned.watermarks,
@@ -88,7 +90,16 @@ def put_in_place(state: MetaState, change: NewKey, copy: Table) -> MetaState:
 
 
 def refuse_readers(state: MetaState, table: Table) -> None:
-    """Raises FeatureNotSupported if a job reads the table: it knows its rows by the row id that the key replaces."""
+    """Raises FeatureNotSupported if a job reads the table: it knows its rows by the row id that the key replaces.
+
+    So it does if a foreign key refers to the table, which knows it by its id.
+    """
+    for child, key in state.catalog.foreign_keys_to(table.relation_id):
+        refers = f'constraint "{key.name}" of table "{child.name}" refers to it'
+        raise FeatureNotSupported(
+            f'cannot add a primary key to table "{table.name}": {refers}',
+            hint="Drop the constraint, add the key, and add the constraint again.",
+        )
     for reader in with_all_readers(state, [table]):
         if reader != table and not isinstance(reader, View):
             raise FeatureNotSupported(

@@ -21,6 +21,7 @@ from risingpy.errors import (
     unchecked,
 )
 from risingpy.meta.durable_state import without_relation
+from risingpy.meta.schema.needed_keys import refuse_needed_keys
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
@@ -183,6 +184,7 @@ def drop_relations(
             )
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
+    notices.extend(refuse_needed_keys(state, dropped, everything, cascade=cascade))
     # An index is dropped with its relation, without a notice, as in PostgreSQL. So is what a SUBSCRIBE reads.
     readers = [r for r in everything if r not in dropped and not goes_along(r)]
     needed = [r for r in readers if not _only_writes(r, dropped)]

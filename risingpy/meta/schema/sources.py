@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.connectors.registry import connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.secrets.hidden_options import StoredOptions
+from risingpy.connectors.secrets.opened_options import opened
+from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import SerializationFailure
 from risingpy.meta.schema.alter import repointed_views
 from risingpy.meta.schema.options import OptionChanges, with_changes
@@ -14,7 +17,7 @@ from risingpy.meta.schema.relations import check_new_name, with_relation
 from risingpy.meta.schema.secrets import check_hidden
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import repointed_source
-from risingpy.plan.catalog import ColumnDesc, CreatedRelation, ExternalSource, Table, Watermark
+from risingpy.plan.catalog import Catalog, ColumnDesc, CreatedRelation, ExternalSource, Table, Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +97,13 @@ def with_source_options(
     relations = {**state.catalog.relations, source_id: changed}
     catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)
     return replace(state, catalog=catalog, graph_version=state.graph_version + 1)
+
+
+def check_reachable(catalog: Catalog, vault: Vault, stored: StoredOptions) -> None:
+    """Reaches the other side of a source. Raises what the connector's `check` does."""
+    options = opened(vault, catalog.resolved(stored))
+    with options.masked_errors():
+        if is_pushed(options.options):
+            pushed_connector_of(options.options).check()
+        else:
+            connector_of(options.options, options.message_format).check()

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.secrets.hidden_options import HiddenOptions, SecretOption, StoredOptions
 from risingpy.errors import SerializationFailure, UndefinedTable
 from risingpy.meta.durable_state import with_status
+from risingpy.meta.schema.altered_table import with_new_rules
+from risingpy.meta.schema.constraints import NewUnique, referred_tables, with_constraint_ids, with_uniques
 from risingpy.meta.schema.relations import check_new_name, with_job
 from risingpy.meta.schema.secrets import check_hidden
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.jobs import plan_table
-from risingpy.plan.catalog import ColumnDesc, ExternalSource, JobStatus, Table, UpstreamTable, Watermark, Webhook
+from risingpy.plan.catalog import (
+    ColumnDesc,
+    ExternalSource,
+    ForeignKey,
+    JobStatus,
+    Table,
+    TableConstraint,
+    UpstreamTable,
+    Watermark,
+    Webhook,
+)
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.types import BIGINT
 
@@ -29,7 +42,7 @@ class FedBy:
 class NewTable:
     """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key.
 
-    `filled`: the table is in creation until the statement has written its rows.
+    `filled`: the table is in creation until the statement has written its rows. So it is until it has its `uniques`.
     """
 
     schema_name: str
@@ -45,6 +58,9 @@ class NewTable:
     upstream: UpstreamTable | None = None
     source: FedBy | None = None
     filled: bool = False
+    constraints: tuple[TableConstraint, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
+    key_name: str | None = None
 
 
 def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
@@ -52,13 +68,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
 
     A table that copies another, or is `filled`, is in creation until it has its rows.
     """
-    check_new_name(state, table.schema_name, table.name)
-    if table.upstream is not None and table.upstream.source_id not in state.catalog.relations:
-        raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
-    if table.source is not None:
-        check_hidden(state, table.source.stored.hidden)
-    if table.webhook is not None and table.webhook.secret_id is not None:
-        check_hidden(state, HiddenOptions(secrets=(SecretOption("", table.webhook.secret_id),)))
+    _check(state, table)
     allocate = IdAllocator(state.next_id)
     relation_id = allocate()
     source = None if table.source is None else _table_source(state, table, table.source, allocate)
@@ -88,12 +98,39 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         webhook=table.webhook,
         upstream=table.upstream,
         source=source,
-        status=JobStatus.CREATING if table.filled or table.upstream is not None else JobStatus.CREATED,
+        status=JobStatus.CREATING if table.filled or table.upstream or table.uniques else JobStatus.CREATED,
+        constraints=table.constraints,
+        key_name=table.key_name,
         watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,
     )
-    return with_job(state, relation, planned, allocate), relation_id
+    state = with_uniques(with_job(state, relation, planned, allocate), relation_id, table.uniques)
+    if table.constraints:
+        _check_referred(state, table.constraints)
+        state = with_constraint_ids(state, relation_id)
+        state = with_new_rules(state, referred_tables((), table.constraints))
+    return state, relation_id
+
+
+def _check(state: MetaState, table: NewTable) -> None:
+    """Raises an error if something that the table needs has gone, or its name is taken."""
+    check_new_name(state, table.schema_name, table.name)
+    if table.upstream is not None and table.upstream.source_id not in state.catalog.relations:
+        raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
+    if table.source is not None:
+        check_hidden(state, table.source.stored.hidden)
+    if table.webhook is not None and table.webhook.secret_id is not None:
+        check_hidden(state, HiddenOptions(secrets=(SecretOption("", table.webhook.secret_id),)))
+
+
+def _check_referred(state: MetaState, constraints: Iterable[TableConstraint]) -> None:
+    """Raises SerializationFailure if a table to which a foreign key refers has gone, or its key has."""
+    for each in constraints:
+        needed = (each.table_id, each.index_id) if isinstance(each, ForeignKey) else ()
+        if any(needed_id and needed_id not in state.catalog.relations for needed_id in needed):
+            message = "a table to which a foreign key refers was altered or dropped meanwhile"
+            raise SerializationFailure(message, hint="Run the statement again.")
 
 
 def _table_source(state: MetaState, table: NewTable, fed: FedBy, allocate: IdAllocator) -> ExternalSource:

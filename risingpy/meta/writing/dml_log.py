@@ -13,7 +13,7 @@ import pyarrow as pa
 from risingpy.errors import SqlError, StalePlan
 from risingpy.meta.writing.pending_rows import KeyedChunk, PendingRow, PendingRows
 from risingpy.meta.writing.row_keys import RowKey
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
@@ -26,13 +26,14 @@ class TableChange:
     """Rows to write to a table: `op` and all its columns in storage order, hidden ones included.
 
     `version` is the table's version on which the statement was planned. `spill`: the log's file that already has the
-    rows, if they were spilled.
+    rows, if they were spilled. `rules` are those of the table under which the rows were looked at.
     """
 
     table_id: int
     version: int
     chunk: pa.Table
     spill: Spill | None = None
+    rules: int = 0
 
     def record(self) -> LogRecord:
         """The change as a record of the log."""
@@ -73,6 +74,10 @@ def refuse_stale(catalog: Catalog, change: TableChange) -> None:
         stale = StalePlan(f'table "{relation.name}" was altered meanwhile', hint="Run the statement again.")
         stale.written = change.table_id
         raise stale
+    if isinstance(relation, Table) and relation.rules != change.rules:
+        other = StalePlan(f'table "{relation.name}" got other constraints meanwhile', hint="Run the statement again.")
+        other.written = change.table_id
+        raise other
 
 
 class DmlLog:

@@ -3,6 +3,7 @@
 snapshot           `Catalog`, which finds them by name and by what they read
 relations          a class for each kind of relation, and unions of those classes
 columns            what a relation has as columns, and the watermark over one of them
+constraints        what the rows of a table must satisfy
 upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
 databases          what CREATE DATABASE makes
@@ -16,6 +17,13 @@ The meta service makes these and stores them; the frontend, the optimizer, the b
 """
 
 from risingpy.plan.catalog.columns import GREATEST_INTEGERS, ColumnDesc, Generated, Identity, Watermark, identity_bounds
+from risingpy.plan.catalog.constraints import (
+    CheckConstraint,
+    ForeignKey,
+    ReferentialAction,
+    TableConstraint,
+    UniqueRule,
+)
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID, DEFAULT_SCHEMA, FIRST_DATABASES, DatabaseDesc
 from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.relations import (
@@ -70,6 +78,7 @@ __all__ = [
     "READ_ALL_STATS_ROLE_ID",
     "UNLIMITED",
     "Catalog",
+    "CheckConstraint",
     "ColumnDesc",
     "ConnectionDesc",
     "CreatedRelation",
@@ -77,6 +86,7 @@ __all__ = [
     "ExternalSource",
     "FollowedForm",
     "FollowedRelation",
+    "ForeignKey",
     "FunctionDesc",
     "FunctionKind",
     "FunctionLanguage",
@@ -93,6 +103,7 @@ __all__ = [
     "Membership",
     "QueryRelation",
     "RecoverableRelation",
+    "ReferentialAction",
     "Relation",
     "RelationClass",
     "Role",
@@ -102,6 +113,8 @@ __all__ = [
     "StoredRelation",
     "Subscription",
     "Table",
+    "TableConstraint",
+    "UniqueRule",
     "UpstreamTable",
     "View",
     "Watermark",

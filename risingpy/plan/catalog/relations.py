@@ -24,6 +24,7 @@ from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.constraints import TableConstraint, UniqueRule
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.plan.catalog.upstream_table import UpstreamTable
@@ -60,13 +61,14 @@ class IndexDefinition:
     """An index of a table or materialized view.
 
     `include` are ids of columns that it has besides (None: all of them, also those to come). Its rows are spread by
-    the first `distributed_by` keys.
+    the first `distributed_by` keys. With `unique`, no two rows of the table have the same keys.
     """
 
     relation_id: int
     keys: tuple[IndexKey, ...]
     include: tuple[int, ...] | None = None
     distributed_by: int = 1
+    unique: UniqueRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,9 @@ class Table(JobRelation):
     column of the table ever had (0: no column was ever dropped). DELETE is refused if the table is `append_only`, but a
     later row may still replace one of the same key: see `never_retracts`. `webhook`: HTTP requests add rows.
     `upstream`: the table copies one of another system, and no statement writes to it. `source` feeds the table, whose
-    columns it has, beside the statements that do; it has an id of its own.
+    columns it has, beside the statements that do; it has an id of its own. `constraints` are CHECK and FOREIGN KEY, in
+    the order in which they were made; `key_name` is the name of the primary key's constraint, if it was given one.
+    `rules` changes with the constraints on it, its unique indexes and the foreign keys that refer to it.
     """
 
     noun: ClassVar[str] = "table"
@@ -160,6 +164,14 @@ class Table(JobRelation):
     webhook: Webhook | None = None
     upstream: UpstreamTable | None = None
     source: ExternalSource | None = None
+    constraints: tuple[TableConstraint, ...] = ()
+    key_name: str | None = None
+    rules: int = 0
+
+    @property
+    def key_constraint(self) -> str:
+        """The name of the primary key's constraint, and of its index."""
+        return self.key_name or f"{self.name}_pkey"
 
     @property
     def depends_on(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from risingpy.errors import SqlError
+from risingpy.plan.catalog.constraints import ForeignKey
 from risingpy.plan.catalog.databases import (
     DEFAULT_DATABASE_ID,
     FIRST_DATABASES,
@@ -222,6 +223,33 @@ class Catalog:
     def indexes_of(self, relation_id: int) -> list[Index]:
         """The indexes of a relation, also those that are still being created or have stopped."""
         return [reader for reader in self.dependents(relation_id) if isinstance(reader, Index)]
+
+    def unique_indexes_of(self, table_id: int) -> Sequence[Index]:
+        """The indexes that keep rows of a table from having equal keys, oldest first."""
+        return self._unique_indexes.get(table_id, ())
+
+    def foreign_keys_to(self, table_id: int) -> Sequence[tuple[Table, ForeignKey]]:
+        """The foreign keys that refer to a table, with the tables that have them, oldest first."""
+        return self._foreign_keys.get(table_id, ())
+
+    @cached_property
+    def _unique_indexes(self) -> Mapping[int, Sequence[Index]]:
+        found: dict[int, list[Index]] = {}
+        for relation in self.relations.values():
+            if isinstance(relation, Index) and relation.index.unique is not None:
+                found.setdefault(relation.index.relation_id, []).append(relation)
+        return {key: sorted(indexes, key=lambda index: index.relation_id) for key, indexes in found.items()}
+
+    @cached_property
+    def _foreign_keys(self) -> Mapping[int, Sequence[tuple[Table, ForeignKey]]]:
+        found: dict[int, list[tuple[Table, ForeignKey]]] = {}
+        for relation in self.relations.values():
+            if not isinstance(relation, Table):
+                continue
+            for constraint in relation.constraints:
+                if isinstance(constraint, ForeignKey):
+                    found.setdefault(constraint.table_id, []).append((relation, constraint))
+        return {key: sorted(pairs, key=lambda pair: pair[1].constraint_id) for key, pairs in found.items()}
 
     def indexed_by(self, index: Index) -> IndexedRelation:
         """What an index of this catalog is on."""

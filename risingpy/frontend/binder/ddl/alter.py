@@ -20,6 +20,7 @@ from risingpy.errors import (
     UndefinedColumn,
 )
 from risingpy.frontend.binder.column_limits import check_relation
+from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
@@ -37,30 +38,26 @@ from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.ast import ColumnDefinition
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
+    AddConstraint,
     AlterAction,
     DropColumn,
+    DropConstraint,
     RenameColumn,
+    RenameConstraint,
     SetDefault,
     SetNotNull,
     SetType,
+    ValidateConstraint,
 )
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.optimizer.table_change import with_changed, with_column, with_type, without_column
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Call, Expr, InputRef
-from risingpy.plan.logical import Filter, LogicalPlan
+from risingpy.plan.logical import Filter
 from risingpy.types import BOOLEAN, SqlType
 
 Evaluate = Callable[[Expr], object]
-
-
-@dataclass(frozen=True, slots=True)
-class RowCheck:
-    """A query over the table's rows. If it gives any row, and `error` is set, that is the error; it may fail itself."""
-
-    plan: LogicalPlan
-    error: SqlError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class BoundAlterTable:
     """The table as it will be, what its rows must satisfy first, and notices.
 
     `cascade`: what reads a dropped column is dropped too. `generated`: generated columns that go with another one, and
-    that one; without `cascade` they forbid it.
+    that one; without `cascade` they forbid it. `changes` are those of constraints that the table does not keep itself.
     """
 
     relation: Table
@@ -76,22 +73,31 @@ class BoundAlterTable:
     notices: tuple[str, ...]
     cascade: bool
     generated: tuple[tuple[str, str], ...] = ()
+    changes: ConstraintChanges | None = None
 
 
 @depth_limited
 def bind_alter_table(
-    relation: Table, actions: Sequence[AlterAction], evaluate: Evaluate, *, session: SessionValues | None = None
+    relation: Table,
+    actions: Sequence[AlterAction],
+    evaluate: Evaluate,
+    *,
+    catalog: Catalog,
+    search_path: tuple[str, ...],
+    session: SessionValues | None = None,
 ) -> BoundAlterTable:
     """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
     if relation.upstream is not None:
         hint = "Drop it, and create it again with the other columns."
         raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", which copies another table', hint=hint)
-    binder = _Binder(relation, relation, evaluate, make_context(Catalog(), (), (), session), session)
+    context = make_context(Catalog(), (), (), session)
+    changes = ConstraintChanges(context, catalog, search_path, relation)
+    binder = _Binder(relation, relation, evaluate, context, session, changes)
     for action in actions:
         binder.apply(action)
     cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
-    said = tuple(binder.notices)
-    return BoundAlterTable(binder.relation, tuple(binder.checks), said, cascade, tuple(binder.generated))
+    said, checks = (*binder.notices, *changes.notices), (*binder.checks, *changes.checks)
+    return BoundAlterTable(binder.relation, checks, said, cascade, tuple(binder.generated), changes)
 
 
 def bind_source_column(column: ColumnDefinition) -> ColumnDesc:
@@ -115,6 +121,7 @@ class _Binder:
         evaluate: Evaluate,
         context: BindContext,
         session: SessionValues | None,
+        changes: ConstraintChanges,
     ) -> None:
         self.stored = stored
         self.relation = relation
@@ -124,11 +131,13 @@ class _Binder:
         self._evaluate = evaluate
         self._context = context
         self._session = session
+        self._changes = changes
 
     def apply(self, action: AlterAction) -> None:
         match action:
             case AddColumn():
                 self._add(action)
+                self.relation = self._changes.with_those_of_column(self.relation, action)
             case DropColumn():
                 self._drop(action)
             case RenameColumn():
@@ -139,6 +148,8 @@ class _Binder:
                 self._set_not_null(action)
             case SetType():
                 self._set_type(action)
+            case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():
+                self.relation = self._changes.apply(self.relation, action)
             case _:
                 assert_never(action)
 
@@ -186,6 +197,8 @@ class _Binder:
         if len(visible_columns(self.relation)) == 1:
             message = "dropping the only column of a table is not supported"
             raise FeatureNotSupported(message, position=action.column.position)
+        column_id = self.relation.columns[index].column_id
+        self.relation = self._changes.without_column(self.relation, column_id, cascade=action.cascade)
         self.relation = without_column(self.relation, index)
 
     def _drop_generated_from(self, index: int) -> None:
@@ -230,6 +243,7 @@ class _Binder:
             if column.generated is not None and old.column_id in columns_read(column.generated.expression):
                 text = with_renamed_column(column.generated, old.name, action.name.name)
                 self._change(i, replace(column, generated=text))
+        self.relation = self._changes.with_renamed_column(self.relation, old.column_id, old.name, action.name.name)
         watermark = self.relation.watermark
         if watermark is not None and old.column_id in watermark.columns_read:
             renamed = with_renamed_in_watermark(watermark, old.name, action.name.name)
@@ -289,6 +303,7 @@ class _Binder:
             return
         self._refuse_special(index, "alter type of column", action.column)
         self._refuse_generated(column)
+        self._changes.refuse_type_change(self.relation, column.column_id, column.name)
         if column.identity is not None:
             checked_type(sql_type)
         cast = self._cast(action, index, sql_type)

@@ -15,7 +15,7 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import CreateIndex, IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.plan.catalog import Catalog, Index, IndexDefinition, IndexedRelation, IndexKey
+from risingpy.plan.catalog import Catalog, Index, IndexDefinition, IndexedRelation, IndexKey, UniqueRule
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call, InputRef
 
@@ -86,7 +86,9 @@ def bind_index(
             position=statement.distributed_by[0].position,
         )
     name = _free_name(catalog, relation, keys) if statement.name is None else statement.name.name
-    return BoundIndex(relation, IndexDefinition(relation.relation_id, keys, include, max(len(spread), 1)), name)
+    rule = UniqueRule(statement.nulls_distinct) if statement.unique else None
+    definition = IndexDefinition(relation.relation_id, keys, include, max(len(spread), 1), rule)
+    return BoundIndex(relation, definition, name)
 
 
 def _free_name(catalog: Catalog, relation: IndexedRelation, keys: Sequence[IndexKey]) -> str:

@@ -45,6 +45,9 @@ def bind_rows_for_table(
     if table.upstream is not None:
         message = f'cannot sink into table "{table.name}": it copies table "{table.upstream.name}" of a source'
         raise WrongObjectType(message, position=name.position)
+    if table.constraints or catalog.unique_indexes_of(table.relation_id) or catalog.foreign_keys_to(table.relation_id):
+        message = f'cannot sink into table "{table.name}": it has constraints, which look at the rows of statements'
+        raise WrongObjectType(message, sqlstate="0A000", position=name.position)
     targets = target_columns(table, columns or None, name)
     if not columns:
         targets = [index for index in targets if is_given(table.columns[index])]

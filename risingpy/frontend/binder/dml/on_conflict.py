@@ -80,7 +80,7 @@ def _check_target(context: BindContext, target: ConflictTarget, relation: Table,
 
 
 def _check_constraint(name: ColumnName, relation: Table) -> None:
-    if not relation.primary_key or name.name != f"{relation.name}_pkey":
+    if not relation.primary_key or name.name != relation.key_constraint:
         message = f'constraint "{name.name}" for table "{relation.name}" does not exist'
         raise UndefinedObject(message, position=name.position)
 

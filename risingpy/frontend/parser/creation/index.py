@@ -20,8 +20,8 @@ _OPERATOR_CLASSES = frozenset(
 )
 
 
-def parse_create_index(cursor: Cursor) -> CreateIndex:
-    """`CREATE INDEX` has been taken."""
+def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
+    """`CREATE [UNIQUE] INDEX` has been taken."""
     if cursor.word == "CONCURRENTLY":
         cursor.unsupported("CREATE INDEX CONCURRENTLY")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
@@ -39,11 +39,21 @@ def parse_create_index(cursor: Cursor) -> CreateIndex:
     distributed_by: tuple[Expression, ...] = ()
     if cursor.accept("DISTRIBUTED", "BY"):
         distributed_by = cursor.in_parentheses(cursor.expression)
+    nulls_distinct = True
+    if cursor.accept("NULLS"):
+        nulls_distinct = not cursor.accept("NOT")
+        cursor.expect("DISTINCT")
     storage = _storage_parameters(cursor) if cursor.accept("WITH") else ()
-    for word in ("WHERE", "TABLESPACE", "NULLS"):
+    for word in ("WHERE", "TABLESPACE"):
         if cursor.word == word:
             cursor.unsupported(f"CREATE INDEX … {word}")
-    return CreateIndex(name, table, keys, include, distributed_by, if_not_exists, storage)
+    return CreateIndex(name, table, keys, include, distributed_by, if_not_exists, storage, unique, nulls_distinct)
+
+
+def parse_create_unique_index(cursor: Cursor) -> CreateIndex:
+    """`CREATE UNIQUE` has been taken."""
+    cursor.expect("INDEX")
+    return parse_create_index(cursor, unique=True)
 
 
 def _storage_parameters(cursor: Cursor) -> tuple[str, ...]:

@@ -52,28 +52,29 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
         raise SqlError(message, sqlstate="55006", hint="COMMIT first.")
     bound, database = bind_primary_key(table, statement), session.database
     definition = table_definition(with_primary_key(table, bound.key))
-    change = NewKey(table, tuple(table.columns[i].column_id for i in bound.key), definition)
+    key = tuple(table.columns[i].column_id for i in bound.key)
+    change = NewKey(table, key, definition, statement.key_name)
     rows = session.planned(optimize(bound.rows, session.check))
     fill, process_id = filling(session, rows, (), lambda count: None), session.startup.process_id
     with database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id):
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         refuse_readers(database.reads.state, check_unchanged(database.reads.state, table))
-        _check_rows(session, table, bound)
+        _check_rows(session, table, bound, statement.key_name or table.key_constraint)
         database.ddl.add_primary_key(change, fill, session.cancelled)
 
 
-def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey) -> None:
+def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey, name: str) -> None:
     for place, nulls in zip(bound.key, bound.nulls, strict=True):
         if _first_row(session, nulls) is not None:
-            name = table.columns[place].name
-            raise NotNullViolation(f'column "{name}" of relation "{table.name}" contains null values')
+            column = table.columns[place].name
+            raise NotNullViolation(f'column "{column}" of relation "{table.name}" contains null values')
     twice = _first_row(session, bound.duplicates)
     if twice is not None:
         columns = [table.columns[place] for place in bound.key]
         names = ", ".join(column.name for column in columns)
         values = ", ".join(format_text(c.type, twice.column(i)[0].as_py()) for i, c in enumerate(columns))
         raise SqlError(
-            f'could not create unique index "{table.name}_pkey"',
+            f'could not create unique index "{name}"',
             sqlstate="23505",
             detail=f"Key ({names})=({values}) is duplicated.",
         )

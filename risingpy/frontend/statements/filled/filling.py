@@ -45,5 +45,5 @@ def filling(
 def _write(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> int:
     rows = inserted(session, table, pa.Table.from_batches(batches))
     chunk = make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
-    change = TableChange(table.relation_id, table.version, chunk)
+    change = TableChange(table.relation_id, table.version, chunk, rules=table.rules)
     return session.database.writes.write([change], session.cancelled, process_id=session.startup.process_id)

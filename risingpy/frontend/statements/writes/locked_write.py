@@ -47,7 +47,7 @@ def newest_form(session: StatementContext, planned: W, bind: Callable[[Catalog],
     unwritten rows of the table's old form, which the commit would refuse.
     """
     relation = session.database.reads.catalog.relations.get(planned.relation.relation_id)
-    if relation is not None and relation.version == planned.relation.version:
+    if isinstance(relation, Table) and _form(relation) == _form(planned.relation):
         return planned
     bound = bind(session.database.reads.catalog)
     is_same = bound.relation.relation_id == planned.relation.relation_id
@@ -57,6 +57,10 @@ def newest_form(session: StatementContext, planned: W, bind: Callable[[Catalog],
     if has_written or not (is_same and same_types and same_rows):
         raise StalePlan(f'table "{planned.relation.name}" was altered meanwhile', hint="Run the statement again.")
     return bound
+
+
+def _form(table: Table) -> tuple[int, int]:
+    return table.version, table.rules
 
 
 @contextmanager

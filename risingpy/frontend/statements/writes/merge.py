@@ -14,6 +14,7 @@ from risingpy.frontend.binder import BoundMerge
 from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.dml.merge import MergeAction
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.guarded import guarded
 from risingpy.frontend.parser.ast import Merge, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
@@ -43,18 +44,18 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "MERGE")
-        with locked(session, planned, bind_on) as bound:
+        with guarded(session, planned.relation), locked(session, planned, bind_on) as bound:
             query = planned_query if bound is planned else session.planned(optimize(bound.plan, session.check))
             found = session.run_to_table(query, parameters)
-            old, coming = _outcome(session, bound, found)
-            write_rewritten(session, bound.relation, old, coming)
+            old, coming, deleted = _outcome(session, bound, found)
+            write_rewritten(session, bound.relation, old, coming, deleted)
         return Result(CommandTag("MERGE", found.num_rows))
 
     return Command(run, None, planned.parameter_types)
 
 
-def _outcome(session: StatementContext, bound: BoundMerge, found: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """The rows that go and those that come, of the pairs about which a clause decides."""
+def _outcome(session: StatementContext, bound: BoundMerge, found: pa.Table) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Of the pairs about which a clause decides: the updated rows, their new forms and new rows, the deleted rows."""
     relation, width = bound.relation, len(bound.relation.columns)
     old, new = (_columns(found, first, width) for first in (0, width))
     clause = found.column(2 * width).to_numpy()
@@ -69,7 +70,7 @@ def _outcome(session: StatementContext, bound: BoundMerge, found: pa.Table) -> t
     coming = pa.concat_tables([updated, inserted(session, relation, visible)])
     if relation.primary_key and coming.num_rows:
         check_unique(session, relation, going, coming)
-    return going, coming
+    return old.filter(pa.array(updates)), coming, old.filter(pa.array(deletes))
 
 
 def _check_once(relation: Table, rows: pa.Table) -> None:

@@ -19,6 +19,7 @@ from risingpy.batch import PreparedQuery, group_by_key
 from risingpy.errors import CardinalityViolation
 from risingpy.frontend.binder.dml.insert import BoundInsert
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.guarded import guarded, is_guarded
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
@@ -96,7 +97,7 @@ def inserting_or_updating(
         by_key = _run_by_key(session, planned, planned_queries, bind, parameters)
         if by_key is not None:
             return by_key
-        with locked(session, planned, bind) as bound:
+        with guarded(session, planned.relation), locked(session, planned, bind) as bound:
             queries = planned_queries if bound is planned else _planned(session, bound)
             proposed = inserted(session, bound.relation, session.run_to_table(queries.source, parameters))
             return _written(session, bound, queries, parameters, proposed, session.rows_with_keys)
@@ -127,7 +128,9 @@ def _run_by_key(
 ) -> Result | None:
     """Runs the statement with the rows locked. None if it must lock the table."""
     table = planned.relation
-    if not queries.may_lock_rows or session.transaction.has_large_change(table.relation_id):
+    if not queries.may_lock_rows or is_guarded(session.database.reads.catalog, table):
+        return None
+    if session.transaction.has_large_change(table.relation_id):
         return None
     proposed = inserted(session, table, session.run_to_table(queries.source, parameters))
     if proposed.num_rows > MOST_KEYS:

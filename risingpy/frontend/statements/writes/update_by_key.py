@@ -9,6 +9,7 @@ import pyarrow as pa
 from risingpy.batch import RowRewrite
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Parameters
+from risingpy.frontend.constraints.guarded import is_guarded
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
@@ -31,7 +32,9 @@ def run_by_key(
     So it does, too, if the transaction has written many rows to the table at once.
     """
     bound, table = planned.bound, planned.bound.relation
-    if planned.by_key is None or session.transaction.has_large_change(table.relation_id):
+    if planned.by_key is None or is_guarded(session.database.reads.catalog, table):
+        return None
+    if session.transaction.has_large_change(table.relation_id):
         return None
     try:
         key = planned.by_key.key(parameters)

@@ -1,0 +1,297 @@
+"""ALTER TABLE ADD, DROP, RENAME and VALIDATE CONSTRAINT, and what becomes of constraints when a column goes.
+
+What only the rows can tell is left to the caller, as `RowCheck`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SqlError, UndefinedObject
+from risingpy.frontend.binder.ddl.constraint_plans import (
+    duplicated_keys,
+    key_expressions,
+    partly_null,
+    places_of,
+    refused_by_check,
+    without_referenced,
+)
+from risingpy.frontend.binder.ddl.constraints import BoundUnique, ConstraintBinder, refuse_special
+from risingpy.frontend.binder.ddl.generated import renamed_text
+from risingpy.frontend.binder.query.relations import scan
+from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.parser.ast_alter import (
+    AddColumn,
+    AddConstraint,
+    ConstraintAction,
+    DropConstraint,
+    RenameConstraint,
+    ValidateConstraint,
+)
+from risingpy.frontend.parser.ast_constraints import KeyDefinition
+from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.plan.catalog import Catalog, CheckConstraint, ForeignKey, Index, Table, TableConstraint
+from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Field, LogicalPlan, Project
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A query over the table's rows. If it gives any row, and `error` is set, that is the error; it may fail itself.
+
+    With a `key`, the names and types of the query's first columns, the error's detail is `Key (…)=(…)` and `told`.
+    """
+
+    plan: LogicalPlan
+    error: SqlError | None
+    key: tuple[tuple[str, SqlType], ...] = ()
+    told: str = ""
+
+
+@dataclass(slots=True)
+class ConstraintChanges:
+    """What the actions of a statement make of a table's constraints. CHECK and FOREIGN KEY stand in the table itself.
+
+    `added` are its new unique indexes; `dropped` are the ids of indexes that go, `renamed` those with other names.
+    `lost` are foreign keys of other tables that go with a key (their tables' ids and their own).
+    """
+
+    context: BindContext
+    catalog: Catalog
+    search_path: tuple[str, ...]
+    stored: Table
+    added: list[BoundUnique] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    renamed: dict[int, str] = field(default_factory=dict)
+    lost: list[tuple[int, int]] = field(default_factory=list)
+    checks: list[RowCheck] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def apply(self, table: Table, action: ConstraintAction) -> Table:
+        """The table after the action."""
+        match action:
+            case AddConstraint():
+                return self._add(table, action)
+            case DropConstraint():
+                return self._drop(table, action)
+            case RenameConstraint():
+                return self._rename(table, action)
+            case ValidateConstraint():
+                return self._validate(table, action)
+            case _:
+                assert_never(action)
+
+    def _add(self, table: Table, action: AddConstraint) -> Table:
+        definition = action.definition
+        refuse_special(table, self.catalog, f'add a constraint to table "{table.name}"', definition.position)
+        binder = ConstraintBinder(
+            *(self.context, self.catalog, self.search_path, table.schema_name, table.name, table.columns),
+            *(table.primary_key, table, table.key_name, list(table.constraints), list(self.added)),
+        )
+        binder.add(definition)
+        if len(binder.uniques) > len(self.added):
+            self.add_unique(table, binder.uniques[-1])
+            return table
+        constraint = binder.constraints[-1]
+        if isinstance(constraint, ForeignKey) and constraint.index_id == 0:
+            message = "a foreign key to a unique key that the same statement adds is not supported"
+            raise FeatureNotSupported(message, position=definition.position, hint="Add the unique key before.")
+        if constraint.validated:
+            self._check(table, constraint)
+        return replace(table, constraints=(*table.constraints, constraint))
+
+    def _drop(self, table: Table, action: DropConstraint) -> Table:
+        name = action.name.name
+        kept = tuple(each for each in table.constraints if each.name != name)
+        if len(kept) < len(table.constraints):
+            return replace(table, constraints=kept)
+        index = self._index(name)
+        if index is not None:
+            self._drop_index(index, f"constraint {name} on table {table.name}", cascade=action.cascade)
+            return table
+        if table.primary_key and name == table.key_constraint:
+            message = f'dropping the primary key of table "{table.name}" is not supported'
+            hint = "Create a new table without it, and INSERT … SELECT the rows."
+            raise FeatureNotSupported(message, position=action.name.position, hint=hint)
+        if not action.if_exists:
+            raise self._undefined(table, action.name)
+        self.notices.append(f'constraint "{name}" of relation "{table.name}" does not exist, skipping')
+        return table
+
+    def _drop_index(self, index: Index, what: str, *, cascade: bool) -> None:
+        all_readers = self.catalog.foreign_keys_to(self.stored.relation_id)
+        readers = [(child, key) for child, key in all_readers if key.index_id == index.relation_id]
+        if readers and not cascade:
+            lines = [
+                f"constraint {key.name} on table {child.name} depends on index {index.name}" for child, key in readers
+            ]
+            raise DependentObjectsStillExist(
+                f"cannot drop {what} because other objects depend on it",
+                detail="\n".join(lines),
+                hint="Use DROP ... CASCADE to drop the dependent objects too.",
+            )
+        for child, key in readers:
+            self.lost.append((child.relation_id, key.constraint_id))
+            self.notices.append(f"drop cascades to constraint {key.name} on table {child.name}")
+        self.dropped.append(index.relation_id)
+
+    def _rename(self, table: Table, action: RenameConstraint) -> Table:
+        old, new = action.name.name, action.new_name.name
+        names = {each.name for each in table.constraints}
+        taken = (
+            new in names or self._index(new) is not None or (bool(table.primary_key) and new == table.key_constraint)
+        )
+        if taken:
+            message = f'constraint "{new}" for relation "{table.name}" already exists'
+            raise SqlError(message, sqlstate="42710", position=action.new_name.position)
+        if old in names:
+            renamed = tuple(replace(c, name=new) if c.name == old else c for c in table.constraints)
+            return replace(table, constraints=renamed)
+        index = self._index(old)
+        if index is not None:
+            self.renamed[index.relation_id] = new
+            return table
+        if table.primary_key and old == table.key_constraint:
+            return replace(table, key_name=new)
+        raise self._undefined(table, action.name)
+
+    def _validate(self, table: Table, action: ValidateConstraint) -> Table:
+        name = action.name.name
+        found = next((each for each in table.constraints if each.name == name), None)
+        if found is None:
+            if self._index(name) is not None or (table.primary_key and name == table.key_constraint):
+                message = f'constraint "{name}" of relation "{table.name}" is not a foreign key or check constraint'
+                raise SqlError(message, sqlstate="42809", position=action.name.position)
+            raise self._undefined(table, action.name)
+        if isinstance(found, ForeignKey) and not found.enforced:
+            message = f'cannot validate NOT ENFORCED constraint "{name}"'
+            raise SqlError(message, sqlstate="42809", position=action.name.position)
+        if found.validated:
+            return table
+        self._check(table, found)
+        valid = tuple(replace(c, validated=True) if c is found else c for c in table.constraints)
+        return replace(table, constraints=valid)
+
+    # Columns
+
+    def with_those_of_column(self, table: Table, action: AddColumn) -> Table:
+        """The table with the constraints of a column that it has got. With IF NOT EXISTS it may have been there."""
+        if all(column.name != action.column.name for column in self.stored.columns):
+            for definition in action.constraints:
+                assert not isinstance(definition, KeyDefinition)
+                table = self._add(table, AddConstraint(definition))
+        return table
+
+    def without_column(self, table: Table, column_id: int, *, cascade: bool) -> Table:
+        """The table without the constraints that read a column which goes, as in PostgreSQL."""
+        for index in self.catalog.unique_indexes_of(table.relation_id):
+            keys = {part for key in index.index.keys for part in columns_read(key.expression)}
+            if column_id in keys and index.relation_id not in self.dropped:
+                name = next(c.name for c in table.columns if c.column_id == column_id)
+                self._drop_index(index, f"column {name} of table {table.name}", cascade=cascade)
+        self.added = [
+            u for u in self.added if all(column_id not in columns_read(k.expression) for k in u.definition.keys)
+        ]
+        kept = tuple(each for each in table.constraints if column_id not in each.column_ids)
+        own = tuple(k for k in kept if not (isinstance(k, ForeignKey) and column_id in self._own_referenced(table, k)))
+        return replace(table, constraints=own)
+
+    def refuse_type_change(self, table: Table, column_id: int, name: str) -> None:
+        """Raises FeatureNotSupported if a constraint reads a column that is to have another type."""
+        users = [each.name for each in table.constraints if column_id in each.column_ids]
+        users += [k.name for _, k in self.catalog.foreign_keys_to(table.relation_id) if column_id in k.referenced]
+        if users:
+            message = f'cannot alter type of column "{name}": constraint "{users[0]}" reads it'
+            raise FeatureNotSupported(
+                message, hint="Drop the constraint, alter the column, and add the constraint again."
+            )
+
+    @staticmethod
+    def with_renamed_column(table: Table, column_id: int, old: str, new: str) -> Table:
+        """The table whose checks name a column as it is called now."""
+        return replace(
+            table,
+            constraints=tuple(
+                replace(each, text=renamed_text(each.text, old, new))
+                if isinstance(each, CheckConstraint) and column_id in each.column_ids
+                else each
+                for each in table.constraints
+            ),
+        )
+
+    @staticmethod
+    def _own_referenced(table: Table, key: ForeignKey) -> Sequence[int]:
+        return key.referenced if key.table_id == table.relation_id else ()
+
+    # Rows that are there
+
+    def _rows(self, table: Table) -> LogicalPlan:
+        """The stored rows with the columns of the table as it will be."""
+        plan, stored = scan(self.stored), places_of(self.stored)
+        values: list[Expr] = []
+        for column in table.columns:
+            place, history = stored.get(column.column_id), column.history
+            if place is not None:
+                values.append(InputRef(place, column.type))
+            elif history is None or history.earlier is None:
+                values.append(Literal(None if history is None else history.missing, column.type))
+            else:
+                message = "a constraint on a column whose type the same statement changes is not supported"
+                raise FeatureNotSupported(message)
+        return Project(plan, tuple(values), tuple(Field(c.name, c.type, c.hidden) for c in table.columns))
+
+    def add_unique(self, table: Table, added: BoundUnique) -> None:
+        """Adds a unique index, once the rows have passed."""
+        self.added.append(added)
+        self._check_unique(table, added)
+
+    def _check_unique(self, table: Table, added: BoundUnique) -> None:
+        keys, rule = key_expressions(added.definition, table), added.definition.unique
+        assert rule is not None
+        plan = duplicated_keys(self._rows(table), keys, nulls_distinct=rule.nulls_distinct)
+        error = SqlError(f'could not create unique index "{added.name}"', sqlstate="23505")
+        error.about = (("s", table.schema_name), ("t", table.name), ("n", added.name))
+        named = tuple((key.text, key.expression.type) for key in added.definition.keys)
+        self.checks.append(RowCheck(plan, error, named, "is duplicated."))
+
+    def _check(self, table: Table, constraint: TableConstraint) -> None:
+        rows, places = self._rows(table), places_of(table)
+        about = (("s", table.schema_name), ("t", table.name), ("n", constraint.name))
+        if isinstance(constraint, CheckConstraint):
+            message = f'check constraint "{constraint.name}" of relation "{table.name}" is violated by some row'
+            error = SqlError(message, sqlstate="23514")
+            error.about = about
+            self.checks.append(RowCheck(refused_by_check(constraint, rows, places), error))
+            return
+        message = f'insert or update on table "{table.name}" violates foreign key constraint "{constraint.name}"'
+        if constraint.matches_full:
+            detail = "MATCH FULL does not allow mixing of null and nonnull key values."
+            mixed = SqlError(message, sqlstate="23503", detail=detail)
+            mixed.about = about
+            self.checks.append(RowCheck(partly_null(rows, constraint, places), mixed))
+        target = self.catalog.relations[constraint.table_id]
+        assert isinstance(target, Table)
+        error = SqlError(message, sqlstate="23503")
+        error.about = about
+        columns = [table.columns[places[column_id]] for column_id in constraint.columns]
+        named = tuple((column.name, column.type) for column in columns)
+        plan = without_referenced(rows, constraint, places, target)
+        self.checks.append(RowCheck(plan, error, named, f'is not present in table "{target.name}".'))
+
+    # Names
+
+    def _index(self, name: str) -> Index | None:
+        for index in self.catalog.unique_indexes_of(self.stored.relation_id):
+            rule = index.index.unique
+            if index.name == name and rule is not None and rule.is_constraint and index.relation_id not in self.dropped:
+                return index
+        return None
+
+    @staticmethod
+    def _undefined(table: Table, name: ColumnName) -> SqlError:
+        message = f'constraint "{name.name}" of relation "{table.name}" does not exist'
+        return UndefinedObject(message, position=name.position)

@@ -1,0 +1,108 @@
+"""All constraints of a table, each as one record: what pg_constraint and information_schema print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from risingpy.frontend.system_catalog.index_text import index_key_numbers
+from risingpy.frontend.system_catalog.oids import constraint_oid, index_oid, relation_oid
+from risingpy.functions.topics.object_names import quote_name
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CheckConstraint, ForeignKey, Index, Table
+from risingpy.plan.catalog.constraints import ReferentialAction
+
+_ACTIONS = {
+    ReferentialAction.RESTRICT: "RESTRICT",
+    ReferentialAction.CASCADE: "CASCADE",
+    ReferentialAction.SET_NULL: "SET NULL",
+    ReferentialAction.SET_DEFAULT: "SET DEFAULT",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConstraint:
+    """`kind` is pg_constraint.contype, `numbers` are the columns' numbers from 1, `definition` is as in CREATE TABLE.
+
+    Of a foreign key `key` is the key itself, `target` what it refers to, and `target_numbers` that table's columns.
+    """
+
+    oid: int
+    name: str
+    kind: str
+    table: Table
+    numbers: tuple[int, ...]
+    definition: str
+    index_oid: int = 0
+    validated: bool = True
+    key: ForeignKey | None = None
+    target: Table | None = None
+    target_numbers: tuple[int, ...] = ()
+
+    @property
+    def clause(self) -> str:
+        """As a table's constraint in CREATE TABLE."""
+        return f"CONSTRAINT {quote_name(self.name)} {self.definition}"
+
+
+def constraints_of(catalog: Catalog, table: Table) -> Iterable[ListedConstraint]:
+    """The table's primary key, then its unique keys, checks and foreign keys."""
+    if table.primary_key:
+        numbers = tuple(place + 1 for place in table.primary_key)
+        text = f"PRIMARY KEY ({_names(table, numbers)})"
+        oid = constraint_oid(table)
+        yield ListedConstraint(oid, table.key_constraint, "p", table, numbers, text, index_oid(table))
+    for index in catalog.unique_indexes_of(table.relation_id):
+        if index.index.unique is not None and index.index.unique.is_constraint:
+            yield _unique(index, table)
+    for each in table.constraints:
+        if isinstance(each, CheckConstraint):
+            numbers = tuple(sorted(_number(table, column_id) for column_id in each.column_ids))
+            text = f"CHECK (({each.text})){'' if each.validated else ' NOT VALID'}"
+            valid = each.validated
+            yield ListedConstraint(each.constraint_id, each.name, "c", table, numbers, text, validated=valid)
+        else:
+            yield _foreign_key(catalog, table, each)
+
+
+def column_names(table: Table, numbers: Iterable[int]) -> list[str]:
+    """The names of the columns with these numbers."""
+    return [table.columns[number - 1].name for number in numbers]
+
+
+def _unique(index: Index, table: Table) -> ListedConstraint:
+    rule = index.index.unique
+    assert rule is not None
+    numbers = tuple(index_key_numbers(index, table))
+    nulls = "" if rule.nulls_distinct else " NULLS NOT DISTINCT"
+    text = f"UNIQUE{nulls} ({_names(table, numbers)})"
+    oid = constraint_oid(index)
+    return ListedConstraint(oid, index.name, "u", table, numbers, text, relation_oid(index))
+
+
+def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey) -> ListedConstraint:
+    target = catalog.relations[key.table_id]
+    assert isinstance(target, Table)
+    numbers = tuple(_number(table, column_id) for column_id in key.columns)
+    theirs = tuple(_number(target, column_id) for column_id in key.referenced)
+    schema = "" if target.schema_name in (DEFAULT_SCHEMA, table.schema_name) else f"{quote_name(target.schema_name)}."
+    text = f"FOREIGN KEY ({_names(table, numbers)}) REFERENCES {schema}{quote_name(target.name)}"
+    text += f"({_names(target, theirs)})"
+    text += " MATCH FULL" if key.matches_full else ""
+    text += f" ON UPDATE {_ACTIONS[key.on_update]}" if key.on_update in _ACTIONS else ""
+    if key.on_delete in _ACTIONS:
+        set_columns = [_number(table, column_id) for column_id in key.set_columns]
+        text += f" ON DELETE {_ACTIONS[key.on_delete]}" + (f" ({_names(table, set_columns)})" if set_columns else "")
+    text += "" if key.enforced else " NOT ENFORCED"
+    text += " NOT VALID" if key.enforced and not key.validated else ""
+    needed = index_oid(target) if key.index_id is None else key.index_id
+    return ListedConstraint(
+        *(key.constraint_id, key.name, "f", table, numbers, text, needed, key.validated, key, target, theirs)
+    )
+
+
+def _names(table: Table, numbers: Iterable[int]) -> str:
+    return ", ".join(map(quote_name, column_names(table, numbers)))
+
+
+def _number(table: Table, column_id: int) -> int:
+    return next(number for number, column in enumerate(table.columns, 1) if column.column_id == column_id)
