@@ -98,7 +98,7 @@ class SchemaCommands:
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`.
 
-        One that copies another has all its rows then. A source that feeds it must answer. Nothing remains of a failed one.
+        One that copies another has all its rows then. A source that feeds it must answer. A failed one is gone.
         """
         if table.source is not None and not (if_not_exists and self._exists(table)):
             sources.check_reachable(self._state.catalog, self._vault, table.source.stored)
