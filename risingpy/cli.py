@@ -6,11 +6,13 @@ Exit codes: 0 for success, 1 for what failed (a statement, a suite, the server),
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -103,11 +105,16 @@ def serve(config: Path | None, **flags: object) -> None:
 @click.option("--user", default="root", show_default=True)
 @click.argument("files", nargs=-1, type=click.File("r", encoding="utf-8"))
 def sql(commands: tuple[str, ...], host: str, port: int, dbname: str, user: str, files: tuple[click.File, ...]) -> None:
-    """Run statements, files of them (- for standard input), in one session, and print the results."""
+    """Run statements, files of them (- for standard input), in one session, and print the results.
 
-    if not commands and not files:
+    At a terminal, without any: starts psql, or pgcli where there is no psql.
+    """
+    texts = [*commands, *(file.read() for file in files)]  # type: ignore[attr-defined]
+    if not texts and sys.stdin.isatty():
+        _start_shell(host, port, dbname, user)
+    if not texts:
         raise click.UsageError("give a statement with -c, or a file (- for standard input)")
-    _run_sql(_conninfo(host, port, dbname, user), [*commands, *(file.read() for file in files)])  # type: ignore[attr-defined]
+    _run_sql(_conninfo(host, port, dbname, user), texts)
 
 
 @main.command()
@@ -315,6 +322,18 @@ def slt(
     if junit is not None:
         write_junit(results, junit)
     sys.exit(0 if all(result.passed for result in results) else 1)
+
+
+def _start_shell(host: str, port: int, dbname: str, user: str) -> NoReturn:
+    """Becomes psql or, where there is none, pgcli of this installation or of the PATH."""
+    beside = str(Path(sys.executable).parent)
+    shell = shutil.which("psql") or shutil.which("pgcli", path=beside) or shutil.which("pgcli")
+    if shell is None:
+        raise click.UsageError(
+            "there is neither psql nor pgcli: pip install 'risingpy[shell]' brings pgcli; "
+            "or give a statement with -c, or a file (- for standard input)"
+        )
+    os.execv(shell, [shell, "-h", host, "-p", str(port), "-U", user, "-d", dbname])
 
 
 def _run_sql(conninfo: str, texts: Sequence[str]) -> None:

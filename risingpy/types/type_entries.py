@@ -42,8 +42,45 @@ def _entries() -> Iterable[TypeEntry]:
         yield replace(scalar, kind=kind)
         if scalar.array_oid:
             name, display = f"_{scalar.name}", f"{scalar.display}[]"
-            yield TypeEntry(scalar.array_oid, name, display, -1, "A", 0, kind, scalar.oid)
+            # Of the pseudo-types' arrays, only record's is one, too.
+            kind, category = ("p", "P") if scalar.name == "record" else ("b", "A")
+            yield TypeEntry(scalar.array_oid, name, display, -1, category, 0, kind, scalar.oid)
 
 
-TYPES: tuple[TypeEntry, ...] = tuple(_entries())
+# Types of PostgreSQL's functions that no value here has. Tools ask for their names: 'trigger'::regtype.
+_OTHER_PSEUDO_TYPES = (
+    ("pg_ddl_command", 32, 8),
+    ("table_am_handler", 269, 4),
+    ("index_am_handler", 325, 4),
+    ("any", 2276, 4),
+    ("anyarray", 2277, -1),
+    ("void", 2278, 4),
+    ("trigger", 2279, 4),
+    ("language_handler", 2280, 4),
+    ("internal", 2281, 8),
+    ("anyelement", 2283, 4),
+    ("anynonarray", 2776, 4),
+    ("fdw_handler", 3115, 4),
+    ("tsm_handler", 3310, 4),
+    ("anyenum", 3500, 4),
+    ("anyrange", 3831, -1),
+    ("event_trigger", 3838, 4),
+    ("anymultirange", 4537, -1),
+    ("anycompatiblemultirange", 4538, -1),
+    ("anycompatible", 5077, 4),
+    ("anycompatiblearray", 5078, -1),
+    ("anycompatiblenonarray", 5079, 4),
+    ("anycompatiblerange", 5080, -1),
+)
+
+
+def _pseudo_types() -> Iterable[TypeEntry]:
+    for name, oid, length in _OTHER_PSEUDO_TYPES:
+        yield TypeEntry(oid, name, '"any"' if name == "any" else name, length, "P", 0, "p")
+
+
+VALUE_TYPES: tuple[TypeEntry, ...] = tuple(_entries())
+"""The types that columns and results have."""
+
+TYPES: tuple[TypeEntry, ...] = (*VALUE_TYPES, *_pseudo_types())
 TYPES_BY_NAME: dict[str, TypeEntry] = {entry.name: entry for entry in TYPES}

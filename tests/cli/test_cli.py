@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,6 +94,25 @@ def test_sql_wants_something_to_run() -> None:
     code, output = run("sql")
     assert code == 2
     assert "give a statement with -c, or a file" in output
+
+
+@pytest.mark.parametrize("there", [["psql", "pgcli"], ["pgcli"], []], ids=["psql", "pgcli", "none"])
+def test_sql_at_a_terminal_becomes_a_shell(there: list[str], tmp_path: Path) -> None:
+    for name in there:
+        shell = tmp_path / name
+        shell.write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        shell.chmod(0o755)
+    main, terminal = os.openpty()
+    command = [sys.executable, "-m", "risingpy", "sql", "--port", "7", "--user", "ann"]
+    done = subprocess.run(
+        command, stdin=terminal, capture_output=True, text=True, timeout=60, env={**os.environ, "PATH": str(tmp_path)}
+    )
+    os.close(main)
+    os.close(terminal)
+    if there:
+        assert done.stdout == f"{there[0]} -h localhost -p 7 -U ann -d dev\n"
+    else:
+        assert done.returncode == 2 and "risingpy[shell]" in done.stderr
 
 
 def test_sql_without_a_server_fails_with_its_reason() -> None:

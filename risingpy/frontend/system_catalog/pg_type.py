@@ -1,4 +1,4 @@
-"""pg_type and what belongs to types: the types that columns and results can have, and their arrays."""
+"""pg_type and what belongs to types: those of columns and results, their arrays, and PostgreSQL's pseudo-types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_USER_OID, schema_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import function_oids
-from risingpy.types.type_entries import TYPES
+from risingpy.types.type_entries import TYPES, VALUE_TYPES
 
 _PREFERRED = ("bool", "float8", "interval", "oid", "text", "timestamptz")
 _TEXTUAL = ("text", "varchar", "bpchar", "name")
@@ -53,7 +53,7 @@ PG_COLLATION = relation(
 
 
 def _rw_types(_state: SystemState) -> Iterable[Row]:
-    for entry in TYPES:
+    for entry in VALUE_TYPES:
         yield entry.oid, entry.display, entry.oid, entry.element_oid, entry.array_oid
 
 

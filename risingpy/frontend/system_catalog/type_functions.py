@@ -38,6 +38,6 @@ _OIDS = {(function.type_name, function.purpose): function.oid for function in TY
 
 
 def function_oids(type_name: str) -> tuple[int, int, int, int]:
-    """pg_type's typinput, typoutput, typreceive and typsend."""
-    read, written, received, sent = (_OIDS[type_name, purpose] for purpose in _PURPOSES)
+    """pg_type's typinput, typoutput, typreceive and typsend; 0 for a type that no value here has."""
+    read, written, received, sent = (_OIDS.get((type_name, purpose), 0) for purpose in _PURPOSES)
     return read, written, received, sent
