@@ -56,8 +56,6 @@ def door_of(config: ServeConfig, database: Database) -> Door:
     _set_superuser_password(config, database)
     if not _is_loopback(config.host):
         _check_network(config, rules, database)
-    if config.http_port is not None and not _is_loopback(config.http_host):
-        _log.warning("everybody who reaches http_host %s can read the metrics", config.http_host)
     for rule in rules.trusting_the_network:
         _log.warning("the rule %s %s %s … trust lets clients of other machines in without a password", *_words(rule))
     return Door(

@@ -16,6 +16,7 @@ from risingpy.connectors import file_roots
 from risingpy.door_settings import Refused, door_of, reloaded, tls_of
 from risingpy.epoch_engine import make_runner
 from risingpy.errors import SqlError
+from risingpy.frontend.authentication.http_door import HttpDoor
 from risingpy.frontend.monitoring import MonitoringServer
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
@@ -140,7 +141,9 @@ class _Listeners:
         )
         self._webhooks: WebhookServer | None = None
         if config.webhook_port is not None:
-            self._webhooks = WebhookServer(config.host, config.webhook_port, database)
+            self._webhooks = WebhookServer(
+                config.host, config.webhook_port, database, door=HttpDoor(self._door), tls=lambda: self._wire.tls
+            )
 
     def start(self) -> None:
         """Raises OSError if a port is taken; `stop` is due then too."""
@@ -148,7 +151,7 @@ class _Listeners:
             self._webhooks.start()
         self._wire.start()
         if self._monitoring is not None:
-            self._monitoring.serves(self._database)
+            self._monitoring.serves(self._database, HttpDoor(self._door), lambda: self._wire.tls)
 
     def reload(self, config: ServeConfig) -> None:
         """Takes the rules and the TLS files of new settings. Raises Refused, and changes nothing then."""

@@ -1,5 +1,7 @@
 """An HTTP listener with limits: a thread a connection, so many of them, and so much time for each request.
 
+With a certificate, clients may begin with TLS on the same port. The door decides who may ask.
+
 A request must arrive whole in time, however slowly its bytes come; an idle connection is closed after that time.
 Webhooks and monitoring each have one, with a handler class of their own.
 """
@@ -8,14 +10,23 @@ from __future__ import annotations
 
 import logging
 import socket
+import ssl
 import threading
 import time
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from risingpy.errors import SqlError
+from risingpy.frontend.authentication.door import INVALID_PASSWORD
+from risingpy.frontend.authentication.http_door import CredentialsNeeded, HttpClient, HttpDoor, TooManyTries
+from risingpy.frontend.wire.tls import ServerTls, common_name
+from risingpy.plan.catalog import BOOTSTRAP_NAME
+
 _log = logging.getLogger(__name__)
 
+_HANDSHAKE = b"\x16"  # how a TLS connection begins (RFC 8446)
 _LOOK_SECONDS = 0.25  # how often the listener looks for slow clients
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -39,6 +50,9 @@ class HttpListener(ThreadingHTTPServer):
     ) -> None:
         """Raises OSError, whose text names the address and the purpose."""
         self.served = served
+        self.door: HttpDoor | None = None  # None: everybody may ask
+        self.tls: Callable[[], ServerTls | None] = lambda: None
+        self._encrypted: dict[socket.socket, ssl.SSLSocket] = {}
         self._request_seconds = request_seconds
         self._most_connections = most_connections
         self._guard = threading.Lock()
@@ -80,6 +94,18 @@ class HttpListener(ThreadingHTTPServer):
         with self._guard:
             self._deadlines[connection] = float("inf")
 
+    def encrypted(self, connection: socket.socket) -> ssl.SSLSocket | None:
+        """The connection over TLS, if its client begins with that, and there is a certificate; may raise OSError."""
+        tls = self.tls()
+        if tls is None or connection.recv(1, socket.MSG_PEEK) != _HANDSHAKE:
+            return None
+        shaken = tls.handshake(connection)
+        with self._guard:
+            self._encrypted[connection] = shaken
+            self._deadlines[shaken] = self._deadlines.pop(connection, time.monotonic() + self._request_seconds)
+        shaken.do_handshake()
+        return shaken
+
     # Called by the standard library's server
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -94,6 +120,7 @@ class HttpListener(ThreadingHTTPServer):
 
     def shutdown_request(self, request: Any) -> None:
         with self._guard:
+            request = self._encrypted.pop(request, request)
             self._deadlines.pop(request, None)
         super().shutdown_request(request)
 
@@ -104,7 +131,8 @@ class HttpListener(ThreadingHTTPServer):
             for connection, deadline in self._deadlines.items():
                 if deadline < now:
                     try:
-                        connection.shutdown(socket.SHUT_RD)
+                        # The class's own method: a TLS socket's would go on in clear.
+                        socket.socket.shutdown(connection, socket.SHUT_RD)
                     except OSError:
                         continue  # the client has gone by itself
 
@@ -122,14 +150,47 @@ class HttpHandler(BaseHTTPRequestHandler):
     error_content_type = "text/plain"
     allowed = "GET"  # the methods, for 405
 
+    def setup(self) -> None:
+        shaken = self.server.encrypted(self.request)
+        if shaken is not None:
+            self.request = shaken
+        super().setup()
+
+    def admitted(self, database: str) -> str | None:
+        """The user as whom the request acts; None if the door does not let it in, and it has been answered."""
+        door, client = self.server.door, self.http_client()
+        if door is None:
+            return BOOTSTRAP_NAME
+        try:
+            return door.let_in(client, database)
+        except CredentialsNeeded:
+            self.refuse(HTTPStatus.UNAUTHORIZED, "a user and a password are needed (Basic authentication)\n")
+        except TooManyTries:
+            self.refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many failed logins: try again later\n")
+        except SqlError as error:
+            wrong = error.sqlstate == INVALID_PASSWORD
+            self.refuse(HTTPStatus.UNAUTHORIZED if wrong else HTTPStatus.FORBIDDEN, f"{error.message}\n")
+        return None
+
+    def http_client(self) -> HttpClient:
+        """Who has sent the request."""
+        shaken = self.request if isinstance(self.request, ssl.SSLSocket) else None
+        name = None if shaken is None else common_name(shaken)
+        header = self.headers.get("Authorization")
+        return HttpClient(str(self.client_address[0]), shaken is not None, name, header)
+
+    def refuse(self, status: HTTPStatus, message: str) -> None:
+        """Answers, and closes the connection: nothing more of the request is read."""
+        self.close_connection = True
+        self.answer(status, message)
+
     def handle_one_request(self) -> None:
         self.server.waits_for_request(self.request)
         super().handle_one_request()
 
     def refuse_method(self, message: str) -> None:
         """Answers 405, and closes the connection: the request's body, if there is one, is not read."""
-        self.close_connection = True
-        self.answer(HTTPStatus.METHOD_NOT_ALLOWED, message)
+        self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, message)
 
     def answer(self, status: HTTPStatus, text: str, content_type: str = "text/plain; charset=utf-8") -> None:
         """Sends an answer; a HEAD gets no body."""
@@ -139,6 +200,8 @@ class HttpHandler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(0 if self.command == "HEAD" else len(content)))
         if status is HTTPStatus.SERVICE_UNAVAILABLE:
             self.send_header("Retry-After", "1")
+        if status is HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="RisingPy", charset="UTF-8"')
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", self.allowed)
         if self.close_connection:

@@ -65,6 +65,13 @@ class Door:
             raise
         self._sessions.admissions.count("accepted", method.value)
 
+    def has_rule(self, applicant: Applicant) -> bool:
+        """Whether some rule but one that rejects fits the client."""
+        try:
+            return self._rule(applicant)[1] is not LoginMethod.REJECT
+        except SqlError:
+            return False
+
     def _check_identity(self, applicant: Applicant, dialogue: Dialogue) -> LoginMethod:
         rule, method = self._rule(applicant)
         self._check_certificate(applicant, rule)

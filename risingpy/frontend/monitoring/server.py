@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from risingpy.frontend.authentication.http_door import HttpDoor
 from risingpy.frontend.http_listener import HttpHandler, HttpListener
 from risingpy.frontend.monitoring.metrics import exposition
 from risingpy.frontend.monitoring.readiness import Readiness
+from risingpy.frontend.wire.tls import ServerTls
 from risingpy.meta.database import Database
+from risingpy.plan.catalog import READ_ALL_STATS_ROLE_ID
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +47,11 @@ class MonitoringServer:
         """The port in use."""
         return self._listener.port
 
-    def serves(self, database: Database) -> None:
-        """The database is recovered, and clients can connect."""
+    def serves(
+        self, database: Database, door: HttpDoor | None = None, tls: Callable[[], ServerTls | None] = lambda: None
+    ) -> None:
+        """The database is recovered, and clients can connect. `door` decides who may read metrics (None: everybody)."""
+        self._listener.door, self._listener.tls = door, tls
         self._readiness.serves(database)
 
     def announce_stop(self) -> None:
@@ -83,6 +90,16 @@ class _MonitoringHandler(HttpHandler):
     do_POST = do_PUT = do_PATCH = do_DELETE = _other_method
 
     def _metrics(self, readiness: Readiness) -> None:
+        database = readiness.database
+        if database is not None:
+            catalog = database.reads.catalog
+            user = self.admitted(catalog.database)
+            role = None if user is None else catalog.role_named(user)
+            if role is None:
+                return
+            if not catalog.has_role(role.role_id, READ_ALL_STATS_ROLE_ID):
+                self.answer(HTTPStatus.FORBIDDEN, "metrics are for members of pg_monitor\n")
+                return
         try:
             text = exposition(readiness)
         except Exception:

@@ -20,12 +20,14 @@ from risingpy.errors import SqlError
 from risingpy.frontend.results import CopyIn
 from risingpy.frontend.session import ClientSession
 from risingpy.frontend.table_definition import quoted
+from risingpy.meta.database import Database
 from risingpy.plan.catalog import Table, Webhook
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, JSONB, VARCHAR
 from risingpy.types.forms import parse_column
 
 _OBJECTS = MessageFormat("plain", "json")
+_NO_WEBHOOK = "there is no such webhook: its path is /webhook/DATABASE/SCHEMA/TABLE"
 _BAD_DATA = ("22", "23", "54")  # classes of SQLSTATE: the sender's next try would fail too
 
 
@@ -41,15 +43,38 @@ class RequestRefused(Exception):
 class Request:
     """A POST as it came. Names of `headers` are in lower case."""
 
-    path: str
     headers: Mapping[str, str]
     body: bytes
 
 
-def receive(session: ClientSession, request: Request) -> None:
+@dataclass(frozen=True, slots=True)
+class WebhookPlace:
+    """What a path names: a table that takes requests. `validates`: whether it has VALIDATE."""
+
+    database: str
+    schema: str
+    table: str
+    validates: bool
+
+
+def place_of(database: Database, path: str) -> WebhookPlace:
+    """The webhook of a path. Raises RequestRefused."""
+    parts = [unquote(part) for part in urlsplit(path).path.split("/")]
+    if len(parts) == 5 and parts[:2] == ["", "webhook"]:
+        catalog = database.reads.catalog
+        found = catalog.database_named(parts[2])
+        if found is not None:
+            relation = catalog.seen_from(found.database_id).find(parts[4], parts[3], ())
+            if isinstance(relation, Table) and relation.webhook is not None:
+                validates = relation.webhook.validation is not None
+                return WebhookPlace(parts[2], parts[3], parts[4], validates)
+    raise RequestRefused(HTTPStatus.NOT_FOUND, _NO_WEBHOOK)
+
+
+def receive(session: ClientSession, place: WebhookPlace, request: Request) -> None:
     """Adds the request's rows; they are durable when it returns. Raises RequestRefused, and then there are none."""
     try:
-        relation, webhook = _target(session, request.path)
+        relation, webhook = _target(session, place)
         _validate(session, webhook, request)
         rows = _rows(relation, webhook, request.body)
         _write(session, relation, webhook, rows)
@@ -66,15 +91,13 @@ def receive(session: ClientSession, request: Request) -> None:
         raise
 
 
-def _target(session: ClientSession, path: str) -> tuple[Table, Webhook]:
-    parts = [unquote(part) for part in urlsplit(path).path.split("/")]
-    catalog = session.context.database.reads.catalog
-    if len(parts) == 5 and parts[:2] == ["", "webhook"] and parts[2] == catalog.database:
-        relation = catalog.find(parts[4], parts[3], ())
-        if isinstance(relation, Table) and relation.webhook is not None:
-            return relation, relation.webhook
-    message = "there is no such webhook: its path is /webhook/DATABASE/SCHEMA/TABLE"
-    raise RequestRefused(HTTPStatus.NOT_FOUND, message)
+def _target(session: ClientSession, place: WebhookPlace) -> tuple[Table, Webhook]:
+    relation = session.context.database.reads.catalog.find(place.table, place.schema, ())
+    if isinstance(relation, Table) and relation.webhook is not None:
+        if place.validates and relation.webhook.validation is None:  # a table of that name has come meanwhile
+            raise RequestRefused(HTTPStatus.SERVICE_UNAVAILABLE, "the table was altered meanwhile")
+        return relation, relation.webhook
+    raise RequestRefused(HTTPStatus.NOT_FOUND, _NO_WEBHOOK)
 
 
 def _validate(session: ClientSession, webhook: Webhook, request: Request) -> None:
