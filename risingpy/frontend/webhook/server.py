@@ -13,7 +13,7 @@ from risingpy.frontend.authentication.http_door import HttpDoor
 from risingpy.frontend.http_listener import HttpHandler, HttpListener
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
-from risingpy.frontend.webhook.receive import WebhookPlace, Request, RequestRefused, place_of, receive
+from risingpy.frontend.webhook.receive import Request, RequestRefused, WebhookPlace, place_of, receive
 from risingpy.frontend.wire.tls import ServerTls
 from risingpy.meta.database import Database
 from risingpy.plan.catalog import BOOTSTRAP_NAME
