@@ -17,9 +17,12 @@ from risingpy.errors import (
     WrongObjectType,
 )
 from risingpy.frontend.binder import TableDefinition, check_relation
+from risingpy.frontend.binder.scope.uses import check_schema, denied
 from risingpy.frontend.parser.ast import CopiedTable, CreateTable
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import ColumnDesc, ExternalSource, UpstreamTable
+from risingpy.plan.catalog.acl import Privilege
+from risingpy.plan.catalog.rights import privileges_of, securable
 from risingpy.types import SqlType, TypeKind
 
 _WIDER = {
@@ -78,11 +81,15 @@ def _unsupported(statement: CreateTable) -> Iterator[str]:
 
 def _source(session: StatementContext, copied: CopiedTable) -> ExternalSource:
     name = copied.source
+    check_schema(session.database.reads.catalog, session.identity.current_id, name.schema, name.position)
     found = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
     if found is None:
         raise UndefinedTable(f'source "{name}" does not exist', position=name.position)
     if not isinstance(found, ExternalSource):
         raise WrongObjectType(f'"{name}" is not a source', position=name.position)
+    catalog = session.database.reads.catalog
+    if Privilege.SELECT not in privileges_of(catalog, session.identity.current_id, securable(catalog, found)):
+        raise denied(found)
     if not is_pushed(dict(found.options)):
         hint = "Create a materialized view over it."
         raise FeatureNotSupported(f'source "{name}" has no tables to copy', position=name.position, hint=hint)

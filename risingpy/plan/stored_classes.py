@@ -30,6 +30,7 @@ from risingpy.plan import (
     window_calls,
 )
 from risingpy.plan.catalog import (
+    acl,
     columns,
     constraints,
     databases,
@@ -137,6 +138,9 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "graph.Job": graph.Job,
         "graph.StreamGraph": graph.StreamGraph,
         "catalog.Catalog": earlier_catalog.EarlierCatalog,
+        "acl.AclItem": acl.AclItem,
+        "acl.DefaultAcl": acl.DefaultAcl,
+        "acl.ReadColumns": acl.ReadColumns,
         "catalog.ColumnDesc": columns.ColumnDesc,
         "constraints.CheckConstraint": constraints.CheckConstraint,
         "constraints.ForeignKey": constraints.ForeignKey,

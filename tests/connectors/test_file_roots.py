@@ -119,7 +119,7 @@ def test_roots_may_be_links_themselves(root: Path, tmp_path: Path, monkeypatch: 
 def test_files_are_for_superusers_and_members(server: Server, root: Path, what: str) -> None:
     client = server.client()
     client.run("CREATE TABLE t (n int)")
-    client.run("CREATE USER alice")
+    client.run("CREATE USER alice; GRANT SELECT ON t TO alice; GRANT CREATE ON SCHEMA public TO alice")
     role = "pg_write_server_files" if what == "a sink" else "pg_read_server_files"
     client.run("SET ROLE alice")
     with pytest.raises(SqlError) as caught:
@@ -131,7 +131,7 @@ def test_files_are_for_superusers_and_members(server: Server, root: Path, what: 
 
 def test_functions_in_python_are_for_superusers(server: Server) -> None:
     client = server.client()
-    client.run("CREATE USER alice")
+    client.run("CREATE USER alice; GRANT CREATE ON SCHEMA public TO alice")
     client.run("SET ROLE alice")
     with pytest.raises(SqlError) as caught:
         client.run("CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE python AS $$def f(a): return a$$")

@@ -17,7 +17,7 @@ from risingpy.frontend.authentication.guessing import Guessing
 from risingpy.frontend.authentication.rules import ClientCertificate, LoginMethod, Rule, Rules
 from risingpy.frontend.authentication.scram import ScramExchange, mechanisms
 from risingpy.frontend.authentication.scram_secret import ScramSecret, mock_secret, parsed_secret
-from risingpy.meta.schema.databases import check_room, existing_database
+from risingpy.meta.schema.databases import check_connects, check_room, existing_database
 from risingpy.meta.sessions import Sessions
 from risingpy.plan.catalog import BOOTSTRAP_NAME, UNLIMITED, Catalog, Role, roles_of
 
@@ -163,6 +163,7 @@ class Door:
         if limited and _sessions_of(name, self._sessions) >= role.connection_limit:
             raise SqlError(f'too many connections for role "{name}"', sqlstate="53300")
         database = existing_database(catalog, applicant.database)
+        check_connects(catalog, role.role_id, database)
         check_room(database, self._sessions, is_superuser=role.superuser)
 
 

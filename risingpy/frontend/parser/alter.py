@@ -37,7 +37,7 @@ from risingpy.frontend.parser.creation.constraint import begins_table_constraint
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_alter_database
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
-from risingpy.frontend.parser.roles.parsing import role_name
+from risingpy.frontend.parser.roles.names import role_name
 from risingpy.frontend.parser.roles.trees import AlterOwner
 from risingpy.plan.catalog import (
     ExternalSource,

@@ -84,11 +84,14 @@ from risingpy.frontend.parser.databases.trees import DropSchema as DropSchema
 from risingpy.frontend.parser.databases.trees import RenameSchema as RenameSchema
 from risingpy.frontend.parser.databases.trees import SchemaStatement as SchemaStatement
 from risingpy.frontend.parser.databases.trees import UseDatabase as UseDatabase
+from risingpy.frontend.parser.roles.trees import AlterDefaultPrivileges as AlterDefaultPrivileges
+from risingpy.frontend.parser.roles.trees import AlterObjectOwner as AlterObjectOwner
 from risingpy.frontend.parser.roles.trees import AlterOwner as AlterOwner
 from risingpy.frontend.parser.roles.trees import AlterRole as AlterRole
 from risingpy.frontend.parser.roles.trees import CreateRole as CreateRole
 from risingpy.frontend.parser.roles.trees import DropOwned as DropOwned
 from risingpy.frontend.parser.roles.trees import DropRole as DropRole
+from risingpy.frontend.parser.roles.trees import GrantPrivileges as GrantPrivileges
 from risingpy.frontend.parser.roles.trees import GrantRole as GrantRole
 from risingpy.frontend.parser.roles.trees import ReassignOwned as ReassignOwned
 from risingpy.frontend.parser.roles.trees import RevokeRole as RevokeRole
@@ -310,7 +313,10 @@ Statement = (
     | AlterSecret
     | AlterSubscription
     | AlterSystem
+    | AlterDefaultPrivileges
+    | AlterObjectOwner
     | AlterOwner
+    | GrantPrivileges
     | AlterRole
     | CreateRole
     | DropOwned

@@ -39,9 +39,11 @@ from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.schema.commands import SchemaCommands
-from risingpy.meta.schema.databases import check_room, existing_database
+from risingpy.meta.schema.databases import check_connects, check_room, existing_database
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
 from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog.acl import Privilege
+from risingpy.plan.catalog.rights import privileges_of, schema_of
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -51,6 +53,8 @@ _ABOUT_COMMITTED_ROWS = (
     ast.AlterDatabase,
     ast.AlterTable,
     ast.AlterRelation,
+    ast.AlterDefaultPrivileges,
+    ast.AlterObjectOwner,
     ast.AlterOwner,
     ast.AlterRole,
     ast.AlterSink,
@@ -72,6 +76,7 @@ _ABOUT_COMMITTED_ROWS = (
     ast.DropOwned,
     ast.DropRole,
     ast.DropSchema,
+    ast.GrantPrivileges,
     ast.GrantRole,
     ast.ReassignOwned,
     ast.RenameSchema,
@@ -124,7 +129,14 @@ class SessionContext:
     # Names and limits
 
     def search_path(self) -> tuple[str, ...]:
-        return self.settings.search_path()
+        """Without the schemas that the session's role may not use, as PostgreSQL's."""
+        path, catalog = self.settings.search_path(), self.database.reads.catalog
+        if self.identity.is_superuser:
+            return path
+        return tuple(each for each in path if each not in catalog.schemas or self._may_use(catalog, each))
+
+    def _may_use(self, catalog: Catalog, schema: str) -> bool:
+        return Privilege.USAGE in privileges_of(catalog, self.identity.current_id, schema_of(catalog, schema))
 
     def database_names(self) -> tuple[str, ...]:
         return (self.database.reads.catalog.database,)
@@ -134,6 +146,7 @@ class SessionContext:
 
     def use_database(self, name: str) -> None:
         found = existing_database(self.database.reads.catalog, name)
+        check_connects(self.database.reads.catalog, self.identity.current_id, found)
         check_room(found, self.database.sessions, is_superuser=self.identity.is_superuser)
         self.database = self.database.seen_from(found.database_id)
         self.startup = replace(self.startup, database=name)
@@ -155,6 +168,7 @@ class SessionContext:
             version=VERSION_TEXT,
             time_zone=self.settings.get("timezone"),
             process_id=self.startup.process_id,
+            role_id=self.identity.current_id,
             data_directory=str(self.database.data_dir),
             setting=self.settings.find,
             check=self.check,

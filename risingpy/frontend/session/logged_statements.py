@@ -8,6 +8,7 @@ from risingpy.frontend.results import Statement
 
 _CHANGES_OBJECTS = (
     *(ast.AddPrimaryKey, ast.AlterDatabase, ast.CreateDatabase, ast.CreateTableAs, ast.DropDatabase, ast.RenameSchema),
+    *(ast.AddPrimaryKey, ast.AlterObjectOwner, ast.AlterDefaultPrivileges, ast.CreateTableAs, ast.GrantPrivileges),
     *(ast.AlterOwner, ast.AlterRelation, ast.AlterRole, ast.AlterSink, ast.AlterSource, ast.AlterSourceColumns),
     *(ast.AlterSubscription, ast.AlterSystem, ast.AlterTable, ast.CreateFunction, ast.CreateIndex),
     *(ast.CreateMaterializedView, ast.CreateRole, ast.CreateSchema, ast.CreateSink, ast.CreateSource),

@@ -27,6 +27,7 @@ from risingpy.frontend.renamed_text import with_renamed_relations
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.statements.rights.checks import check_creates_in
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import NewName
 from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, Relation, Table
@@ -54,6 +55,7 @@ def bind(
                 return Result(tag)
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
+            check_creates_in(session, new_schema or relation.schema_name)
             new_place = relation.relation_id, new_name, new_schema
             session.ddl.rename(NewName(*new_place, renamed_definition, with_renamed_relations), session.cancelled)
         return Result(tag)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from risingpy.config import MAX_PARALLELISM
-from risingpy.errors import InvalidParameterValue, UndefinedObject
+from risingpy.errors import InsufficientPrivilege, InvalidParameterValue, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
@@ -37,6 +37,9 @@ def bind(
             position=statement.position,
             hint=f"Those that can be set are {', '.join(_SETTERS)}.",
         )
+    if not session.identity.is_superuser:
+        message = f'permission denied to set parameter "{statement.name}"'
+        raise InsufficientPrivilege(message, position=statement.position)
     change = setter(session, statement.value)
 
     def run(parameters: Parameters) -> Result:

@@ -33,6 +33,7 @@ from risingpy.frontend.parser.ast_alter import (
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
+from risingpy.frontend.statements.rights.checks import check_names_schema, check_owns
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
@@ -59,9 +60,14 @@ def bind(
 
 
 def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: bool) -> Relation | None:
-    """The relation that ALTER names. If it is missing: None and a notice with IF EXISTS, else raises UndefinedTable."""
+    """The relation that ALTER names. If it is missing: None and a notice with IF EXISTS, else raises UndefinedTable.
+
+    Raises InsufficientPrivilege unless the session owns it.
+    """
+    check_names_schema(session, name.schema, name.position)
     relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
     if relation is not None and not relation.is_being_created:
+        check_owns(session, relation)
         return relation
     if not if_exists:
         raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)

@@ -18,9 +18,10 @@ from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema
 from risingpy.frontend.statements.rights.server_rights import check_language
 from risingpy.functions.python import call_worker
-from risingpy.meta.schema.functions import FunctionTarget, create_function, drop
+from risingpy.meta.schema.functions import FunctionTarget, create_function, drop, targets_of
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for
@@ -51,6 +52,10 @@ def bind(
             column=statement.columns[0].name if len(statement.columns) == 1 else "",
         )
         function = _checked(session, function, statement)
+        if statement.or_replace:
+            existing = session.database.reads.catalog.functions_named(function.name, function.schema_name, ())
+            replaced = [each for each in existing if each.argument_types == function.argument_types]
+            check_drops(session, replaced)
         made = create_function(
             session.ddl,
             function,
@@ -82,6 +87,9 @@ def bind_drop(
             for name, given in statement.functions
         ]
         if_exists, cascade = statement.if_exists, statement.cascade
+        for name, _ in statement.functions:
+            check_names_schema(session, name.schema, name.position)
+        check_drops(session, targets_of(session.database.reads.state, targets))
         for notice in drop(session.ddl, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled):
             session.notice(notice)
         return Result(CommandTag("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION"))

@@ -15,6 +15,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import replace_altered
 from risingpy.frontend.statements.create_view import without_effect
+from risingpy.frontend.statements.rights.checks import check_indexes
 from risingpy.meta.schema.indexes import NewIndex
 from risingpy.plan.catalog import Table
 from risingpy.types import SqlType
@@ -28,6 +29,7 @@ def bind(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
+        check_indexes(session, bound.relation)
         if bound.definition.unique is not None:
             _create_unique(session, statement, bound, parsed.text)
             return Result(CommandTag("CREATE INDEX"))

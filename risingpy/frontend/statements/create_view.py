@@ -10,8 +10,10 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.rights.checks import check_creates_in, check_owns
 from risingpy.meta.schema.relations import NewMaterializedView, NewView
 from risingpy.optimizer.stream.closing_column import optimize_view
+from risingpy.plan.catalog import View
 from risingpy.types import SqlType
 
 
@@ -23,14 +25,19 @@ def bind(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
+        schema = new_schema(session, statement.name)
+        existing = catalog.find(statement.name.name, schema, ())
+        if statement.or_replace and isinstance(existing, View):
+            check_owns(session, existing)
         view = NewView(
-            schema_name=new_schema(session, statement.name),
+            schema_name=schema,
             name=statement.name.name,
             columns=bound.columns,
             definition=parsed.text,
             query=statement.query.text,
             depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
             functions=bound.query.functions,
+            reads=bound.query.reads,
             plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
         if not session.ddl.create_view(
@@ -85,7 +92,17 @@ def bind_materialized(
 
 
 def new_schema(session: StatementContext, name: ObjectName) -> str:
-    """The schema of a new relation: the one that its name has, or the first existing one of the search path."""
+    """The schema of a new object: the one that its name has, or the first existing one of the search path.
+
+    Raises InsufficientPrivilege unless the session may create in it.
+    """
+    schema = schema_for(session, name)
+    check_creates_in(session, schema, name.position)
+    return schema
+
+
+def schema_for(session: StatementContext, name: ObjectName) -> str:
+    """As `new_schema`, for what nobody sees: nobody needs a right to create it."""
     if name.schema is not None:
         if name.schema == "pg_temp":
             raise FeatureNotSupported("temporary objects are not supported", position=name.position)

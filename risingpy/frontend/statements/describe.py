@@ -9,6 +9,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.rights.checks import check_names_schema
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.plan.catalog import JobRelation, Relation, StoredRelation
 from risingpy.types import SqlType
@@ -38,7 +39,8 @@ def bind_columns(session: StatementContext, name: ObjectName) -> Command:
 
 
 def named_relation(session: StatementContext, name: ObjectName) -> Relation:
-    """The relation, or UndefinedTable."""
+    """The relation, or UndefinedTable. Raises InsufficientPrivilege if the session may not name it."""
+    check_names_schema(session, name.schema, name.position)
     relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
     if relation is None:
         raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)

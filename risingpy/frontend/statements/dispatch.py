@@ -48,7 +48,7 @@ from risingpy.frontend.statements.connectors import (
 )
 from risingpy.frontend.statements.databases import database, schema
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
-from risingpy.frontend.statements.rights import owners, roles
+from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
 from risingpy.frontend.statements.writes import merge
@@ -61,6 +61,8 @@ BINDERS: dict[type, Binder] = {
     ast.AlterConnection: connection.bind_alter,
     ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,
+    ast.AlterDefaultPrivileges: privileges.bind_default,
+    ast.AlterObjectOwner: owners.bind_object,
     ast.AlterOwner: owners.bind,
     ast.AlterRole: roles.bind,
     ast.AlterSecret: secret.bind_alter,
@@ -108,6 +110,7 @@ BINDERS: dict[type, Binder] = {
     ast.ExplainAnalyze: explain_analyze.bind,
     ast.Fetch: cursor.bind_fetch,
     ast.Flush: flush.bind,
+    ast.GrantPrivileges: privileges.bind,
     ast.GrantRole: roles.bind,
     ast.Insert: insert.bind,
     ast.LockTable: transaction_control.bind_lock,

@@ -8,7 +8,8 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Drop, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.schema.relations import DropTarget
+from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema
+from risingpy.meta.schema.relations import DropTarget, drop_targets
 from risingpy.types import SqlType
 
 
@@ -21,6 +22,10 @@ def bind(
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]
+        for name in statement.names:
+            check_names_schema(session, name.schema, name.position)
+        found = drop_targets(session.database.reads.catalog, targets)
+        check_drops(session, [each for each in found if isinstance(each, statement.kind)])
         notices = session.ddl.drop(
             targets,
             if_exists=statement.if_exists,

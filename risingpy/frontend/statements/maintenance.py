@@ -12,6 +12,7 @@ from risingpy.frontend.parser.ast import Maintenance, NamedTable, ObjectName, Pa
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_owns
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema.recovering import Recovered, recover, recover_all
 from risingpy.meta.state import MetaState
@@ -26,6 +27,7 @@ _REASONS = {
     "REINDEX": "indexes are changed together with their tables",
     "REFRESH MATERIALIZED VIEW": "materialized views follow their tables",
 }
+_FOR_OWNERS = ("CLUSTER", "REINDEX", "REFRESH MATERIALIZED VIEW")
 _NOT_IN_A_TRANSACTION = ("VACUUM", "CLUSTER")
 
 
@@ -93,6 +95,8 @@ def _recovered(session: StatementContext, state: MetaState, statement: Recover, 
 
 def _check(session: StatementContext, command: str, table: NamedTable) -> None:
     relation = named_relation(session, table.name)
+    if command in _FOR_OWNERS:
+        check_owns(session, relation)
     names = {column.name for column in relation.columns if not column.hidden}
     for column in table.columns:
         if column.name not in names:

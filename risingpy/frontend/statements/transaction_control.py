@@ -14,13 +14,20 @@ from risingpy.frontend.parser.ast import Begin, Commit, LockTable, NamedTable, P
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Table, View
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
 
 # PostgreSQL's modes in which other sessions may write.
 _MODES_BESIDE_WRITERS = ("ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE")
+_LOCKED_BY = {
+    "ACCESS SHARE": Privilege.SELECT,
+    "ROW EXCLUSIVE": Privilege.INSERT | Privilege.UPDATE | Privilege.DELETE | Privilege.TRUNCATE,
+}
+_LOCKED_BY_OTHERS = Privilege.UPDATE | Privilege.DELETE | Privilege.TRUNCATE
 
 
 def bind_begin(
@@ -84,6 +91,8 @@ def bind_lock(
     transaction, and LockNotAvailable with NOWAIT.
     """
     named = [_lockable(session, table) for table in statement.tables]
+    for relation in named:
+        check_allowed(session, relation, _LOCKED_BY.get(statement.mode, _LOCKED_BY_OTHERS), any_of_them=True)
     tables = [relation for relation in named if isinstance(relation, Table)]  # a view has nothing to lock
     mode = LockMode.FORM if statement.mode in _MODES_BESIDE_WRITERS else LockMode.ALONE
 

@@ -14,6 +14,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.update_delete import rewriting
 from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
 
 _VERB = "TRUNCATE TABLE"
@@ -52,4 +53,5 @@ def bind(
 
 def _deletion(session: StatementContext, name: ObjectName, catalog: Catalog) -> BoundRewrite:
     everything = Delete(name, alias=None, where=None)
-    return binder.bind_delete(everything, catalog, session.search_path(), session=session.session_values())
+    path, values = session.search_path(), session.session_values()
+    return binder.bind_delete(everything, catalog, path, session=values, privilege=Privilege.TRUNCATE)

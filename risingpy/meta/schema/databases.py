@@ -20,6 +20,8 @@ from risingpy.meta.schema.roles import Actor, existing_role, is_superuser
 from risingpy.meta.sessions import Sessions
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID, UNLIMITED, Catalog, DatabaseDesc, Role
+from risingpy.plan.catalog.acl import Privilege, with_new_owner
+from risingpy.plan.catalog.rights import database_of, owns, privileges_of
 
 _MOST_BYTES = 63
 SessionCount = Callable[[str], int]
@@ -55,6 +57,13 @@ def check_room(database: DatabaseDesc, sessions: Sessions, *, is_superuser: bool
         count = sum(each.database == database.name for each in sessions.activities())
         if count >= limit:
             raise SqlError(f'too many connections for database "{database.name}"', sqlstate="53300")
+
+
+def check_connects(catalog: Catalog, role_id: int, database: DatabaseDesc) -> None:
+    """Raises InsufficientPrivilege unless a role may connect to a database."""
+    if Privilege.CONNECT not in privileges_of(catalog, role_id, database_of(database)):
+        message, detail = f'permission denied for database "{database.name}"', "User does not have CONNECT privilege."
+        raise InsufficientPrivilege(message, detail=detail)
 
 
 def create_database(
@@ -141,7 +150,8 @@ def with_database_owner(state: MetaState, actor: Actor, name: str, owner: str) -
     _check_owner(state.catalog, actor, found)
     role = _new_owner(state.catalog, actor, owner)
     _check_may_create(state.catalog, actor, "change owner of")
-    return replace(state, catalog=state.catalog.with_database(replace(found, owner=role.role_id)))
+    acl = None if found.acl is None else with_new_owner(found.acl, found.owner, role.role_id)
+    return replace(state, catalog=state.catalog.with_database(replace(found, owner=role.role_id, acl=acl)))
 
 
 def _check_may_create(catalog: Catalog, actor: Actor, verb: str = "create") -> None:
@@ -150,7 +160,7 @@ def _check_may_create(catalog: Catalog, actor: Actor, verb: str = "create") -> N
 
 
 def _check_owner(catalog: Catalog, actor: Actor, database: DatabaseDesc) -> None:
-    if not catalog.has_role(actor.current, database.owner):
+    if not owns(catalog, actor.current, database.owner):
         raise InsufficientPrivilege(f"must be owner of database {database.name}")
 
 

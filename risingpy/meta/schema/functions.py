@@ -97,7 +97,7 @@ def add_function(
     if existing is None:
         function = replace(function, function_id=allocate())
     else:
-        function = replace(function, function_id=existing.function_id, owner=existing.owner)
+        function = replace(function, function_id=existing.function_id, owner=existing.owner, acl=existing.acl)
         function = replace(function, database_id=existing.database_id)
     functions = {**state.catalog.functions, function.function_id: function}
     return _with_functions(replace(state, next_id=allocate.next_id), functions), True
@@ -142,6 +142,11 @@ def without_function(state: MetaState, function: FunctionDesc) -> MetaState:
 def _callers(state: MetaState, function: FunctionDesc) -> list[QueryRelation | Sink]:
     views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation | Sink))
     return [view for view in views if function.function_id in view.functions]
+
+
+def targets_of(state: MetaState, targets: Sequence[FunctionTarget]) -> list[FunctionDesc]:
+    """The functions that DROP names and that exist."""
+    return [found for found in (_find(state, target) for target in targets) if found is not None]
 
 
 def _a(noun: str) -> str:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from risingpy.meta.epochs.graph_changes import GraphChange
 from risingpy.meta.schema.functions import FunctionTarget, drop_functions
+from risingpy.meta.schema.privileges import acl_of_new, without_grants_of
 from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.schema.schemas import drop_schema
 from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
-    BOOTSTRAP_ROLE_ID,
     DEFAULT_DATABASE_ID,
     Catalog,
     ConnectionDesc,
     CreatedRelation,
-    DatabaseDesc,
     FunctionDesc,
     FunctionKind,
     Index,
     SecretDesc,
 )
+from risingpy.plan.catalog.acl import ObjectKind, with_new_owner
 
-Owned = TypeVar("Owned", CreatedRelation, FunctionDesc, SecretDesc, ConnectionDesc)
+Owned = TypeVar("Owned", bound=CreatedRelation | FunctionDesc | SecretDesc | ConnectionDesc)
 
 
 def owning(change: GraphChange, owner: int) -> GraphChange:
@@ -43,24 +43,33 @@ def owning(change: GraphChange, owner: int) -> GraphChange:
 
 def _with_owner_of_new(before: Catalog, state: MetaState, owner: int) -> MetaState:
     after = state.catalog
-    new = after.relations.keys() - before.relations.keys()
-    relations = dict(after.relations)
-    for key in new:
-        relation = relations[key]
-        of = relations[relation.index.relation_id].owner if isinstance(relation, Index) else owner
-        relations[key] = replace(relation, owner=of, database_id=after.database_id)
-    made = after.functions.keys() - before.functions.keys()
-    own, here = after.database_id, after.own_database
-    functions = {k: replace(f, owner=owner, database_id=own) if k in made else f for k, f in after.functions.items()}
-    hidden = after.secrets.keys() - before.secrets.keys(), after.connections.keys() - before.connections.keys()
-    secrets = {k: replace(s, owner=owner, database_id=own) if k in hidden[0] else s for k, s in after.secrets.items()}
-    connections = {
-        k: replace(c, owner=owner, database_id=own) if k in hidden[1] else c for k, c in after.connections.items()
-    }
-    added = set(after.schemas) - set(before.schemas)
+
+    def owned(known: Mapping[int, Owned], everything: Mapping[int, Owned], kind: ObjectKind) -> dict[int, Owned]:
+        found = dict(everything)
+        for key in everything.keys() - known.keys():
+            acl = acl_of_new(before, owner, kind, found[key].schema_name)
+            found[key] = replace(found[key], owner=owner, database_id=after.database_id, acl=acl)
+        return found
+
+    relations = owned(before.relations, after.relations, ObjectKind.RELATION)
+    for key, relation in relations.items():
+        if isinstance(relation, Index) and key not in before.relations:
+            relations[key] = replace(relation, owner=relations[relation.index.relation_id].owner, acl=None)
+    functions = owned(before.functions, after.functions, ObjectKind.FUNCTION)
+    secrets = owned(before.secrets, after.secrets, ObjectKind.SECRET)
+    connections = owned(before.connections, after.connections, ObjectKind.CONNECTION)
+    here, added = after.own_database, set(after.schemas) - set(before.schemas)
     schemas = {name: owner for name in added if name not in here.schema_owners}
     if schemas:
         here = replace(here, schema_owners={**here.schema_owners, **schemas})
+    acls = (
+        {}
+        if before.database_id != after.database_id
+        else {name: acl_of_new(before, here.schema_owners[name], ObjectKind.SCHEMA, None) for name in added}
+    )
+    given = {name: acl for name, acl in acls.items() if acl is not None and name not in here.schema_acls}
+    if given:
+        here = replace(here, schema_acls={**here.schema_acls, **given})
     catalog = replace(
         after,
         relations=relations,
@@ -93,7 +102,7 @@ def with_relation_owner(state: MetaState, relation_id: int, owner: int) -> MetaS
     }
     relation = catalog.relations.get(relation_id)
     if relation is not None:
-        changed[relation_id] = replace(relation, owner=owner)
+        changed[relation_id] = _given_relation(relation, owner)
     relations = {**catalog.relations, **changed}
     return replace(state, catalog=replace(catalog, version=catalog.version + 1, relations=relations))
 
@@ -101,43 +110,64 @@ def with_relation_owner(state: MetaState, relation_id: int, owner: int) -> MetaS
 def with_schema_owner(state: MetaState, name: str, owner: int) -> MetaState:
     """`state` in which a schema, and not what is in it, belongs to a role."""
     here = state.catalog.own_database
-    changed = replace(here, schema_owners={**here.schema_owners, name: owner})
+    acls = dict(here.schema_acls)
+    if name in acls:
+        acls[name] = with_new_owner(acls[name], state.catalog.schema_owner(name), owner)
+    changed = replace(here, schema_owners={**here.schema_owners, name: owner}, schema_acls=acls)
     return replace(state, catalog=state.catalog.with_database(changed))
 
 
+def with_object_owner(state: MetaState, found: FunctionDesc | SecretDesc | ConnectionDesc, owner: int) -> MetaState:
+    """`state` in which a function, a secret or a connection belongs to a role."""
+    catalog = state.catalog
+    match found:
+        case FunctionDesc():
+            catalog = replace(catalog, functions={**catalog.functions, found.function_id: _given(found, owner)})
+        case SecretDesc():
+            catalog = replace(catalog, secrets={**catalog.secrets, found.secret_id: _given(found, owner)})
+        case ConnectionDesc():
+            catalog = replace(catalog, connections={**catalog.connections, found.connection_id: _given(found, owner)})
+        case _:
+            assert_never(found)
+    return replace(state, catalog=replace(catalog, version=catalog.version + 1))
+
+
+def _given_relation(relation: CreatedRelation, owner: int) -> CreatedRelation:
+    acls = tuple((key, with_new_owner(acl, relation.owner, owner)) for key, acl in relation.column_acls)
+    return replace(_given(relation, owner), column_acls=acls)
+
+
+def _given(found: Owned, owner: int) -> Owned:
+    """The object with another owner, who takes the former one's place in its list of rights, too."""
+    acl = None if found.acl is None else with_new_owner(found.acl, found.owner, owner)
+    return replace(found, owner=owner, acl=acl)
+
+
 def reassign_owned(state: MetaState, old: Collection[int], new: int) -> MetaState:
-    """`state` in which the role `new` owns what any of `old` owned in the database, and their databases."""
-    catalog, own = state.catalog, state.catalog.database_id
+    """`state` in which the role `new` owns what any of `old` owned in the database, and their databases.
 
-    def given(everything: Mapping[int, Owned]) -> dict[int, Owned]:
-        return {
-            k: replace(v, owner=new) if v.owner in old and v.database_id == own else v for k, v in everything.items()
-        }
-
-    changed = replace(
-        catalog,
-        version=catalog.version + 1,
-        relations=given(catalog.relations),
-        functions=given(catalog.functions),
-        secrets=given(catalog.secrets),
-        connections=given(catalog.connections),
-        databases={k: _reassigned(each, old, new, schemas=k == own) for k, each in catalog.databases.items()},
-    )
-    return replace(state, catalog=changed)
-
-
-def _reassigned(database: DatabaseDesc, old: Collection[int], new: int, *, schemas: bool) -> DatabaseDesc:
-    """The database, which the role `new` owns if any of `old` did, and with `schemas` also its schemas."""
-    owner = new if database.owner in old else database.owner
-    owners = {name: database.schema_owners.get(name, BOOTSTRAP_ROLE_ID) for name in database.schemas}
-    given = {name: new if schemas and before in old else before for name, before in owners.items()}
-    if given == owners and owner == database.owner:
-        return database
-    return replace(database, schema_owners=given, owner=owner)
+    What `old` were granted stays theirs.
+    """
+    catalog = state.catalog
+    for relation in catalog.own_relations:
+        if relation.owner in old:
+            state = with_relation_owner(state, relation.relation_id, new)
+    for found in (*catalog.own_functions, *_hidden(catalog)):
+        if found.owner in old:
+            state = with_object_owner(state, found, new)
+    for name in catalog.schemas:
+        if catalog.schema_owner(name) in old:
+            state = with_schema_owner(state, name, new)
+    for database in catalog.databases.values():
+        if database.owner in old:
+            now = state.catalog.databases[database.database_id]
+            acl = None if now.acl is None else with_new_owner(now.acl, now.owner, new)
+            state = replace(state, catalog=state.catalog.with_database(replace(now, owner=new, acl=acl)))
+    return state
 
 
 def drop_owned(state: MetaState, owners: Collection[int], *, cascade: bool) -> tuple[MetaState, tuple[str, ...]]:
-    """(`state` without what any of `owners` owns, notices): DROP OWNED. Raises 2BP01 if others need it."""
+    """(`state` without what any of `owners` owns or was granted, notices). Raises 2BP01 if others need it."""
     catalog = state.catalog
     notices: list[str] = []
     targets = [DropTarget(type(r), r.schema_name, r.name, ()) for r in catalog.own_relations if r.owner in owners]
@@ -159,7 +189,7 @@ def drop_owned(state: MetaState, owners: Collection[int], *, cascade: bool) -> t
         if catalog.schema_owner(name) in owners:
             state, said = drop_schema(state, name, if_exists=True, cascade=cascade)
             notices += said
-    return state, tuple(notices)
+    return replace(state, catalog=without_grants_of(state.catalog, owners)), tuple(notices)
 
 
 def owned_by(catalog: Catalog, owners: Collection[int]) -> Iterator[str]:

@@ -34,6 +34,7 @@ from risingpy.plan.catalog import (
     Index,
     JobStatus,
     MaterializedView,
+    ReadColumns,
     Relation,
     RelationClass,
     Sink,
@@ -56,6 +57,7 @@ class NewView:
     depends_on: tuple[CreatedRelation, ...]
     plan: LogicalPlan | None
     functions: tuple[int, ...] = ()
+    reads: tuple[ReadColumns, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,9 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         version=state.catalog.version + 1,
         owner=existing.owner if existing is not None else BOOTSTRAP_ROLE_ID,
         database_id=state.catalog.database_id,
+        acl=existing.acl if existing is not None else None,
+        column_acls=existing.column_acls if existing is not None else (),
+        reads=view.reads,
     )
     return with_relation(state, relation, allocate)
 

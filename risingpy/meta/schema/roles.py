@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, InsufficientPrivilege, SqlError
 from risingpy.meta.schema.owners import owned_by
+from risingpy.meta.schema.privileges import privileges_needing
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, Catalog, Membership, Role, roles_of
 
@@ -243,11 +244,12 @@ def _check_droppable(catalog: Catalog, actor: Actor, role: Role) -> None:
     if role.role_id == BOOTSTRAP_ROLE_ID or role.is_predefined:
         needed = f"cannot drop role {role.name} because it is required by the database system"
         raise DependentObjectsStillExist(needed)
-    owned = list(owned_by(catalog, [role.role_id]))
-    if owned:
+    needing = list(owned_by(catalog, [role.role_id]))
+    needing += privileges_needing(catalog, role.role_id)
+    if needing:
         raise DependentObjectsStillExist(
             f'role "{role.name}" cannot be dropped because some objects depend on it',
-            detail="\n".join(owned),
+            detail="\n".join(needing),
         )
 
 

@@ -35,7 +35,10 @@ def rename_schema(state: MetaState, name: str, new_name: str, retold: Retold) ->
     here = state.catalog.own_database
     schemas = tuple(new_name if each == name else each for each in here.schemas)
     owners = {new_name if each == name else each: owner for each, owner in here.schema_owners.items()}
-    return with_schema_name(state, replace(here, schemas=schemas, schema_owners=owners), name, new_name, retold)
+    acls = {new_name if each == name else each: acl for each, acl in here.schema_acls.items()}
+    defaults = tuple(replace(each, schema=new_name) if each.schema == name else each for each in here.default_acls)
+    changed = replace(here, schemas=schemas, schema_owners=owners, schema_acls=acls, default_acls=defaults)
+    return with_schema_name(state, changed, name, new_name, retold)
 
 
 def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) -> tuple[MetaState, tuple[str, ...]]:
@@ -91,5 +94,12 @@ def _check_new_name(state: MetaState, name: str) -> None:
 
 
 def _with_schemas(state: MetaState, schemas: tuple[str, ...], owners: Mapping[str, int]) -> MetaState:
-    changed = replace(state.catalog.own_database, schemas=schemas, schema_owners=owners)
+    here = state.catalog.own_database
+    changed = replace(
+        here,
+        schemas=schemas,
+        schema_owners=owners,
+        schema_acls={name: acl for name, acl in here.schema_acls.items() if name in schemas},
+        default_acls=tuple(each for each in here.default_acls if each.schema in (None, *schemas)),
+    )
     return replace(state, catalog=state.catalog.with_database(changed))

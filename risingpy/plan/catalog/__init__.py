@@ -11,11 +11,14 @@ functions          what CREATE FUNCTION and CREATE AGGREGATE make
 secrets            what CREATE SECRET and CREATE CONNECTION make, and who uses it
 roles              users and groups
 earlier_catalog    the record of a catalog in stores of before there were several databases
+acl                lists of rights
+rights             whether a role may do something
 earlier_relation   the record of a relation in stores of earlier versions
 
 The meta service makes these and stores them; the frontend, the optimizer, the batch engine and tasks read them.
 """
 
+from risingpy.plan.catalog.acl import ReadColumns
 from risingpy.plan.catalog.columns import GREATEST_INTEGERS, ColumnDesc, Generated, Identity, Watermark, identity_bounds
 from risingpy.plan.catalog.constraints import (
     CheckConstraint,
@@ -102,6 +105,7 @@ __all__ = [
     "MaterializedView",
     "Membership",
     "QueryRelation",
+    "ReadColumns",
     "RecoverableRelation",
     "ReferentialAction",
     "Relation",

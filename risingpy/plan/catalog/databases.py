@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from risingpy.plan.catalog.acl import Acl, DefaultAcl
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, UNLIMITED
 
 DEFAULT_SCHEMA = "public"
@@ -20,7 +21,9 @@ class DatabaseDesc:
     """CREATE DATABASE. `owner` is the id of a role; `connection_limit` counts clients, but for superusers.
 
     `schema_owners` has the ids of the roles that own schemas, by the schema's name; the bootstrap superuser owns the
-    others. `settings` are ALTER DATABASE … SET's: each session begins with them.
+    others. `settings` are ALTER DATABASE … SET's: each session begins with them. `acl` and
+    `schema_acls` are the lists of rights on the database and on its schemas, as far as somebody has granted or revoked
+    something; `default_acls` are those of new objects.
     """
 
     database_id: int
@@ -31,6 +34,9 @@ class DatabaseDesc:
     schemas: tuple[str, ...] = (DEFAULT_SCHEMA,)
     schema_owners: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    acl: Acl | None = None
+    schema_acls: Mapping[str, Acl] = field(default_factory=dict)
+    default_acls: tuple[DefaultAcl, ...] = ()
 
 
 FIRST_DATABASE = DatabaseDesc(database_id=DEFAULT_DATABASE_ID, name=DEFAULT_DATABASE)

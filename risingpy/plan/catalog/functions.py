@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.plan.catalog.acl import Acl
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.types import SqlType, TypeKind
@@ -32,7 +33,8 @@ class FunctionDesc:
     An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
     `batch` a Python function takes and gives Arrow arrays. A table function's `result` is a row's type, a struct for
     several columns; `column` is the name of its only column, empty for SETOF. `retracts`: whether an aggregate can take
-    back a row from its state. `owner` is the id of a role.
+    back a row from its state. `owner` is the id of a role, and
+    `acl` its list of rights.
     """
 
     function_id: int
@@ -56,6 +58,8 @@ class FunctionDesc:
     @property
     def noun(self) -> str:
         return "aggregate" if self.kind is FunctionKind.AGGREGATE else "function"
+
+    acl: Acl | None = None
 
     @property
     def shown(self) -> str:

@@ -9,8 +9,7 @@
     Subscription       the changes of a relation, kept for clients that read them
     InternalTable      the state of a job, which queries may read
 
-A field stands only in the classes that need it, so mypy finds code that asks a view for its stored form. Functions take
-the narrowest type that serves them: one class, or one of the unions at the end of this file.
+A field stands only in the classes that need it. Functions take the narrowest class or union that serves them.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions
 from risingpy.connectors.targets.target import SinkSchema, SinkType
+from risingpy.plan.catalog.acl import Acl, ReadColumns
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
 from risingpy.plan.catalog.constraints import TableConstraint, UniqueRule
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
@@ -76,11 +76,11 @@ class _Relation:
     """What every relation has.
 
     `columns` are in storage order and include hidden ones: `_row_id`, and columns of the stream key that the query of a
-    materialized view does not select. `version` changes with the columns. `owner` is the id of a role.
+    materialized view does not select. `version` changes with the columns. `owner` is the id of a role. `acl` is None
+    as long as nobody has granted or revoked anything; `column_acls` has lists by the ids of columns.
     """
 
-    noun: ClassVar[str]
-    """What messages call the kind."""
+    noun: ClassVar[str]  # what messages call the kind
 
     relation_id: int
     schema_name: str
@@ -89,6 +89,8 @@ class _Relation:
     version: int = field(default=0, kw_only=True)
     owner: int = field(default=BOOTSTRAP_ROLE_ID, kw_only=True)
     database_id: int = field(default=DEFAULT_DATABASE_ID, kw_only=True)
+    acl: Acl | None = field(default=None, kw_only=True)
+    column_acls: tuple[tuple[int, Acl], ...] = field(default=(), kw_only=True)
 
     @property
     def qualified_name(self) -> str:
@@ -298,8 +300,8 @@ class View(_Relation):
 
     `query`, `depends_on` and `functions` are as those of a materialized view. `plan` is the query as it was bound when
     the view was created; ALTER of a table that it reads keeps it up. It is None if the meaning of the query depends on
-    the session that reads the view, and then the text is bound again. `status` is FAILED after a job has
-    stopped that the view reads, and so on.
+    the session that reads the view, and then the text is bound again. `status` is FAILED after a job has stopped that
+    the view reads, and so on. `reads`: what its owner must be allowed to read (None: all of what it depends on).
     """
 
     noun: ClassVar[str] = "view"
@@ -310,6 +312,7 @@ class View(_Relation):
     depends_on: tuple[int, ...] = field(default=(), kw_only=True)
     functions: tuple[int, ...] = field(default=(), kw_only=True)
     status: JobStatus = field(default=JobStatus.CREATED, kw_only=True)
+    reads: tuple[ReadColumns, ...] | None = field(default=None, kw_only=True)
 
     @property
     def has_stopped(self) -> bool:

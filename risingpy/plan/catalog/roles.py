@@ -14,6 +14,9 @@ BOOTSTRAP_ROLE_ID = 10
 BOOTSTRAP_NAME = "root"
 UNLIMITED = -1
 READ_ALL_STATS_ROLE_ID = 3375
+READ_ALL_SETTINGS_ROLE_ID = 3374
+READ_ALL_DATA_ROLE_ID = 6181
+WRITE_ALL_DATA_ROLE_ID = 6182
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ BOOTSTRAP_ROLE = Role(
 )
 _PREDEFINED = {
     "pg_monitor": 3373,
-    "pg_read_all_settings": 3374,
+    "pg_read_all_settings": READ_ALL_SETTINGS_ROLE_ID,
     "pg_read_all_stats": READ_ALL_STATS_ROLE_ID,
     "pg_stat_scan_tables": 3377,
     "pg_read_server_files": 4569,
@@ -74,8 +77,8 @@ _PREDEFINED = {
     "pg_signal_backend": 4200,
     "pg_checkpoint": 4544,
     "pg_database_owner": 6171,
-    "pg_read_all_data": 6181,
-    "pg_write_all_data": 6182,
+    "pg_read_all_data": READ_ALL_DATA_ROLE_ID,
+    "pg_write_all_data": WRITE_ALL_DATA_ROLE_ID,
 }
 _OF_PG_MONITOR = ("pg_read_all_settings", "pg_read_all_stats", "pg_stat_scan_tables")
 

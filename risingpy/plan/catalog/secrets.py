@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 from risingpy.connectors.formats.decoder import MessageFormat, with_more_options
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions, SealedOption, StoredOptions
 from risingpy.errors import SerializationFailure
+from risingpy.plan.catalog.acl import Acl
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.relations import CreatedRelation, ExternalSource, Sink, Table
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
@@ -26,6 +27,7 @@ class SecretDesc:
     box: bytes
     owner: int = BOOTSTRAP_ROLE_ID
     database_id: int = DEFAULT_DATABASE_ID
+    acl: Acl | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class ConnectionDesc:
     hidden: HiddenOptions = NOTHING_HIDDEN
     owner: int = BOOTSTRAP_ROLE_ID
     database_id: int = DEFAULT_DATABASE_ID
+    acl: Acl | None = None
 
 
 ConnectedRelation = TypeVar("ConnectedRelation", ExternalSource, Sink, StoredOptions)

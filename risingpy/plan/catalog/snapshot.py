@@ -128,6 +128,18 @@ class Catalog:
             return False
         return role.superuser or role_id in roles_of(self.roles, member)
 
+    def inherited(self, role_id: int) -> frozenset[int]:
+        """The roles whose rights a role has without SET ROLE, itself among them."""
+        found = self._inherited.get(role_id)
+        if found is None:
+            found = self._inherited[role_id] = roles_of(self.roles, role_id, inherited_only=True)
+        return found
+
+    @cached_property
+    def _inherited(self) -> dict[int, frozenset[int]]:
+        """What `inherited` has found out."""
+        return {}
+
     def schema_owner(self, schema: str) -> int:
         """The id of the role that owns a schema of the database."""
         return self.own_database.schema_owners.get(schema, BOOTSTRAP_ROLE_ID)

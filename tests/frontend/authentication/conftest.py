@@ -25,7 +25,8 @@ from risingpy.meta.epochs.in_process_runner import InProcessRunner
 
 SETUP = """
 CREATE USER alice PASSWORD 'secret'; CREATE USER late PASSWORD 'secret' VALID UNTIL '2001-01-01';
-CREATE USER robot; CREATE ROLE sleeper NOLOGIN PASSWORD 'secret'; CREATE USER one PASSWORD 'secret' CONNECTION LIMIT 1
+CREATE USER robot; CREATE ROLE sleeper NOLOGIN PASSWORD 'secret'; CREATE USER one PASSWORD 'secret' CONNECTION LIMIT 1;
+GRANT CREATE ON SCHEMA public TO alice
 """
 
 

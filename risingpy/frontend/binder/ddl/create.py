@@ -219,7 +219,8 @@ def bind_view(
 
     Its output columns need distinct names (42701), if they `are_called` by them: those of a sink into a table are not.
     """
-    query = bind_query(statement.query, catalog, search_path, session=session)
+    is_read = isinstance(statement, CreateMaterializedView)  # a plain view is read when somebody asks
+    query = bind_query(statement.query, catalog, search_path, session=session, is_read=is_read)
     if query.parameter_types:
         raise SqlError("there is no parameter $1", sqlstate="42P02", position=statement.query.position)
     what = "CREATE VIEW" if isinstance(statement, CreateView) else "CREATE MATERIALIZED VIEW"

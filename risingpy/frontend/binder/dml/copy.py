@@ -14,9 +14,11 @@ from risingpy.frontend.binder.dml.target import (
     target_relation,
 )
 from risingpy.frontend.binder.scope.context import SessionValues
+from risingpy.frontend.binder.scope.uses import target_of
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import Copy
 from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.expressions import Expr, Literal
 
 
@@ -42,6 +44,10 @@ def bind_copy_target(
         message = f'column "{generated[0].name}" is a generated column'
         raise SqlError(message, sqlstate="42P10", detail="Generated columns cannot be used in COPY.")
     columns = [i for i in columns if relation.columns[i].generated is None]
+    target = target_of(context.uses)
+    target.wanted |= Privilege.INSERT
+    target.inserted |= {relation.columns[i].column_id for i in columns}
+    context.check_uses()
     rest = [i for i in visible_columns(relation) if i not in columns]
     defaults = [(i, bind_default(relation.columns[i], session=session)) for i in rest]
     exprs = tuple((i, d if d is not None else Literal(None, relation.columns[i].type)) for i, d in defaults)

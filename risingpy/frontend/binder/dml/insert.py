@@ -27,10 +27,12 @@ from risingpy.frontend.binder.query.parameter_rows import bound_rows
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
+from risingpy.frontend.binder.scope.uses import target_of
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.parser.ast import ColumnName, Insert
 from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, LogicalPlan, Values
 from risingpy.types import SqlType
@@ -69,12 +71,16 @@ def bind_insert(
     given = relation if statement.overriding is None else with_given_numbers(relation)
     plan = _source(queries, statement, given, targets)
     visible = visible_columns(relation)
+    target = target_of(context.uses)
+    target.wanted |= Privilege.INSERT
+    target.inserted |= {relation.columns[i].column_id for i in targets[: len(plan.schema)]}
     if statement.overriding == "USER":  # what the rows bring for such columns counts for nothing
         targets = [-1 if relation.columns[i].identity is not None else i for i in targets]
     exprs = [_value_of(relation, i, targets, plan, session) for i in visible]
     plan = project(plan, exprs, [relation.columns[i].name for i in visible])
     on_conflict = bind_on_conflict(context, statement, relation)
     returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name)
+    context.check_uses()
     types, dependencies = context.parameters.types(), tuple(dict.fromkeys(context.dependencies))
     return BoundInsert(relation, tuple(visible), plan, on_conflict, returning, types, dependencies)
 

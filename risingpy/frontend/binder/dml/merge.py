@@ -9,9 +9,10 @@ that matches nothing), then all new ones (NULLs of a row that goes), then the nu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import assert_never
 
 from risingpy.errors import SyntaxError_
@@ -31,11 +32,13 @@ from risingpy.frontend.binder.query.joins import Item, join_condition, joined, s
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.scope.columns import Scope, mapped
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
+from risingpy.frontend.binder.scope.uses import target_of
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import Merge, MergeDelete, MergeInsert, MergeUpdate, MergeWhen, ObjectName
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog.acl import NOTHING, Privilege
 from risingpy.plan.expression_trees import shifted
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Filter, JoinKind, LogicalPlan
@@ -51,6 +54,16 @@ class MergeAction(Enum):
     DELETE = "DELETE"
     INSERT = "INSERT"
     NOTHING = "DO NOTHING"
+
+
+_NEEDED: Mapping[MergeAction, Privilege] = MappingProxyType(
+    {
+        MergeAction.UPDATE: Privilege.UPDATE,
+        MergeAction.DELETE: Privilege.DELETE,
+        MergeAction.INSERT: Privilege.INSERT,
+        MergeAction.NOTHING: NOTHING,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,8 @@ def bind_merge(
     relation = target_relation(context, statement.table, "merge into")
     actions = tuple(map(_action, statement.clauses))
     _check_reachable(statement.clauses)
+    for action in actions:
+        target_of(context.uses).wanted |= _NEEDED[action]
     if MergeAction.UPDATE in actions or MergeAction.DELETE in actions:
         refuse_append_only(relation, statement.table.position)
     pairs, scope, alone = _pairs(queries, statement, relation)
@@ -99,6 +114,7 @@ def bind_merge(
     new = [_by_clause(chosen, made, index, relation.columns[index].type) for index in range(width)]
     values = (*columns[:width], *new, chosen)
     plan = project(plan, values, [f"c{index}" for index in range(len(values))])
+    context.check_uses()
     types, dependencies = context.parameters.types(), tuple(dict.fromkeys(context.dependencies))
     return BoundMerge(relation, plan, actions, types, dependencies)
 
@@ -108,7 +124,7 @@ def _pairs(queries: QueryBinder, statement: Merge, relation: Table) -> tuple[Log
 
     With the names of both, and those of the source alone.
     """
-    target = target_item(relation, statement.table, statement.alias)
+    target = target_item(queries.context, relation, statement.table, statement.alias)
     source: Item = queries.from_items(statement.source)
     scope = side_by_side(target, source)
     condition = join_condition(queries.context, scope, statement.condition.tree)
@@ -172,6 +188,8 @@ def _inserted(
     """The columns of a row that THEN INSERT makes. The session fills in hidden and generated ones."""
     values = [default_of(relation, index, context.session) for index in range(len(relation.columns))]
     targets = target_columns(relation, insert.columns, table)
+    width = 0 if insert.values is None else len(insert.values)
+    target_of(context.uses).inserted |= {relation.columns[i].column_id for i in targets[:width]}
     if insert.values is None:
         return values
     positions = [insert.position if value is None else value.position for value in insert.values]

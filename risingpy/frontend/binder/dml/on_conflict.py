@@ -19,9 +19,11 @@ from risingpy.frontend.binder.plans import project, references
 from risingpy.frontend.binder.query.joins import side_by_side
 from risingpy.frontend.binder.scope.columns import Scope, relation_scope
 from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.scope.uses import RelationUse, target_of
 from risingpy.frontend.binder.trees import name_of
 from risingpy.frontend.parser.ast import ColumnName, ConflictTarget, Expression, Insert
 from risingpy.plan.catalog import Table
+from risingpy.plan.catalog.acl import NOTHING, Privilege
 from risingpy.plan.logical import Field, Filter, GivenRows, LogicalPlan
 from risingpy.types import BIGINT
 
@@ -43,7 +45,7 @@ def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -
     action = statement.on_conflict
     if action is None:
         return None
-    target = target_item(relation, statement.table, statement.alias)
+    target = target_item(context, relation, statement.table, statement.alias)
     if action.target is not None:
         _check_target(context, action.target, relation, target[1], action.position)
     if action.assignments is None:
@@ -52,7 +54,10 @@ def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -
         message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
         raise SyntaxError_(message, position=action.position, hint="For example, ON CONFLICT (column_name).")
     refuse_append_only(relation, statement.table.position)
-    proposed = relation_scope("excluded", None, target[0].schema)
+    target_of(context.uses).wanted |= Privilege.UPDATE
+    excluded = RelationUse(relation, NOTHING)  # as in PostgreSQL, what it reads of the row must be allowed, too
+    context.uses.append(excluded)
+    proposed = relation_scope("excluded", None, target[0].schema, use=excluded)
     scope = side_by_side(target, (target[0], proposed))
     schema = (*target[0].schema, *target[0].schema, Field("number", BIGINT))
     plan: LogicalPlan = GivenRows(schema)
@@ -68,11 +73,16 @@ def _check_target(context: BindContext, target: ConflictTarget, relation: Table,
     """Raises unless the target is the primary key, in any order."""
     if target.constraint is not None:
         _check_constraint(target.constraint, relation)
+        for index in relation.primary_key:
+            target_of(context.uses).read_column(relation.columns[index].column_id)
         return
     binder = ExpressionBinder(replace(context, subqueries=None), scope, "index expressions")
     named = {_key_column(binder, part, relation) for part in target.columns}
     if target.predicate is not None:
         binder.condition(target.predicate.tree, "WHERE")
+    for key in named:
+        if key is not None:
+            target_of(context.uses).read_column(relation.columns[key].column_id)
     if not relation.primary_key or named != set(relation.primary_key):
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
         hint = "Only a table's primary key is unique." if relation.primary_key else "The table has no primary key."

@@ -11,6 +11,7 @@ from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.query.select import expand
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.scope.uses import target_of
 from risingpy.frontend.parser.ast import Expression
 from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import columns_read, remapped
@@ -46,7 +47,7 @@ def bind_returning(
         return None
     schema = relation.schema_name if alias == relation.name else None
     target = scan(relation)
-    scope = relation_scope(alias, schema, target.schema, relation=relation.name)
+    scope = relation_scope(alias, schema, target.schema, relation=relation.name, use=target_of(context.uses))
     if source is not None:
         scope = side_by_side((target, scope), source)
     binder = ExpressionBinder(replace(context, subqueries=None), scope, "RETURNING")

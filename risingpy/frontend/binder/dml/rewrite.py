@@ -32,12 +32,14 @@ from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.columns import Scope, relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
+from risingpy.frontend.binder.scope.uses import target_of
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Assignment, Delete, Expression, ObjectName, Update
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project
 from risingpy.types import SqlType
@@ -75,6 +77,7 @@ def bind_update(
     relation = target_relation(context, statement.table, "update")
     refuse_append_only(relation, statement.table.position)
     source = None if statement.from_ is None else queries.from_items(statement.from_)
+    target_of(context.uses).wanted |= Privilege.UPDATE
     plan, scope = _matched(context, relation, statement.table, statement.alias, source)
     plan = _filtered(context, plan, scope, statement.where)
     new = new_values(context, relation, statement.table, scope, statement.assignments)
@@ -98,6 +101,7 @@ def new_values(
             raise SqlError(message, sqlstate="42601", position=assignment.column.position)
         named.add(assignment.column.name)
         column = relation.columns[index]
+        target_of(context.uses).updated.add(column.column_id)
         if assignment.value is None:
             new[index] = default_of(relation, index, context.session)
         elif not is_given(column):
@@ -128,13 +132,15 @@ def bind_delete(
     parameter_types: Sequence[SqlType] = (),
     *,
     session: SessionValues | None = None,
+    privilege: Privilege = Privilege.DELETE,
 ) -> BoundRewrite:
-    """DELETE: the rows that WHERE keeps."""
+    """DELETE: the rows that WHERE keeps. `privilege` is what the session's role needs for it."""
     queries = QueryBinder(make_context(catalog, search_path, parameter_types, session)).knowing(statement.with_)
     context = queries.context
     relation = target_relation(context, statement.table, "delete from")
     refuse_append_only(relation, statement.table.position)
     source = None if statement.using is None else queries.from_items(statement.using)
+    target_of(context.uses).wanted |= privilege
     plan, scope = _matched(context, relation, statement.table, statement.alias, source)
     plan = _filtered(context, plan, scope, statement.where)
     returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name, source)
@@ -147,18 +153,19 @@ def refuse_append_only(relation: Table, position: int) -> None:
         raise FeatureNotSupported("append-only table does not support update or delete", position=position)
 
 
-def target_item(relation: Table, table: ObjectName, alias: str | None) -> FromItem:
-    """All rows of the relation, and their names in the statement."""
+def target_item(context: BindContext, relation: Table, table: ObjectName, alias: str | None) -> FromItem:
+    """All rows of the relation that the statement writes to, and their names in it."""
     plan = scan(relation)
     schema = relation.schema_name if alias is None else None
-    return plan, relation_scope(alias or table.name, schema, plan.schema, relation=relation.name)
+    use = target_of(context.uses)
+    return plan, relation_scope(alias or table.name, schema, plan.schema, relation=relation.name, use=use)
 
 
 def _matched(
     context: BindContext, relation: Table, table: ObjectName, alias: str | None, source: FromItem | None
 ) -> FromItem:
     """The relation's rows, with a `source` each beside every row of it."""
-    target = target_item(relation, table, alias)
+    target = target_item(context, relation, table, alias)
     if source is None:
         return target
     plan, scope = cross(target, source)
@@ -183,6 +190,7 @@ def _rewrite(
     is_joined: bool,
 ) -> BoundRewrite:
     """`plan` gives rows that begin with an old one; `new` are the columns of the new one over these."""
+    context.check_uses()
     width = len(relation.columns)
     rows = references(plan.schema)
     read = () if returning is None else tuple(rows[width + index] for index in returning.source_columns)

@@ -14,6 +14,7 @@ from risingpy.errors import (
 from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
 from risingpy.frontend.binder.query.relations import find_relation
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues
+from risingpy.frontend.binder.scope.uses import new_target
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.ast import ColumnName, ObjectName
 from risingpy.plan.catalog import ColumnDesc, Index, Table
@@ -30,6 +31,7 @@ def target_relation(context: BindContext, name: ObjectName, verb: str) -> Table:
         message = f'cannot {verb} {relation.noun} "{relation.name}"'
         raise WrongObjectType(message, position=name.position)
     context.dependencies.append(relation.relation_id)
+    context.uses.append(new_target(relation))
     return relation
 
 

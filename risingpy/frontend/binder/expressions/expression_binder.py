@@ -111,7 +111,7 @@ class ExpressionBinder:
     def has_column(self, tree: exp.Column) -> bool:
         """Whether this scope has a column of that name."""
         try:
-            self._own_column(tree, outer=False)
+            self._own_column(tree, outer=False, reads=False)
         except (UndefinedColumn, UndefinedTable):
             return False
         return True
@@ -120,8 +120,8 @@ class ExpressionBinder:
         """An aggregate call in a subquery all of whose columns are of this query: it is this query's aggregate."""
         return self.bind(tree).expr
 
-    def _own_column(self, tree: exp.Column, *, outer: bool) -> Expr:
-        """A column of this scope; `outer` if it stands in a subquery."""
+    def _own_column(self, tree: exp.Column, *, outer: bool, reads: bool = True) -> Expr:
+        """A column of this scope; `outer` if it stands in a subquery. `reads`: the statement reads it."""
         position = position_of(tree)
         name, table = name_of(tree.this), tree.args.get("table")
         if table is None:
@@ -131,6 +131,8 @@ class ExpressionBinder:
             schema = name_of(tree.args.get("db")) or None
             column = self.scope.qualified(schema, name_of(table), name, position)
             shown = f"{name_of(table)}.{name}"
+        if reads:
+            column.note()
         if not isinstance(column.expr, InputRef):
             return column.expr
         reference = InputRef(column.expr.index, column.expr.type)

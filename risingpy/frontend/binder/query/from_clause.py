@@ -40,6 +40,7 @@ from risingpy.frontend.binder.scope.columns import (
     relation_scope,
 )
 from risingpy.frontend.binder.scope.context import BindContext, NamedRelation, Outer, SystemUse
+from risingpy.frontend.binder.scope.uses import RelationUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.frontend.parser.parser_tools import START
@@ -134,6 +135,7 @@ class FromBinder:
         system = find_system_relation(schema, name) if common is None else None
         plan: LogicalPlan
         owner: str | None
+        use: RelationUse | None = None
         if common is not None:
             plan, owner = common, None
         elif system is not None:
@@ -147,11 +149,13 @@ class FromBinder:
             relation = find_relation(self._context, name, schema, position_of(tree), database)
             self._context.dependencies.append(relation.relation_id)
             self._note(tree, relation)
+            use = RelationUse(relation)
+            self._context.uses.append(use)
             plan, owner = self._relation(relation, position_of(tree)), relation.schema_name
         has_alias = alias is not None and alias.this is not None
         shown = name_of(alias.this) if alias is not None and has_alias else name
         plan = with_aliases(plan, shown, alias)
-        return plan, relation_scope(shown, None if has_alias else owner, plan.schema, relation=name)
+        return plan, relation_scope(shown, None if has_alias else owner, plan.schema, relation=name, use=use)
 
     def _time_window(self, tree: exp.Table, name: str) -> Item:
         """TUMBLE(t, …) or HOP(t, …), called as the relation if it has no alias."""
@@ -166,7 +170,8 @@ class FromBinder:
         alias = tree.args.get("alias")
         shown = name_of(alias.this) if alias is not None and alias.this is not None else name_of(relation.this)
         plan = with_aliases(plan, shown, alias)
-        return plan, relation_scope(shown, None, plan.schema)
+        use = next((column.use for column in scope.columns), None)
+        return plan, relation_scope(shown, None, plan.schema, use=use)
 
     def _note(self, tree: exp.Table, relation: Relation) -> None:
         """Notes where the query names the relation, and whether it calls it otherwise."""

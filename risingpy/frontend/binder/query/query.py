@@ -27,6 +27,7 @@ from risingpy.frontend.binder.scope.context import (
     SystemUse,
     depth_limited,
 )
+from risingpy.frontend.binder.scope.uses import reads_of
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Operand
@@ -36,7 +37,7 @@ from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
-from risingpy.plan.catalog import Catalog, View
+from risingpy.plan.catalog import Catalog, ReadColumns, View
 from risingpy.plan.expressions import Cast, CorrelatedRef, Expr, InputRef
 from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
@@ -58,6 +59,7 @@ class BoundQuery:
     settings: tuple[SetConfig, ...] = ()
     system_uses: tuple[SystemUse, ...] = ()
     named: tuple[NamedRelation, ...] = ()
+    reads: tuple[ReadColumns, ...] = ()
 
 
 @depth_limited
@@ -68,17 +70,31 @@ def bind_query(
     parameter_types: Sequence[SqlType] = (),
     *,
     session: SessionValues | None = None,
+    is_read: bool = True,
 ) -> BoundQuery:
-    """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
+    """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out.
+
+    Raises InsufficientPrivilege if the session's role may not read what it reads, unless it only names it.
+    """
     context = make_context(catalog, search_path, parameter_types, session)
     plan = shown(bind_settled(context, query.tree), context.coercer)
     check_size(plan)
     check_order(plan)
+    if is_read:
+        context.check_uses()
     dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
     types, settings = context.parameters.types(), tuple(context.settings)
     fields = as_of_system(plan.schema) if any(use.is_relation for use in context.system_uses) else plan.schema
     return BoundQuery(
-        plan, fields, types, dependencies, functions, settings, tuple(context.system_uses), tuple(context.named)
+        plan,
+        fields,
+        types,
+        dependencies,
+        functions,
+        settings,
+        tuple(context.system_uses),
+        tuple(context.named),
+        reads_of(context.uses),
     )
 
 
@@ -175,7 +191,9 @@ class QueryBinder:
 
     def _change_log(self, table: exp.Expr) -> LogicalPlan:
         """The changes of a relation, or of a common table expression."""
-        plan, _ = FromBinder(self._context, self._queries()).bind(table, ())
+        plan, scope = FromBinder(self._context, self._queries()).bind(table, ())
+        for column in scope.columns:
+            column.note()
         added = (Field("changelog_op", SMALLINT), Field("_changelog_epoch", BIGINT, hidden=True))
         return ChangeLog(plan, (*plan.schema, *added))
 
@@ -193,7 +211,8 @@ class QueryBinder:
         here = self._context.catalog
         own_path = self._context.search_path if relation.database_id == here.database_id else ()
         path = tuple(dict.fromkeys((relation.schema_name, *own_path)))
-        context = make_context(here.seen_from(relation.database_id), path, (), self._context.session)
+        session = replace(self._context.session, role_id=None)  # its owner's rights count, and not the reader's
+        context = make_context(here.seen_from(relation.database_id), path, (), session)
         try:
             plan = bind_settled(context, parse_query(relation.query).tree)
         except SqlError as error:

@@ -11,6 +11,7 @@ from risingpy.connectors.registry import is_pushed
 from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable
 from risingpy.frontend.binder.plans import renamed
 from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.scope.uses import check_database, check_schema
 from risingpy.frontend.binder.trees import name_of
 from risingpy.plan.catalog import ExternalSource, Relation, ScannedRelation, Table
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
@@ -26,7 +27,9 @@ def find_relation(
     catalog = context.catalog
     other = None if database in (None, catalog.database) else catalog.database_named(str(database))
     if other is not None:
+        check_database(catalog, context.session.role_id, other)
         catalog = catalog.seen_from(other.database_id)
+    check_schema(catalog, context.session.role_id, schema, position)
     relation = catalog.find(name, schema, context.search_path)
     if relation is not None:
         check_has_answer(relation, position)

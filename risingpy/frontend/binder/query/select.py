@@ -216,6 +216,7 @@ def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
         return [Item(output_name(tree), operand, bare)]
     items = []
     for column in columns:
+        column.note()
         expr = column.expr
         if isinstance(expr, InputRef):
             expr = InputRef(expr.index, expr.type)

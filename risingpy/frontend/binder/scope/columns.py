@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import AmbiguousColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from risingpy.frontend.binder.scope.uses import RelationUse
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field
 
@@ -19,6 +20,13 @@ class ScopeColumn:
     name: str
     expr: Expr
     hidden: bool = False
+    use: RelationUse | None = None  # of the relation whose column it is, with the column's id
+    column_id: int = 0
+
+    def note(self) -> None:
+        """Notes that the statement reads the column."""
+        if self.use is not None:
+            self.use.read_column(self.column_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +103,20 @@ class Scope:
         return f"Perhaps you meant to reference the column {names[0]}."
 
 
-def relation_scope(alias: str, schema: str | None, fields: Sequence[Field], *, relation: str | None = None) -> Scope:
-    """The scope of one FROM item whose output is `fields`."""
-    columns = tuple(ScopeColumn(f.name, InputRef(i, f.type), f.hidden) for i, f in enumerate(fields))
+def relation_scope(
+    alias: str,
+    schema: str | None,
+    fields: Sequence[Field],
+    *,
+    relation: str | None = None,
+    use: RelationUse | None = None,
+) -> Scope:
+    """The scope of one FROM item whose output is `fields`; they begin with the columns of what is in `use`."""
+    ids = [] if use is None else [column.column_id for column in use.relation.columns]
+    columns = tuple(
+        ScopeColumn(f.name, InputRef(i, f.type), f.hidden, *((use, ids[i]) if i < len(ids) else ()))
+        for i, f in enumerate(fields)
+    )
     return Scope((ScopeTable(alias, schema, columns, relation),), columns)
 
 
@@ -139,6 +158,7 @@ def common_column(scope: Scope, name: str, side: str) -> ScopeColumn:
     if len(found) > 1:
         message = f'common column name "{name}" appears more than once in {side} table'
         raise AmbiguousColumn(message)
+    found[0].note()
     return found[0]
 
 

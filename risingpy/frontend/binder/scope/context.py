@@ -11,6 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from sqlglot import exp
 
 from risingpy.errors import Check, FeatureNotSupported, StatementTooComplex, unchecked
+from risingpy.frontend.binder.scope.uses import RelationUse, check_uses
 from risingpy.frontend.binder.typing.coercion import Coercer
 from risingpy.frontend.binder.typing.parameters import Parameters
 from risingpy.frontend.system_catalog.registry import object_names
@@ -35,6 +36,7 @@ class SessionValues:
     version: str = "PostgreSQL 15.0 (RisingPy)"
     time_zone: str = "UTC"
     process_id: int = 0
+    role_id: int | None = None  # the role whose rights are checked; None: nobody's
     data_directory: str = ""  # whose counters number the rows of identity columns
     setting: Callable[[str], str | None] = lambda name: None
     check: Check = unchecked  # asked while a statement of the session is bound
@@ -104,10 +106,10 @@ class BindContext:
     """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
 
     `dependencies` collects the ids of the relations that the statement names, views included, `named` where those of a
-    query stand, `functions` those of the
-    user's functions, `system_uses` what the statement needs of the system. `settings` are the calls of set_config that
-    act before the first row. `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in
-    this one, with the common table expressions that are known there.
+    query stand, `functions` those of the user's functions, `uses` what the statement does with each relation, and
+    `system_uses` what it needs of the system. `settings` are the calls of set_config that act before the first row.
+    `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in this one, with the common table
+    expressions that are known there.
     """
 
     catalog: Catalog
@@ -119,6 +121,7 @@ class BindContext:
     named: list[NamedRelation] = field(default_factory=list)
     functions: list[int] = field(default_factory=list)
     settings: list[SetConfig] = field(default_factory=list)
+    uses: list[RelationUse] = field(default_factory=list)
     system_uses: list[SystemUse] = field(default_factory=list)
     outer: Outer | None = None
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
@@ -127,6 +130,11 @@ class BindContext:
     def __post_init__(self) -> None:
         names = object_names(self.catalog, self.search_path)
         self.coercer = Coercer(self.parameters, self.session.time_zone, names)
+
+    def check_uses(self) -> None:
+        """Raises InsufficientPrivilege unless the session's role may do what the statement does."""
+        if self.session.role_id is not None:
+            check_uses(self.catalog, self.session.role_id, self.uses, self.functions)
 
     def note_type(self, sql_type: SqlType, position: int) -> None:
         """Notes a type of system catalogs: nothing that is stored can have one."""

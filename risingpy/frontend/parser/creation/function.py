@@ -14,7 +14,7 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     """After `CREATE [OR REPLACE] FUNCTION`."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    arguments = _parse_arguments(cursor)
+    arguments = parse_arguments(cursor)
     cursor.expect("RETURNS")
     returns: TypeName | None = None
     columns: tuple[FunctionArgument, ...] = ()
@@ -44,7 +44,7 @@ def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
     """After `CREATE [OR REPLACE] AGGREGATE`: `name(args) RETURNS type LANGUAGE python AS '…'`."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    arguments = _parse_arguments(cursor)
+    arguments = parse_arguments(cursor)
     if not arguments:
         cursor.unsupported("an aggregate without arguments")
     cursor.expect("RETURNS")
@@ -98,7 +98,7 @@ def parse_drop_function(cursor: Cursor, *, aggregate: bool) -> DropFunction:
     """After `DROP FUNCTION` or `DROP AGGREGATE`."""
     if_exists = cursor.accept("IF", "EXISTS")
     functions = cursor.comma_separated(
-        lambda: (cursor.object_name(), _parse_arguments(cursor) if cursor.word == "(" else None)
+        lambda: (cursor.object_name(), parse_arguments(cursor) if cursor.word == "(" else None)
     )
     cascade = cursor.accept("CASCADE")
     if not cascade:
@@ -106,7 +106,8 @@ def parse_drop_function(cursor: Cursor, *, aggregate: bool) -> DropFunction:
     return DropFunction(functions, if_exists, cascade, aggregate)
 
 
-def _parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:
+def parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:
+    """`(name type, …)`: the names may be left out."""
     cursor.expect("(")
     if cursor.accept(")"):
         return ()

@@ -14,7 +14,7 @@ from risingpy.frontend.parser.databases.trees import (
     DropSchema,
     UseDatabase,
 )
-from risingpy.frontend.parser.roles.parsing import role_name
+from risingpy.frontend.parser.roles.names import role_name
 from risingpy.frontend.parser.roles.trees import RoleName
 
 _CREATED = (

@@ -10,15 +10,26 @@ from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName
+from risingpy.frontend.parser.creation.function import parse_arguments
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.trees import RenameSchema
+from risingpy.frontend.parser.roles.names import role_name
+from risingpy.frontend.parser.roles.privileges import (
+    grantor,
+    parse_default_privileges,
+    parse_grant_privileges,
+    parse_revoke_privileges,
+)
 from risingpy.frontend.parser.roles.trees import (
+    AlterDefaultPrivileges,
+    AlterObjectOwner,
     AlterOwner,
     AlterRole,
     CreateRole,
     DropOwned,
     DropRole,
     GivenPassword,
+    GrantPrivileges,
     GrantRole,
     ReassignOwned,
     RevokeRole,
@@ -30,8 +41,7 @@ from risingpy.meta.schema.roles import RoleOptions
 KINDS = ("ROLE", "USER", "GROUP")
 Parser = Callable[[Cursor], Statement]
 _OF_ROLES = tuple([kind] for kind in (*KINDS, "OWNED"))
-_ALTERED = (*_OF_ROLES, ["SCHEMA"])
-_KEYWORDS = ("CURRENT_USER", "CURRENT_ROLE", "SESSION_USER")
+_ALTERED = (*_OF_ROLES, ["SCHEMA"], ["DEFAULT"])
 # By the word: the attribute and its value. RisingWave's CREATEUSER is PostgreSQL's CREATEROLE.
 _SWITCHES: Mapping[str, str] = MappingProxyType(
     {
@@ -45,6 +55,8 @@ _SWITCHES: Mapping[str, str] = MappingProxyType(
         "BYPASSRLS": "bypass_rls",
     }
 )
+_ROUTINES = ("FUNCTION", "AGGREGATE", "ROUTINE", "PROCEDURE")
+_OBJECTS = (*_ROUTINES, "SECRET", "CONNECTION")
 _LISTS: Mapping[str, str] = MappingProxyType({"ROLE": "members", "USER": "members", "ADMIN": "admins"})
 _ALTERED_LISTS = ("IN", "ROLE", "ADMIN", "SYSID")
 
@@ -54,7 +66,12 @@ def or_role(
 ) -> Callable[[Cursor], Statement]:
     """The parser of CREATE, ALTER or DROP: `of_role` where a role comes next, else `other`."""
     words = _ALTERED if of_role is parse_alter_role else _OF_ROLES
-    return lambda cursor: (of_role if cursor.peek(2)[1:] in words else other)(cursor)
+
+    def is_of_role(cursor: Cursor) -> bool:
+        owner = of_role is parse_alter_role and cursor.peek(2)[-1] in _OBJECTS and cursor.has_word("OWNER")
+        return cursor.peek(2)[1:] in words or owner
+
+    return lambda cursor: (of_role if is_of_role(cursor) else other)(cursor)
 
 
 def parse_create_role(cursor: Cursor) -> CreateRole:
@@ -66,11 +83,17 @@ def parse_create_role(cursor: Cursor) -> CreateRole:
     return CreateRole(name, _Attributes(cursor, {"login": True} if kind == "USER" else {}).read(), if_not_exists)
 
 
-def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole | AlterOwner | RenameSchema:
-    """Attributes, a new name, or the members of a group; also the owner and the name of a schema."""
+def parse_alter_role(
+    cursor: Cursor,
+) -> AlterRole | GrantRole | RevokeRole | AlterOwner | AlterObjectOwner | AlterDefaultPrivileges | RenameSchema:
+    """Attributes, a new name, or members; also the owner and the name of a schema, and default privileges."""
     cursor.expect("ALTER")
+    if cursor.accept("DEFAULT", "PRIVILEGES"):
+        return parse_default_privileges(cursor)
     if cursor.accept("SCHEMA"):
         return _parse_schema(cursor)
+    if cursor.word in _OBJECTS:
+        return _parse_object_owner(cursor, cursor.one_of(*_OBJECTS))
     kind = cursor.one_of(*KINDS)
     if cursor.word == "ALL":
         cursor.unsupported(f"ALTER {kind} ALL")
@@ -86,6 +109,14 @@ def parse_alter_role(cursor: Cursor) -> AlterRole | GrantRole | RevokeRole | Alt
     if cursor.word in ("SET", "RESET") or (cursor.word == "IN" and cursor.peek(2)[1:] == ["DATABASE"]):
         cursor.unsupported(f"ALTER {kind} … {cursor.word}")
     return AlterRole(name, _Attributes(cursor, {}, altered=True).read())
+
+
+def _parse_object_owner(cursor: Cursor, kind: str) -> AlterObjectOwner:
+    name = cursor.object_name()
+    arguments = parse_arguments(cursor) if kind in _ROUTINES and cursor.word == "(" else None
+    if not cursor.accept("OWNER", "TO"):
+        cursor.unsupported(f"ALTER {kind} … {cursor.word}")
+    return AlterObjectOwner(kind, name, arguments, role_name(cursor))
 
 
 def _parse_schema(cursor: Cursor) -> AlterOwner | RenameSchema:
@@ -107,29 +138,29 @@ def parse_drop_role(cursor: Cursor) -> DropRole | DropOwned:
     return DropRole(cursor.comma_separated(lambda: role_name(cursor)), if_exists)
 
 
-def parse_grant(cursor: Cursor) -> GrantRole:
-    """GRANT of a membership."""
+def parse_grant(cursor: Cursor) -> GrantRole | GrantPrivileges:
+    """GRANT of a membership, or of privileges."""
     cursor.expect("GRANT")
     if cursor.has_word("ON"):
-        cursor.unsupported("GRANT … ON")
+        return parse_grant_privileges(cursor)
     groups = cursor.comma_separated(lambda: role_name(cursor))
     cursor.expect("TO")
     members = cursor.comma_separated(lambda: role_name(cursor))
     admin = cursor.accept("WITH", "ADMIN", "OPTION")
-    _parse_grantor(cursor)
+    grantor(cursor)
     return GrantRole(groups, members, admin)
 
 
-def parse_revoke(cursor: Cursor) -> RevokeRole:
-    """REVOKE of a membership."""
+def parse_revoke(cursor: Cursor) -> RevokeRole | GrantPrivileges:
+    """REVOKE of a membership, or of privileges."""
     cursor.expect("REVOKE")
     if cursor.has_word("ON"):
-        cursor.unsupported("REVOKE … ON")
+        return parse_revoke_privileges(cursor)
     admin_only = cursor.accept("ADMIN", "OPTION", "FOR")
     groups = cursor.comma_separated(lambda: role_name(cursor))
     cursor.expect("FROM")
     members = cursor.comma_separated(lambda: role_name(cursor))
-    _parse_grantor(cursor)
+    grantor(cursor)
     _ = cursor.accept("CASCADE") or cursor.accept("RESTRICT")
     return RevokeRole(groups, members, admin_only)
 
@@ -149,21 +180,6 @@ def _parse_drop_owned(cursor: Cursor) -> DropOwned:
     if not cascade:
         cursor.accept("RESTRICT")
     return DropOwned(owners, cascade)
-
-
-def role_name(cursor: Cursor) -> RoleName:
-    """A name, or one of the words for the session's own roles."""
-    position, word = cursor.position, cursor.word
-    if word in _KEYWORDS:
-        cursor.expect(word)
-        return RoleName(word.lower(), position, word)
-    name = cursor.name()
-    return RoleName(name.name, name.position)
-
-
-def _parse_grantor(cursor: Cursor) -> None:
-    if cursor.accept("GRANTED", "BY"):
-        role_name(cursor)
 
 
 class _Attributes:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from risingpy.frontend.parser.ast_create import OptionPlace
+from risingpy.frontend.parser.ast_create import FunctionArgument, OptionPlace
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName
 from risingpy.meta.schema.roles import RoleOptions
 from risingpy.plan.catalog import RelationClass
+from risingpy.plan.catalog.acl import Privilege
 
 
 @dataclass(frozen=True, slots=True)
 class RoleName:
-    """A role as a statement names it. `keyword` is CURRENT_USER, CURRENT_ROLE or SESSION_USER, else None."""
+    """A role as a statement names it.
+
+    `keyword` is CURRENT_USER, CURRENT_ROLE or SESSION_USER, PUBLIC for everybody, else None.
+    """
 
     name: str
     position: int
@@ -95,6 +99,51 @@ class RevokeRole:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedPrivilege:
+    """A privilege of GRANT, perhaps on some columns only; None is ALL PRIVILEGES."""
+
+    privilege: Privilege | None
+    columns: tuple[ColumnName, ...]
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedOn:
+    """What follows ON: objects of a kind by name, or (TABLES, FUNCTIONS and so on) all of them in some schemas.
+
+    `schemas` are also the names after SCHEMA and DATABASE; `routines` have their arguments' types, None without.
+    """
+
+    kind: str
+    names: tuple[ObjectName, ...] = ()
+    routines: tuple[tuple[ObjectName, tuple[FunctionArgument, ...] | None], ...] = ()
+    schemas: tuple[ColumnName, ...] = ()
+    position: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPrivileges:
+    """GRANT or REVOKE of privileges. `option`: WITH GRANT OPTION, or GRANT OPTION FOR."""
+
+    is_grant: bool
+    privileges: tuple[NamedPrivilege, ...]
+    on: GrantedOn
+    grantees: tuple[RoleName, ...]
+    option: bool = False
+    cascade: bool = False
+    grantor: RoleName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlterDefaultPrivileges:
+    """ALTER DEFAULT PRIVILEGES: what new objects of some roles (none: the session's), perhaps in some schemas, get."""
+
+    roles: tuple[RoleName, ...]
+    schemas: tuple[ColumnName, ...]
+    given: GrantPrivileges
+
+
+@dataclass(frozen=True, slots=True)
 class AlterOwner:
     """ALTER kind name OWNER TO role; `kind` None is a schema."""
 
@@ -102,6 +151,16 @@ class AlterOwner:
     name: ObjectName
     new_owner: RoleName
     if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterObjectOwner:
+    """ALTER FUNCTION, AGGREGATE, SECRET or CONNECTION … OWNER TO; `arguments` are None where a function has no list."""
+
+    kind: str
+    name: ObjectName
+    arguments: tuple[FunctionArgument, ...] | None
+    new_owner: RoleName
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from risingpy.frontend.statements.connectors.given_options import (
 )
 from risingpy.frontend.statements.connectors.options import check_names
 from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.rights.checks import check_owns
 from risingpy.meta.schema.options import with_changes
 from risingpy.meta.schema.secrets import add_connection, with_connection_options
 from risingpy.meta.state import MetaState
@@ -77,6 +78,7 @@ def bind_alter(
     def run(parameters: Parameters) -> Result:
         database = session.database
         connection = named_connection(session, statement.name)
+        check_owns(session, connection)
         changes = changed_options(session, statement.options, statement.references)
         options, hidden = with_changes(connection.options, connection.hidden, changes)
         values = opened(database.vault, database.reads.catalog.resolved(StoredOptions(options, None, hidden)))

@@ -21,7 +21,8 @@ from risingpy.frontend.parser.ast import CreateSink, CreateSource, CreateTable, 
 from risingpy.frontend.parser.ast_create import OptionReference
 from risingpy.frontend.shown_text import option_text
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.rights.server_rights import check_owner
+from risingpy.frontend.statements.rights.checks import check_names_schema
+from risingpy.frontend.statements.rights.server_rights import check_uses
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.options import OptionChanges
 from risingpy.plan.catalog import ConnectionDesc, SecretDesc
@@ -114,19 +115,21 @@ def given_options(session: StatementContext, references: Sequence[OptionReferenc
 
 def named_secret(session: StatementContext, name: ObjectName) -> SecretDesc:
     """The secret of this name. Raises UndefinedObject, InsufficientPrivilege."""
+    check_names_schema(session, name.schema, name.position)
     found = session.database.reads.catalog.find_secret(name.name, name.schema, session.search_path())
     if found is None:
         raise UndefinedObject(f'secret "{name}" does not exist', position=name.position)
-    check_owner(session, found, name.position)
+    check_uses(session, found, name.position)
     return found
 
 
 def named_connection(session: StatementContext, name: ObjectName) -> ConnectionDesc:
     """The connection of this name. Raises UndefinedObject, InsufficientPrivilege."""
+    check_names_schema(session, name.schema, name.position)
     found = session.database.reads.catalog.find_connection(name.name, name.schema, session.search_path())
     if found is None:
         raise UndefinedObject(f'connection "{name}" does not exist', position=name.position)
-    check_owner(session, found, name.position)
+    check_uses(session, found, name.position)
     return found
 
 

@@ -11,7 +11,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret
 from risingpy.frontend.statements.create_view import new_schema
-from risingpy.frontend.statements.rights.server_rights import check_owner
+from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema, check_owns
 from risingpy.meta.schema.secrets import HiddenTarget, add_secret, find, with_secret_value
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import SecretDesc
@@ -50,6 +50,7 @@ def bind_alter(
 
     def run(parameters: Parameters) -> Result:
         secret = named_secret(session, statement.name)
+        check_owns(session, secret)
         box = session.database.vault.seal(statement.value)
         target = HiddenTarget(SecretDesc, secret.schema_name, secret.name, ())
         session.ddl.change(lambda state: with_secret_value(state, target, box), session.cancelled)
@@ -65,10 +66,10 @@ def bind_drop(
 
     def run(parameters: Parameters) -> Result:
         targets = [_target(session, statement, name) for name in statement.names]
-        for target, name in zip(targets, statement.names, strict=True):
-            found = find(session.database.reads.state, target)
-            if found is not None:
-                check_owner(session, found, name.position)
+        for name in statement.names:
+            check_names_schema(session, name.schema, name.position)
+        found = (find(session.database.reads.state, target) for target in targets)
+        check_drops(session, [each for each in found if each is not None])
         notices = session.ddl.drop_hidden(
             targets, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
         )

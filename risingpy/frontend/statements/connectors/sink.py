@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from risingpy.connectors.targets.choice import TARGETS_WITHOUT_KEYS
 from risingpy.connectors.targets.engine_options import engine_options
+from risingpy.connectors.targets.target import SinkType
 from risingpy.errors import InvalidParameterValue, SqlError, WrongObjectType
 from risingpy.frontend.binder import BoundView, bind_rows_for_table, bind_view
 from risingpy.frontend.command import Command, Parameters
@@ -21,12 +22,14 @@ from risingpy.frontend.statements.connectors.given_options import GivenOptions, 
 from risingpy.frontend.statements.connectors.options import check_names, with_option_text
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.frontend.statements.rights.server_rights import check_sink
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.sinks import NewSink, with_sink_options
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.optimizer.stream.sinks import WantedSink
 from risingpy.plan.catalog import Catalog, Sink
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan
 from risingpy.types import SqlType
 
@@ -79,6 +82,7 @@ def _new_sink(
         path, values = session.search_path(), session.session_values()
         rows = bind_rows_for_table(plan, statement.into, statement.into_columns, catalog, path, session=values)
         plan, into = rows.plan, rows.table
+        check_allowed(session, into, _written_by(options.type))
         names = tuple(field.name for field in plan.schema)
     plan = optimize_view(plan, catalog, emit_on_window_close=False, check=session.check)
     if not options.snapshot:
@@ -98,6 +102,12 @@ def _new_sink(
         snapshot=options.snapshot,
         into=into,
     )
+
+
+def _written_by(kind: SinkType | None) -> Privilege:
+    """What a sink does with the table into which it goes."""
+    only = Privilege.INSERT
+    return only if kind is SinkType.APPEND_ONLY else only | Privilege.UPDATE | Privilege.DELETE
 
 
 def _check_row_by_row(plan: LogicalPlan, statement: CreateSink) -> None:

@@ -17,6 +17,7 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.databases.retold import retold
+from risingpy.frontend.statements.rights.checks import check_creates_schemas, check_owns_schema
 from risingpy.frontend.statements.rights.roles import role_of
 from risingpy.meta.schema.schemas import add_schema, check_schema, drop_schema, rename_schema
 from risingpy.meta.state import MetaState
@@ -49,6 +50,7 @@ def bind(
 def _create(session: StatementContext, statement: CreateSchema) -> None:
     """IF NOT EXISTS of a schema that exists gives a notice (42P06)."""
     skipped: list[str] = []
+    check_creates_schemas(session)
 
     def change(state: MetaState) -> MetaState:
         skipped.clear()
@@ -75,8 +77,8 @@ def _rename(session: StatementContext, statement: RenameSchema) -> None:
 
     def change(state: MetaState) -> MetaState:
         check_schema(state, name)
-        if not state.catalog.has_role(session.identity.current_id, state.catalog.schema_owner(name)):
-            raise InsufficientPrivilege(f"must be owner of schema {name}")
+        check_owns_schema(session, name)
+        check_creates_schemas(session)
         return rename_schema(state, name, statement.new_name.name, retold())
 
     session.ddl.change(change, session.cancelled)
@@ -91,6 +93,8 @@ def _drop(session: StatementContext, statement: DropSchema) -> None:
 
     def change(state: MetaState) -> tuple[MetaState, Sequence[str]]:
         notices: list[str] = []
+        for name in statement.names:
+            check_owns_schema(session, name)
         for name in statement.names:
             state, said = drop_schema(state, name, if_exists=statement.if_exists, cascade=cascade)
             notices += said

@@ -1,4 +1,4 @@
-"""ALTER … OWNER TO, of relations and schemas."""
+"""ALTER … OWNER TO, of relations, schemas, functions, secrets and connections."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from collections.abc import Sequence
 from risingpy.errors import InsufficientPrivilege, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
-from risingpy.frontend.parser.roles.trees import AlterOwner
+from risingpy.frontend.parser.roles.trees import AlterObjectOwner, AlterOwner
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.statements.rights.objects import Finder
 from risingpy.frontend.statements.rights.roles import role_of
-from risingpy.meta.schema.owners import with_relation_owner, with_schema_owner
+from risingpy.meta.schema.owners import with_object_owner, with_relation_owner, with_schema_owner
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import Index, InternalTable, Role, Table
+from risingpy.plan.catalog import ConnectionDesc, FunctionDesc, Index, InternalTable, Role, SecretDesc, Table
+from risingpy.plan.catalog.acl import Privilege
+from risingpy.plan.catalog.rights import Securable, database_of, owns, privileges_of, schema_of
 from risingpy.types import SqlType
 
 
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: AlterOwner, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Who gives an object away must own it, and be a member of the role that gets it."""
+    """Who gives an object away must own it, and be a member of the role that gets it, which may create such objects."""
 
     def run(parameters: Parameters) -> Result:
         if statement.kind is None:
@@ -33,13 +36,41 @@ def bind(
     return Command(run)
 
 
+def bind_object(
+    session: StatementContext, parsed: ParsedStatement, statement: AlterObjectOwner, parameter_types: Sequence[SqlType]
+) -> Command:
+    """As `bind`, for functions, secrets and connections."""
+
+    def run(parameters: Parameters) -> Result:
+        def change(state: MetaState) -> MetaState:
+            finder = Finder(state.catalog, session.search_path(), session.identity.current_id)
+            found: FunctionDesc | SecretDesc | ConnectionDesc
+            match statement.kind:
+                case "SECRET":
+                    found = finder.secret(statement.name)
+                case "CONNECTION":
+                    found = finder.connection(statement.name)
+                case _:
+                    found = finder.function(statement.name, statement.arguments)
+            shown = f"{statement.kind.lower()} {found.name}"
+            place = schema_of(state.catalog, found.schema_name)
+            new = _new_owner(session, state, statement, found.owner, shown, place)
+            return with_object_owner(state, found, new.role_id)
+
+        session.ddl.change(change, session.cancelled)
+        return Result(CommandTag(f"ALTER {statement.kind}"))
+
+    return Command(run)
+
+
 def _alter_schema(session: StatementContext, statement: AlterOwner) -> None:
     name = statement.name.name
 
     def change(state: MetaState) -> MetaState:
         if name not in state.catalog.schemas:
             raise SqlError(f'schema "{name}" does not exist', sqlstate="3F000", position=statement.name.position)
-        new = _new_owner(session, state, statement, state.catalog.schema_owner(name), f"schema {name}")
+        owner, place = state.catalog.schema_owner(name), database_of(state.catalog.own_database)
+        new = _new_owner(session, state, statement, owner, f"schema {name}", place, by_actor=True)
         return with_schema_owner(state, name, new.role_id)
 
     session.ddl.change(change, session.cancelled)
@@ -60,16 +91,35 @@ def _alter_relation(session: StatementContext, statement: AlterOwner) -> None:
 
     def change(state: MetaState) -> MetaState:
         now = state.catalog.relations.get(relation.relation_id, relation)
-        new = _new_owner(session, state, statement, now.owner, f"{relation.noun} {relation.name}")
+        shown, place = f"{relation.noun} {relation.name}", schema_of(state.catalog, now.schema_name)
+        new = _new_owner(session, state, statement, now.owner, shown, place)
         return with_relation_owner(state, relation.relation_id, new.role_id)
 
     session.ddl.change(change, session.cancelled)
 
 
-def _new_owner(session: StatementContext, state: MetaState, statement: AlterOwner, owner: int, shown: str) -> Role:
-    new, current = role_of(session, state, statement.new_owner), session.identity.current_id
-    if not state.catalog.has_role(current, owner):
+def _new_owner(
+    session: StatementContext,
+    state: MetaState,
+    statement: AlterOwner | AlterObjectOwner,
+    owner: int,
+    shown: str,
+    place: Securable,
+    *,
+    by_actor: bool = False,
+) -> Role:
+    """The role that gets an object of `place`, in which it (or `by_actor` who gives it) must be allowed to create."""
+    catalog, current = state.catalog, session.identity.current_id
+    new = role_of(session, state, statement.new_owner)
+    if new.role_id == owner and owns(catalog, current, owner):
+        return new
+    if not owns(catalog, current, owner):
         raise InsufficientPrivilege(f"must be owner of {shown}")
-    if not state.catalog.has_role(current, new.role_id):
+    if not catalog.has_role(current, new.role_id):
         raise InsufficientPrivilege(f'must be member of role "{new.name}"')
+    acting = catalog.roles.get(current)
+    creator = current if by_actor else new.role_id
+    is_superuser = acting is not None and acting.superuser
+    if not is_superuser and Privilege.CREATE not in privileges_of(catalog, creator, place):
+        raise InsufficientPrivilege(f"permission denied for {place.noun} {place.name}")
     return new

@@ -9,6 +9,8 @@ from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.errors import InsufficientPrivilege
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import ConnectionDesc, SecretDesc
+from risingpy.plan.catalog.acl import Privilege
+from risingpy.plan.catalog.rights import privileges_of, securable
 
 _READ, _WRITE = "pg_read_server_files", "pg_write_server_files"
 _READS = "read files of the server"
@@ -47,12 +49,13 @@ def check_writes_files(session: StatementContext, position: int | None = None) -
     _check_member(session, _WRITE, "write files of the server", position)
 
 
-def check_owner(session: StatementContext, found: SecretDesc | ConnectionDesc, position: int | None = None) -> None:
-    """Raises InsufficientPrivilege unless the session may act for who made the secret or connection.
+def check_uses(session: StatementContext, found: SecretDesc | ConnectionDesc, position: int | None = None) -> None:
+    """Raises InsufficientPrivilege unless the session has USAGE of the secret or connection.
 
     To name one is to use its value, which a connector would carry to any address.
     """
-    if not session.database.reads.catalog.has_role(session.identity.current_id, found.owner):
+    catalog = session.database.reads.catalog
+    if Privilege.USAGE not in privileges_of(catalog, session.identity.current_id, securable(catalog, found)):
         raise InsufficientPrivilege(f"permission denied for {found.noun} {found.name}", position=position)
 
 

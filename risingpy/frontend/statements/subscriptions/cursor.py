@@ -14,9 +14,11 @@ from risingpy.frontend.parser.ast import DeclareSubscriptionCursor, Fetch, Fetch
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.frontend.statements.subscriptions.subscription import as_subscription, duration_seconds
 from risingpy.frontend.subscription_cursors import SubscriptionCursor
 from risingpy.plan.catalog import Subscription
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
 
 
@@ -38,6 +40,7 @@ def bind_declare(
         ):
             raise SqlError(f'cursor "{statement.name}" already exists', sqlstate="42P03")
         relation = as_subscription(named_relation(session, statement.subscription), statement.subscription)
+        check_allowed(session, relation, Privilege.SELECT)
         session.subscription_cursors.add(statement.name, _cursor(session, relation, statement))
         return Result(CommandTag("DECLARE SUBSCRIPTION CURSOR"))
 

@@ -22,11 +22,13 @@ from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Query, Sub
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.frontend.statements.subscriptions.subscription import followed_relation
 from risingpy.frontend.statements.subscriptions.view_of_query import bound_query, view_of
 from risingpy.frontend.subscription_cursors import visible_fields
 from risingpy.meta.schema.subscriptions import subscriptions_of
 from risingpy.plan.catalog import ColumnDesc, FollowedForm, FollowedRelation, Subscription
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType
 
 PROGRESS_SECONDS = 1.0  # between two progress rows of a relation that does not change, and until UP TO is noticed
@@ -157,7 +159,10 @@ def _columns(session: StatementContext, target: ObjectName | Query) -> tuple[Col
 
 def _followed(session: StatementContext, name: ObjectName) -> Subscription | FollowedRelation:
     relation = named_relation(session, name)
-    return relation if isinstance(relation, Subscription) else followed_relation(session, name)
+    if not isinstance(relation, Subscription):
+        return followed_relation(session, name)
+    check_allowed(session, relation, Privilege.SELECT)
+    return relation
 
 
 def _subscription(session: StatementContext, statement: Subscribe, made: ExitStack) -> Subscription:

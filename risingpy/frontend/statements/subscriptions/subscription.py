@@ -16,9 +16,11 @@ from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.connectors.options import check_names, with_option
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.memory import parse_bytes
 from risingpy.meta.schema.subscriptions import NewSubscription, Retention, with_retention
 from risingpy.plan.catalog import FollowedRelation, Relation, Subscription
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import INTERVAL, SqlType
 from risingpy.types.forms import parse_text
 
@@ -84,7 +86,10 @@ def bind_alter(
 
 
 def followed_relation(session: StatementContext, name: ObjectName) -> FollowedRelation:
-    """The table or materialized view of this name. Raises WrongObjectType for another kind of relation."""
+    """The table or materialized view of this name. Raises WrongObjectType for another kind of relation.
+
+    Raises InsufficientPrivilege unless the session may read it.
+    """
     relation = named_relation(session, name)
     if not isinstance(relation, FollowedRelation):
         raise WrongObjectType(
@@ -92,6 +97,7 @@ def followed_relation(session: StatementContext, name: ObjectName) -> FollowedRe
             hint="A table or a materialized view can.",
             position=name.position,
         )
+    check_allowed(session, relation, Privilege.SELECT)
     return relation
 
 

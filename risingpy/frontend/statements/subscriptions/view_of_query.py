@@ -14,7 +14,7 @@ from risingpy.frontend.binder import bind_view
 from risingpy.frontend.binder.ddl.create import BoundView
 from risingpy.frontend.parser.ast import CreateMaterializedView, ObjectName, Query
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.create_view import schema_for
 from risingpy.meta.schema.relations import NewMaterializedView
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.plan.catalog import MaterializedView
@@ -32,7 +32,7 @@ def view_of(session: StatementContext, query: Query) -> Iterator[MaterializedVie
     """The view, with all rows of the query, as long as the block runs."""
     bound, catalog = bound_query(session, query), session.database.reads.catalog
     name = f"__subscribe_{uuid.uuid4().hex[:12]}"
-    schema = new_schema(session, ObjectName(name, None, query.position))
+    schema = schema_for(session, ObjectName(name, None, query.position))
     view = NewMaterializedView(
         schema_name=schema,
         name=name,

@@ -26,6 +26,8 @@ def test_authorization(client: Any, database: Database) -> None:
     assert joe.run("SELECT current_schema()") == [("joe",)]  # "$user" is the first of the search path
     joe.run("CREATE TABLE t (a int)")
     assert client.run("SELECT count(*) FROM joe.t") == [(0,)]
+    assert refusal(joe, "CREATE SCHEMA x AUTHORIZATION joe") == ("42501", "permission denied for database dev")
+    client.run("GRANT CREATE ON DATABASE dev TO joe")
     assert refusal(joe, "CREATE SCHEMA x AUTHORIZATION root") == ("42501", 'must be member of role "root"')
     assert refusal(client, "CREATE SCHEMA x AUTHORIZATION nobody")[0] == "42704"
     assert refusal(client, "CREATE SCHEMA pg_x")[0] == "42939"

@@ -158,7 +158,8 @@ def test_admins_let_others_in(client: Client, database: Database) -> None:
 
 
 def test_what_is_made_belongs_to_who_made_it(client: Client) -> None:
-    client.run("CREATE ROLE maker; CREATE ROLE heir; SET ROLE maker")
+    client.run("CREATE ROLE maker; CREATE ROLE heir; GRANT CREATE ON DATABASE dev TO maker")
+    client.run("GRANT CREATE ON SCHEMA public TO maker; SET ROLE maker")
     client.run("CREATE SCHEMA s; CREATE TABLE s.t (a INT PRIMARY KEY); CREATE INDEX i ON s.t (a)")
     client.run("CREATE VIEW v AS SELECT a FROM s.t; CREATE MATERIALIZED VIEW m AS SELECT a FROM s.t")
     client.run("CREATE FUNCTION f(INT) RETURNS INT LANGUAGE SQL AS 'SELECT $1'")
@@ -177,7 +178,7 @@ def test_what_is_made_belongs_to_who_made_it(client: Client) -> None:
     assert (sqlstate, message) == ("2BP01", 'role "maker" cannot be dropped because some objects depend on it')
     client.run("REASSIGN OWNED BY maker TO heir")
     assert client.run(owners) == [("heir",)]
-    client.run("DROP ROLE maker")
+    client.run("DROP OWNED BY maker; DROP ROLE maker")  # it has the right to create
     client.run("DROP OWNED BY heir CASCADE")
     assert client.run("SELECT count(*) FROM pg_class WHERE relname IN ('t', 'i', 'j', 'v', 'm')") == [(0,)]
     client.run("DROP ROLE heir")
@@ -209,7 +210,8 @@ def test_roles_outlive_a_restart(tmp_path: Path, make_client: Callable[[Database
     database = opened()
     client = make_client(database)
     client.run("CREATE ROLE club; CREATE USER alice PASSWORD 'p' VALID UNTIL '2031-01-01' IN ROLE club")
-    client.run("SET ROLE alice; CREATE SCHEMA hers; CREATE TABLE hers.t (a INT); RESET ROLE")
+    client.run("GRANT CREATE ON DATABASE dev TO alice; SET ROLE alice")
+    client.run("CREATE SCHEMA hers; CREATE TABLE hers.t (a INT); RESET ROLE")
     shown = "SELECT * FROM pg_authid WHERE rolname !~ '^pg_' ORDER BY oid"
     members = "SELECT * FROM pg_auth_members ORDER BY oid"
     owned = "SELECT nspowner FROM pg_namespace WHERE nspname = 'hers' UNION ALL SELECT relowner FROM pg_class"
@@ -224,8 +226,11 @@ def test_roles_outlive_a_restart(tmp_path: Path, make_client: Callable[[Database
 
 
 def test_owners_give_things_away(client: Client) -> None:
-    client.run("CREATE ROLE club; CREATE ROLE giver IN ROLE club; CREATE ROLE stranger; SET ROLE giver")
-    client.run("CREATE SCHEMA s; CREATE TABLE s.t (a INT PRIMARY KEY); CREATE INDEX i ON s.t (a)")
+    client.run(
+        "CREATE ROLE club; CREATE ROLE giver IN ROLE club; CREATE ROLE stranger; GRANT CREATE ON DATABASE dev TO giver"
+    )
+    client.run("SET ROLE giver; CREATE SCHEMA s; GRANT ALL ON SCHEMA s TO club; GRANT USAGE ON SCHEMA s TO stranger")
+    client.run("CREATE TABLE s.t (a INT PRIMARY KEY); CREATE INDEX i ON s.t (a)")
     client.run("CREATE VIEW s.v AS SELECT a FROM s.t; CREATE MATERIALIZED VIEW s.m AS SELECT a FROM s.t")
     assert refused(client, "ALTER TABLE s.t OWNER TO stranger") == ("42501", 'must be member of role "stranger"')
     assert refused(client, "ALTER TABLE s.t OWNER TO nosuch") == ("42704", 'role "nosuch" does not exist')

@@ -234,19 +234,29 @@ def test_secrets_are_for_their_owners(client: Client) -> None:
     client.run("CREATE SECRET pw WITH (backend = 'meta') AS 'hunter2'")
     client.run("CREATE CONNECTION c WITH (type = 'iceberg', warehouse.path = 's3://w')")
     client.run("CREATE USER alice")
-    client.run("SET ROLE alice")
+    client.run("GRANT CREATE ON SCHEMA public TO alice; SET ROLE alice")
     for sql in (
         "CREATE SOURCE s (n int) WITH (connector = 'datagen', fields.n.start = SECRET pw)",
         "CREATE TABLE w (d jsonb) WITH (connector = 'webhook') VALIDATE SECRET pw AS true",
         "CREATE CONNECTION d WITH (type = 'iceberg', s3.secret.key = SECRET pw)",
         "ALTER SECRET pw AS 'mine'",
-        "DROP SECRET pw",
-        "DROP SECRET pw CASCADE",
     ):
         error = refused(client, sql)
         assert (error.sqlstate, error.message) == ("42501", "permission denied for secret pw"), sql
-    for sql in ("ALTER CONNECTION c CONNECTOR WITH (s3.region = 'x')", "DROP CONNECTION c"):
-        assert refused(client, sql).message == "permission denied for connection c"
+    assert refused(client, "ALTER CONNECTION c CONNECTOR WITH (s3.region = 'x')").message == (
+        "permission denied for connection c"
+    )
+    for sql, what in (
+        ("DROP SECRET pw", "secret pw"),
+        ("DROP SECRET pw CASCADE", "secret pw"),
+        ("DROP CONNECTION c", "connection c"),
+    ):
+        assert refused(client, sql).message == f"must be owner of {what}"
+    client.run("RESET ROLE; GRANT USAGE ON SECRET pw TO alice; SET ROLE alice")
+    client.run("CREATE CONNECTION d WITH (type = 'iceberg', s3.secret.key = SECRET pw); DROP CONNECTION d")
+    assert refused(client, "ALTER SECRET pw AS 'mine'").message == "must be owner of secret pw"
+    client.run("GRANT USAGE ON SECRET pw TO PUBLIC")
+    assert client.notices[-1] == 'no privileges were granted for "pw"'
     client.run("CREATE SECRET mine WITH (backend = 'meta') AS 'x1'; ALTER SECRET mine AS 'x2'; DROP SECRET mine")
     client.run("RESET ROLE")
     client.run("DROP SECRET pw; DROP CONNECTION c")

@@ -1,0 +1,177 @@
+"""The objects that GRANT, REVOKE and ALTER … OWNER TO name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from risingpy.errors import (
+    InsufficientPrivilege,
+    SqlError,
+    UndefinedFunction,
+    UndefinedObject,
+    UndefinedTable,
+    WrongObjectType,
+)
+from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.parser.ast import FunctionArgument, ObjectName
+from risingpy.frontend.parser.roles.trees import GrantedOn
+from risingpy.plan.catalog import (
+    Catalog,
+    ConnectionDesc,
+    CreatedRelation,
+    ExternalSource,
+    FunctionDesc,
+    Index,
+    MaterializedView,
+    SecretDesc,
+    Sink,
+    Subscription,
+    Table,
+    View,
+)
+from risingpy.plan.catalog.acl import ObjectKind, Privilege
+from risingpy.plan.catalog.rights import Securable, database_of, privileges_of, schema_of, securable
+
+_RELATIONS: Mapping[str, type | None] = MappingProxyType(
+    {
+        "TABLE": None,  # as in PostgreSQL, the word for every relation
+        "MATERIALIZED VIEW": MaterializedView,
+        "VIEW": View,
+        "SOURCE": ExternalSource,
+        "SINK": Sink,
+        "SUBSCRIPTION": Subscription,
+    }
+)
+_ALL_RELATIONS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "TABLES": (Table, View, MaterializedView, ExternalSource),  # as in PostgreSQL
+        "MATERIALIZED VIEWS": (MaterializedView,),
+        "VIEWS": (View,),
+        "SOURCES": (ExternalSource,),
+        "SINKS": (Sink,),
+        "SUBSCRIPTIONS": (Subscription,),
+    }
+)
+KINDS: Mapping[str, ObjectKind] = MappingProxyType(
+    {
+        **dict.fromkeys((*_RELATIONS, *_ALL_RELATIONS), ObjectKind.RELATION),
+        **dict.fromkeys(("FUNCTION", "ROUTINE", "PROCEDURE"), ObjectKind.FUNCTION),
+        **dict.fromkeys(("FUNCTIONS", "ROUTINES", "PROCEDURES"), ObjectKind.FUNCTION),
+        **dict.fromkeys(("SECRET", "SECRETS"), ObjectKind.SECRET),
+        **dict.fromkeys(("CONNECTION", "CONNECTIONS"), ObjectKind.CONNECTION),
+        **dict.fromkeys(("SCHEMA", "SCHEMAS"), ObjectKind.SCHEMA),
+        "DATABASE": ObjectKind.DATABASE,
+    }
+)
+Named = CreatedRelation | FunctionDesc | SecretDesc | ConnectionDesc
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Finds objects of one catalog by name, for a role with a search path."""
+
+    catalog: Catalog
+    search_path: tuple[str, ...]
+    role_id: int
+
+    def securables(self, on: GrantedOn) -> Iterator[Securable]:
+        """Raises 42P01, 42883, 42704, 3F000 or 3D000 for what does not exist, 42809 for another kind."""
+        match on.kind:
+            case "SCHEMA":
+                yield from (self._schema(each.name, each.position) for each in on.schemas)
+            case "DATABASE":
+                for each in on.schemas:
+                    database = self.catalog.database_named(each.name)
+                    if database is None:
+                        message = f'database "{each.name}" does not exist'
+                        raise SqlError(message, sqlstate="3D000", position=each.position)
+                    yield database_of(database)
+            case _ if on.schemas:
+                for each in on.schemas:
+                    self._schema(each.name, each.position)
+                    yield from (securable(self.catalog, found) for found in self._all_in(on.kind, each.name))
+            case "FUNCTION" | "ROUTINE" | "PROCEDURE":
+                for name, arguments in on.routines:
+                    yield securable(self.catalog, self.function(name, arguments))
+            case "SECRET":
+                yield from (securable(self.catalog, self.secret(name)) for name in on.names)
+            case "CONNECTION":
+                yield from (securable(self.catalog, self.connection(name)) for name in on.names)
+            case _:
+                for name in on.names:
+                    yield securable(self.catalog, self.relation(name, on.kind))
+
+    def relation(self, name: ObjectName, kind: str) -> CreatedRelation:
+        """The relation of a kind (`TABLE`: of any) of that name."""
+        self._check_schema(name)
+        found = self.catalog.find(name.name, name.schema, self.search_path)
+        relation = None if found is None else self.catalog.relations.get(found.relation_id)
+        if relation is None or relation.is_being_created:
+            raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
+        if isinstance(relation, Index):
+            raise WrongObjectType(f'"{name.name}" is an index', position=name.position)
+        wanted = _RELATIONS[kind]
+        if wanted is not None and not isinstance(relation, wanted):
+            raise WrongObjectType(f'"{name.name}" is not a {kind.lower()}', position=name.position)
+        return relation
+
+    def function(self, name: ObjectName, arguments: tuple[FunctionArgument, ...] | None) -> FunctionDesc:
+        """The function of that name, and of these arguments' types if they are given."""
+        self._check_schema(name)
+        found = self.catalog.functions_named(name.name, name.schema, self.search_path)
+        if arguments is None:
+            if len(found) > 1:
+                hint = "Specify the argument list to select the function unambiguously."
+                message = f'function name "{name.name}" is not unique'
+                raise SqlError(message, sqlstate="42725", hint=hint, position=name.position)
+            if not found:
+                raise UndefinedFunction(f'could not find a function named "{name.name}"', position=name.position)
+            return found[0]
+        types = [resolve_type(each.type.text, each.type.position) for each in arguments]
+        for function in found:
+            if [each.kind for each in function.argument_types] == [each.kind for each in types]:
+                return function
+        shown = f"{name.name}({', '.join(each.kind.value for each in types)})"
+        raise UndefinedFunction(f"function {shown} does not exist", position=name.position)
+
+    def secret(self, name: ObjectName) -> SecretDesc:
+        """The secret of that name."""
+        self._check_schema(name)
+        found = self.catalog.find_secret(name.name, name.schema, self.search_path)
+        if found is None:
+            raise UndefinedObject(f'secret "{name}" does not exist', position=name.position)
+        return found
+
+    def connection(self, name: ObjectName) -> ConnectionDesc:
+        """The connection of that name."""
+        self._check_schema(name)
+        found = self.catalog.find_connection(name.name, name.schema, self.search_path)
+        if found is None:
+            raise UndefinedObject(f'connection "{name}" does not exist', position=name.position)
+        return found
+
+    def _check_schema(self, name: ObjectName) -> None:
+        if name.schema is None:
+            return
+        schema = self._schema(name.schema, name.position)
+        if Privilege.USAGE not in privileges_of(self.catalog, self.role_id, schema):
+            raise InsufficientPrivilege(f"permission denied for schema {name.schema}", position=name.position)
+
+    def _schema(self, name: str, position: int) -> Securable:
+        if name not in self.catalog.schemas:
+            raise SqlError(f'schema "{name}" does not exist', sqlstate="3F000", position=position)
+        return schema_of(self.catalog, name)
+
+    def _all_in(self, kind: str, schema: str) -> Iterator[Named]:
+        match KINDS[kind]:
+            case ObjectKind.FUNCTION:
+                yield from (each for each in self.catalog.own_functions if each.schema_name == schema)
+            case ObjectKind.SECRET:
+                yield from (each for each in self.catalog.own_secrets if each.schema_name == schema)
+            case ObjectKind.CONNECTION:
+                yield from (each for each in self.catalog.own_connections if each.schema_name == schema)
+            case _:
+                relations = [r for r in self.catalog.own_relations if r.schema_name == schema]
+                yield from (r for r in relations if isinstance(r, _ALL_RELATIONS[kind]) and not r.is_being_created)
