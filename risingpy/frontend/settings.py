@@ -25,10 +25,12 @@ class Settings:
         startup: StartupParameters,
         identity: SessionIdentity | None = None,
         defaults: Mapping[str, str] = MappingProxyType({}),
+        stored: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Raises UndefinedObject or InvalidParameterValue for a setting that a client cannot have.
 
-        `identity` decides which roles the session may take on, `defaults` are values that the operator gives.
+        `identity` decides which roles the session may take on, `defaults` are values that the operator gives,
+        `stored` those of the role and the database, which may be of another version, and have been checked.
         """
         self._identity = identity
         self.version = 0  # grows when statements must be bound again
@@ -37,7 +39,9 @@ class Settings:
         self._defaults = {definition.name: definition.default for definition in DEFINITIONS}
         self._defaults |= defaults
         self._defaults["session_authorization"] = startup.user
-        self._custom: dict[str, str] = {}
+        self._defaults |= {name: value for name, value in stored.items() if name in BY_NAME}
+        self._first_custom = {name: value for name, value in stored.items() if "." in name}
+        self._custom = dict(self._first_custom)
         self._values = dict(self._defaults)
         self._before: _Values | None = None  # the values after a ROLLBACK; None outside a transaction
         self._after: _Values = {}, {}  # the values after a COMMIT, which SET LOCAL does not change
@@ -94,7 +98,7 @@ class Settings:
         if name != ALL:
             self.set(name, None)
             return
-        self._custom.clear()
+        self._custom = dict(self._first_custom)
         for definition in DEFINITIONS:
             if definition.name not in (ROLE, SESSION_AUTHORIZATION):
                 self._store(definition, self._defaults[definition.name])

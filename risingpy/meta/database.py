@@ -99,7 +99,7 @@ class Database:
         self.sessions = Sessions()
         self._loop: BarrierLoop | None = None
         self.database_id = DEFAULT_DATABASE_ID
-        self._seen: dict[int, Database] = {}
+        self._seen: dict[int, Database] = {DEFAULT_DATABASE_ID: self}
         self.writes = self._open_writes()
         self.ddl = self._open_ddl()
         self.recovery = RecoverCommand(self._changes, self._waiters)

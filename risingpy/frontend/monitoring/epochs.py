@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from prometheus_client.metrics_core import Metric
 
+from risingpy.frontend.monitoring.relations import schema_label
 from risingpy.frontend.monitoring.samples import counter, gauge, histogram, one
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.number import milliseconds
@@ -60,7 +61,7 @@ def _by_relation(
         internal = catalog.internal_tables.get(table_id)
         owner = catalog.relations.get(table_id if internal is None else internal.job_id)
         if owner is not None:
-            key = owner.schema_name, owner.name, owner.noun, "rows" if internal is None else "state"
+            key = schema_label(catalog, owner), owner.name, owner.noun, "rows" if internal is None else "state"
             rows[key] = rows.get(key, 0) + table.rows
             sizes[key] = sizes.get(key, 0) + table.key_bytes + table.value_bytes
     return rows, sizes

@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from risingpy.frontend.monitoring.samples import counter, gauge
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.number import milliseconds
-from risingpy.plan.catalog import CreatedRelation, JobRelation
+from risingpy.plan.catalog import DEFAULT_DATABASE_ID, Catalog, CreatedRelation, JobRelation
 from risingpy.plan.operator_work import OperatorWork
 from risingpy.plan.operators import Dml, Source, StreamValues, TableScan
 from risingpy.plan.traversal import nodes_of_fragment
@@ -24,19 +24,29 @@ def relation_metrics(database: Database) -> Iterator[Metric]:
     """Of everything in the catalog that has rows."""
     yield from _work(database)
     facts, catalog = database.introspection, database.reads.catalog
-    failed = [(_labels(r), n) for i, n in facts.job_errors().items() if (r := catalog.relations.get(i)) is not None]
+    failed = [
+        (_labels(catalog, r), n) for i, n in facts.job_errors().items() if (r := catalog.relations.get(i)) is not None
+    ]
     yield counter("relation_errors", "Expressions that failed and became NULL.", failed, _RELATION)
-    backfilled = [(_labels(relation), rows) for relation, rows in facts.ddl_progress()]
+    backfilled = [(_labels(catalog, relation), rows) for relation, rows in facts.ddl_progress()]
     yield gauge("backfill_rows", "Rows that a view in creation has read of its upstreams.", backfilled, _RELATION)
     jobs = [relation for relation in catalog.relations.values() if isinstance(relation, JobRelation)]
-    stopped = [(_labels(relation), relation.has_stopped) for relation in jobs]
+    stopped = [(_labels(catalog, relation), relation.has_stopped) for relation in jobs]
     yield gauge("relation_stopped", "1 if the relation's job has stopped because of an error.", stopped, _RELATION)
     yield from _sources(database)
     yield from _sinks(database)
 
 
-def _labels(relation: CreatedRelation) -> tuple[str, str, str]:
-    return relation.schema_name, relation.name, relation.noun
+def schema_label(catalog: Catalog, relation: CreatedRelation) -> str:
+    """The schema; behind the name of the database, unless that is the first one."""
+    own = relation.database_id
+    if own == DEFAULT_DATABASE_ID or own not in catalog.databases:
+        return relation.schema_name
+    return f"{catalog.databases[own].name}.{relation.schema_name}"
+
+
+def _labels(catalog: Catalog, relation: CreatedRelation) -> tuple[str, str, str]:
+    return schema_label(catalog, relation), relation.name, relation.noun
 
 
 def _work(database: Database) -> Iterator[Metric]:
@@ -50,7 +60,7 @@ def _work(database: Database) -> Iterator[Metric]:
         relation = state.catalog.relations.get(job.job_id)
         if relation is None:
             continue
-        key = _labels(relation)
+        key = _labels(state.catalog, relation)
         for fragment in job.fragments:
             for place, node in enumerate(nodes_of_fragment(fragment.root)):
                 work = done.get((fragment.fragment_id, place), OperatorWork())
@@ -59,7 +69,7 @@ def _work(database: Database) -> Iterator[Metric]:
                     rows_in[key] += work.rows_out
                 if isinstance(node, Source) and node.source_id in state.catalog.sources:
                     source = state.catalog.sources[node.source_id]
-                    of_sources[source.schema_name, source.name] += work.rows_out
+                    of_sources[schema_label(state.catalog, source), source.name] += work.rows_out
         rows_out[key] += done.get((job.fragments[-1].fragment_id, 0), OperatorWork()).rows_out
     yield counter("relation_rows_in", "Changed rows that a relation's job has read.", rows_in.items(), _RELATION)
     yield counter("relation_rows_out", "Rows of the relation that it has changed.", rows_out.items(), _RELATION)
@@ -69,14 +79,14 @@ def _work(database: Database) -> Iterator[Metric]:
 
 
 def _sources(database: Database) -> Iterator[Metric]:
-    relations = database.reads.catalog.relations
+    catalog = database.reads.catalog
     lags: Counter[tuple[str, ...]] = Counter()
     answers: dict[tuple[str, ...], float] = {}
     rejected: dict[tuple[str, ...], int] = {}
     for lag in database.introspection.source_lags():
-        source = lag.source.schema_name, lag.source.name
+        source = schema_label(catalog, lag.source), lag.source.name
         answers[source] = answers.get(source, True) and lag.failure is None
-        reader = None if lag.job_id is None else relations.get(lag.job_id)
+        reader = None if lag.job_id is None else catalog.relations.get(lag.job_id)
         if reader is not None:
             key = *source, reader.name
             rejected[key] = lag.rejected
@@ -92,7 +102,7 @@ def _sinks(database: Database) -> Iterator[Metric]:
     committed = database.reads.committed_epoch
     rows, lags, answers = [], [], []
     for sink, status in database.sinks.status():
-        key = sink.schema_name, sink.name
+        key = schema_label(database.reads.catalog, sink), sink.name
         rows.append((key, status.rows))
         answers.append((key, status.failure is None))
         if status.epoch:

@@ -76,6 +76,7 @@ from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
 from risingpy.frontend.parser.databases.trees import AlterDatabase as AlterDatabase
+from risingpy.frontend.parser.databases.trees import AlterSettings as AlterSettings
 from risingpy.frontend.parser.databases.trees import CreateDatabase as CreateDatabase
 from risingpy.frontend.parser.databases.trees import CreateSchema as CreateSchema
 from risingpy.frontend.parser.databases.trees import DatabaseStatement as DatabaseStatement
@@ -336,6 +337,7 @@ Statement = (
     | CreateMaterializedView
     | CreateIndex
     | DatabaseStatement
+    | AlterSettings
     | SchemaStatement
     | CreateFunction
     | DropFunction

@@ -40,6 +40,7 @@ from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.schema.databases import check_connects, check_room, existing_database
+from risingpy.meta.schema.first_settings import first_settings
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.catalog.acl import Privilege
@@ -51,6 +52,7 @@ from risingpy.statement_limits import StatementLimits
 _ABOUT_COMMITTED_ROWS = (
     ast.AddPrimaryKey,
     ast.AlterDatabase,
+    ast.AlterSettings,
     ast.AlterTable,
     ast.AlterRelation,
     ast.AlterDefaultPrivileges,
@@ -104,7 +106,8 @@ class SessionContext:
         self.database = database.seen_from(found.database_id)
         self.startup = startup
         self.identity = SessionIdentity(startup.user, lambda: database.reads.catalog)
-        self.settings = Settings(startup, self.identity, defaults)
+        stored = first_settings(self.database.reads.catalog, self.identity.session_user_id)
+        self.settings = Settings(startup, self.identity, defaults, stored)
         self.transaction = Transaction(
             database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
         )

@@ -7,7 +7,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.results import Statement
 
 _CHANGES_OBJECTS = (
-    *(ast.AddPrimaryKey, ast.AlterDatabase, ast.CreateDatabase, ast.CreateTableAs, ast.DropDatabase, ast.RenameSchema),
+    *(ast.AlterDatabase, ast.AlterSettings, ast.CreateDatabase, ast.DropDatabase, ast.RenameSchema),
     *(ast.AddPrimaryKey, ast.AlterObjectOwner, ast.AlterDefaultPrivileges, ast.CreateTableAs, ast.GrantPrivileges),
     *(ast.AlterOwner, ast.AlterRelation, ast.AlterRole, ast.AlterSink, ast.AlterSource, ast.AlterSourceColumns),
     *(ast.AlterSubscription, ast.AlterSystem, ast.AlterTable, ast.CreateFunction, ast.CreateIndex),

@@ -46,7 +46,7 @@ from risingpy.frontend.statements.connectors import (
     sink,
     source_columns,
 )
-from risingpy.frontend.statements.databases import database, schema
+from risingpy.frontend.statements.databases import database, schema, settings_of
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
@@ -58,6 +58,7 @@ from risingpy.types import SqlType
 Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
 BINDERS: dict[type, Binder] = {
     ast.AlterDatabase: database.bind,
+    ast.AlterSettings: settings_of.bind,
     ast.AlterConnection: connection.bind_alter,
     ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,

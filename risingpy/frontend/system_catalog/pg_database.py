@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE_OID, ROOT_USER_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
@@ -27,6 +27,24 @@ def _rw_databases(state: SystemState) -> Iterable[Row]:
         yield each.database_id, each.name, each.owner, None
 
 
+def _settings(state: SystemState) -> Iterable[Row]:
+    """Those with which sessions begin; 0 stands for every database, or every role."""
+    for database in state.catalog.databases.values():
+        if database.settings:
+            yield database.database_id, 0, setting_texts(database.settings)
+    for role in state.catalog.roles.values():
+        if role.settings:
+            yield 0, role.role_id, setting_texts(role.settings)
+        for database_id, settings in role.settings_in.items():
+            if database_id in state.catalog.databases:
+                yield database_id, role.role_id, setting_texts(settings)
+
+
+def setting_texts(settings: Mapping[str, str]) -> list[str] | None:
+    """As PostgreSQL lists them; None if there are none."""
+    return [f"{name}={value}" for name, value in settings.items()] or None
+
+
 PG_DATABASE = relation(
     "pg_catalog",
     "pg_database",
@@ -34,6 +52,9 @@ PG_DATABASE = relation(
     "daticulocale text, datcollversion text, datistemplate bool, datallowconn bool, datconnlimit int4,"
     "datlastsysoid oid, datfrozenxid oid, datminmxid oid, dattablespace oid, datacl _text",
     _databases,
+)
+PG_DB_ROLE_SETTING = relation(
+    "pg_catalog", "pg_db_role_setting", "setdatabase oid, setrole oid, setconfig _text", _settings
 )
 PG_TABLESPACE = relation(
     "pg_catalog", "pg_tablespace", "oid oid, spcname name, spcowner oid, spcacl _text, spcoptions _text", _tablespaces

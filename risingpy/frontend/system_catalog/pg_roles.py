@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from risingpy.frontend.system_catalog.pg_database import setting_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.functions.topics.object_names import quote_name
 from risingpy.plan.catalog import Role
@@ -25,7 +26,7 @@ def _attributes(role: Role) -> Row:
 
 def _roles(state: SystemState) -> Iterable[Row]:
     for role in state.catalog.roles.values():
-        limits = role.connection_limit, _MASK, _until(role), role.bypass_rls, None
+        limits = role.connection_limit, _MASK, _until(role), role.bypass_rls, setting_texts(role.settings)
         yield role.role_id, role.name, *_attributes(role), *limits
 
 
@@ -37,7 +38,7 @@ def _authid(state: SystemState) -> Iterable[Row]:
 
 def _user(role: Role, secret: str | None) -> Row:
     switches = role.create_database, role.superuser, role.replication, role.bypass_rls
-    return role.name, role.role_id, *switches, secret, _until(role), None
+    return role.name, role.role_id, *switches, secret, _until(role), setting_texts(role.settings)
 
 
 def _users(state: SystemState) -> Iterable[Row]:

@@ -84,7 +84,7 @@ def create_database(
 def drop_database(state: MetaState, actor: Actor, name: str, *, current: int, sessions: SessionCount) -> MetaState:
     """`state` without a database and all that is in it. Raises 55006 if somebody is in it, 2BP01 if others read it."""
     found = existing_database(state.catalog, name)
-    _check_owner(state.catalog, actor, found)
+    check_owner(state.catalog, actor, found)
     if found.database_id == DEFAULT_DATABASE_ID:
         message = f"cannot drop database {name} because it is required by the database system"
         raise DependentObjectsStillExist(message, hint="It is the first one, and stays. Its schemas can be dropped.")
@@ -116,6 +116,7 @@ def drop_database(state: MetaState, actor: Actor, name: str, *, current: int, se
         secrets={k: s for k, s in catalog.secrets.items() if s.database_id != own},
         connections={k: c for k, c in catalog.connections.items() if c.database_id != own},
         databases={k: d for k, d in catalog.databases.items() if k != own},
+        roles={k: _without_settings_in(role, own) for k, role in catalog.roles.items()},
     )
     return replace(state, catalog=changed)
 
@@ -125,7 +126,7 @@ def rename_database(
 ) -> MetaState:
     """`state` with a database under another name, also in the texts that name it."""
     found = existing_database(state.catalog, name)
-    _check_owner(state.catalog, actor, found)
+    check_owner(state.catalog, actor, found)
     _check_may_create(state.catalog, actor, "rename")
     if state.catalog.database_named(new_name) is not None:
         raise SqlError(f'database "{new_name}" already exists', sqlstate="42P04")
@@ -138,7 +139,7 @@ def rename_database(
 def alter_database(state: MetaState, actor: Actor, name: str, options: DatabaseOptions, current: int) -> MetaState:
     """`state` with other options of a database."""
     found = existing_database(state.catalog, name)
-    _check_owner(state.catalog, actor, found)
+    check_owner(state.catalog, actor, found)
     if options.allows_connections is False and found.database_id == current:
         raise SqlError("cannot disallow connections for current database", sqlstate="22023")
     return replace(state, catalog=state.catalog.with_database(replace(found, **options.given())))  # type: ignore[arg-type]
@@ -147,11 +148,17 @@ def alter_database(state: MetaState, actor: Actor, name: str, options: DatabaseO
 def with_database_owner(state: MetaState, actor: Actor, name: str, owner: str) -> MetaState:
     """`state` in which a database, and not what is in it, belongs to another role."""
     found = existing_database(state.catalog, name)
-    _check_owner(state.catalog, actor, found)
+    check_owner(state.catalog, actor, found)
     role = _new_owner(state.catalog, actor, owner)
     _check_may_create(state.catalog, actor, "change owner of")
     acl = None if found.acl is None else with_new_owner(found.acl, found.owner, role.role_id)
     return replace(state, catalog=state.catalog.with_database(replace(found, owner=role.role_id, acl=acl)))
+
+
+def _without_settings_in(role: Role, database_id: int) -> Role:
+    if database_id not in role.settings_in:
+        return role
+    return replace(role, settings_in={k: v for k, v in role.settings_in.items() if k != database_id})
 
 
 def _check_may_create(catalog: Catalog, actor: Actor, verb: str = "create") -> None:
@@ -159,7 +166,8 @@ def _check_may_create(catalog: Catalog, actor: Actor, verb: str = "create") -> N
         raise InsufficientPrivilege(f"permission denied to {verb} database")
 
 
-def _check_owner(catalog: Catalog, actor: Actor, database: DatabaseDesc) -> None:
+def check_owner(catalog: Catalog, actor: Actor, database: DatabaseDesc) -> None:
+    """Raises InsufficientPrivilege unless the role that acts may act for the owner."""
     if not owns(catalog, actor.current, database.owner):
         raise InsufficientPrivilege(f"must be owner of database {database.name}")
 

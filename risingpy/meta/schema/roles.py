@@ -78,12 +78,12 @@ def create_role(state: MetaState, actor: Actor, new: NewRole) -> MetaState:
     _check_name(new.name)
     given = new.options.given()
     _check_superusers_attributes(state.catalog, actor, given, _CREATE_REFUSALS)
-    if not _may_create_roles(state.catalog, actor):
+    if not may_create_roles(state.catalog, actor):
         raise InsufficientPrivilege("permission denied to create role")
     if state.catalog.role_named(new.name) is not None:
         raise SqlError(f'role "{new.name}" already exists', sqlstate="42710")
     role = Role(role_id=state.next_id, name=new.name)
-    state = replace(_with_roles(state, [replace(role, **given)]), next_id=state.next_id + 1)  # type: ignore[arg-type]
+    state = replace(with_roles(state, [replace(role, **given)]), next_id=state.next_id + 1)  # type: ignore[arg-type]
     for group in new.member_of:
         state, _ = grant_role(state, actor, group, [new.name], admin=False)
     state, _ = grant_role(state, actor, new.name, new.members, admin=False)
@@ -102,12 +102,12 @@ def alter_role(state: MetaState, actor: Actor, name: str, options: RoleOptions) 
         if getattr(role, attribute) and not is_superuser(state.catalog, actor):
             raise InsufficientPrivilege(_ALTER_REFUSALS[attribute])
     only_own_password = given.keys() <= {"secret"} and role.role_id == actor.current
-    if not only_own_password and not _may_create_roles(state.catalog, actor):
+    if not only_own_password and not may_create_roles(state.catalog, actor):
         raise InsufficientPrivilege("permission denied")
     if role.role_id == BOOTSTRAP_ROLE_ID and given.get("superuser") is False:
         message = "permission denied to alter role"
         raise InsufficientPrivilege(message, detail="The bootstrap user must have the SUPERUSER attribute.")
-    return _with_roles(state, [replace(role, **given)])  # type: ignore[arg-type]
+    return with_roles(state, [replace(role, **given)])  # type: ignore[arg-type]
 
 
 def rename_role(state: MetaState, actor: Actor, name: str, new_name: str) -> MetaState:
@@ -124,16 +124,16 @@ def rename_role(state: MetaState, actor: Actor, name: str, new_name: str) -> Met
         raise SqlError(f'role "{new_name}" already exists', sqlstate="42710")
     if role.superuser and not is_superuser(state.catalog, actor):
         raise InsufficientPrivilege("must be superuser to rename superusers")
-    if not _may_create_roles(state.catalog, actor):
+    if not may_create_roles(state.catalog, actor):
         raise InsufficientPrivilege("permission denied to rename role")
-    return _with_roles(state, [replace(role, name=new_name)])
+    return with_roles(state, [replace(role, name=new_name)])
 
 
 def drop_roles(
     state: MetaState, actor: Actor, names: Sequence[str], *, if_exists: bool
 ) -> tuple[MetaState, tuple[str, ...]]:
     """(`state` without the roles, notices). Raises 2BP01 if one owns something."""
-    if not _may_create_roles(state.catalog, actor):
+    if not may_create_roles(state.catalog, actor):
         raise InsufficientPrivilege("permission denied to drop role")
     notices = []
     for name in names:
@@ -166,7 +166,7 @@ def grant_role(
             continue
         kept = tuple(each for each in member.member_of if each is not known)
         made = Membership(of.role_id, actor.current, admin)
-        state = _with_roles(state, [replace(member, member_of=(*kept, made))])
+        state = with_roles(state, [replace(member, member_of=(*kept, made))])
     return state, tuple(notices)
 
 
@@ -185,13 +185,13 @@ def revoke_role(
             continue
         kept = tuple(each for each in member.member_of if each is not known)
         left = (*kept, replace(known, admin=False)) if admin_only else kept
-        state = _with_roles(state, [replace(member, member_of=left)])
+        state = with_roles(state, [replace(member, member_of=left)])
     return state, tuple(warnings)
 
 
 def with_bootstrap_secret(state: MetaState, secret: str) -> MetaState:
     """`state` in which the bootstrap superuser has a password, which its operator gave."""
-    return _with_roles(state, [replace(state.catalog.roles[BOOTSTRAP_ROLE_ID], secret=secret)])
+    return with_roles(state, [replace(state.catalog.roles[BOOTSTRAP_ROLE_ID], secret=secret)])
 
 
 def existing_role(catalog: Catalog, name: str) -> Role:
@@ -208,7 +208,8 @@ def is_superuser(catalog: Catalog, actor: Actor) -> bool:
     return role is not None and role.superuser
 
 
-def _may_create_roles(catalog: Catalog, actor: Actor) -> bool:
+def may_create_roles(catalog: Catalog, actor: Actor) -> bool:
+    """Whether the role that acts may create and alter others."""
     role = catalog.roles.get(actor.current)
     return role is not None and (role.superuser or role.create_role)
 
@@ -259,7 +260,7 @@ def _check_may_give(catalog: Catalog, actor: Actor, group: Role) -> None:
         return
     if group.superuser:
         raise InsufficientPrivilege("must be superuser to alter superusers")
-    if _may_create_roles(catalog, actor):
+    if may_create_roles(catalog, actor):
         return
     acting = (catalog.roles[each] for each in roles_of(catalog.roles, actor.current))
     if not any(m.admin and m.role_id == group.role_id for role in acting for m in role.member_of):
@@ -276,6 +277,7 @@ def _without_membership(role: Role, group: int) -> Role:
     return role if tuple(kept) == role.member_of else replace(role, member_of=tuple(kept))
 
 
-def _with_roles(state: MetaState, changed: Iterable[Role]) -> MetaState:
+def with_roles(state: MetaState, changed: Iterable[Role]) -> MetaState:
+    """`state` with roles added or replaced, by their ids."""
     roles = {**state.catalog.roles, **{role.role_id: role for role in changed}}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, roles=roles))

@@ -7,7 +7,7 @@ superuser exists in every database, and owns what no other role does. The names 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 BOOTSTRAP_ROLE_ID = 10
@@ -34,6 +34,7 @@ class Role:
 
     `valid_until`: microseconds since 1970 (UTC) after which the password is not accepted (None: for ever). `secret` is
     what checks a password (`SCRAM-SHA-256$…`), and never the password. `member_of`: the roles that it is a member of.
+    Its sessions begin with `settings`, and in a database with those of `settings_in`, by the database's id.
     """
 
     role_id: int
@@ -49,6 +50,8 @@ class Role:
     valid_until: int | None = None
     secret: str | None = None
     member_of: tuple[Membership, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    settings_in: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def is_predefined(self) -> bool:

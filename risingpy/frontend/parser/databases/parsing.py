@@ -5,8 +5,10 @@ from __future__ import annotations
 from risingpy.errors import SyntaxError_
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.databases.settings import parse_settings, settings_follow
 from risingpy.frontend.parser.databases.trees import (
     AlterDatabase,
+    AlterSettings,
     CreateDatabase,
     CreateSchema,
     DatabaseOption,
@@ -48,13 +50,15 @@ def parse_create_database(cursor: Cursor) -> CreateDatabase:
     return CreateDatabase(name, tuple(options.values()), owner, if_not_exists)
 
 
-def parse_alter_database(cursor: Cursor) -> AlterDatabase:
+def parse_alter_database(cursor: Cursor) -> AlterDatabase | AlterSettings:
     """After ALTER DATABASE: a name, and what changes of it."""
     name = cursor.name()
     if cursor.accept("RENAME", "TO"):
         return AlterDatabase(name, new_name=cursor.name())
     if cursor.accept("OWNER", "TO"):
         return AlterDatabase(name, new_owner=role_name(cursor))
+    if settings_follow(cursor) and cursor.peek(2) != ["SET", "TABLESPACE"]:
+        return parse_settings(cursor, None, name)
     if cursor.word == "REFRESH" or cursor.peek(2) == ["SET", "TABLESPACE"]:
         cursor.unsupported(f"ALTER DATABASE … {cursor.word}")
     cursor.accept("WITH")

@@ -79,5 +79,20 @@ class DropSchema:
     cascade: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AlterSettings:
+    """ALTER ROLE … [IN DATABASE …] and ALTER DATABASE … SET or RESET; `role` None is every role, of the database.
+
+    `values` None without `from_current` is RESET, of all settings if the name is "all".
+    """
+
+    role: RoleName | None
+    database: ColumnName | None
+    name: str
+    values: tuple[str, ...] | None
+    position: int
+    from_current: bool = False
+
+
 DatabaseStatement = CreateDatabase | AlterDatabase | DropDatabase | UseDatabase
 SchemaStatement = CreateSchema | RenameSchema | DropSchema

@@ -12,7 +12,8 @@ from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName
 from risingpy.frontend.parser.creation.function import parse_arguments
 from risingpy.frontend.parser.cursor import Cursor
-from risingpy.frontend.parser.databases.trees import RenameSchema
+from risingpy.frontend.parser.databases.settings import parse_settings, settings_follow
+from risingpy.frontend.parser.databases.trees import AlterSettings, RenameSchema
 from risingpy.frontend.parser.roles.names import role_name
 from risingpy.frontend.parser.roles.privileges import (
     grantor,
@@ -85,7 +86,16 @@ def parse_create_role(cursor: Cursor) -> CreateRole:
 
 def parse_alter_role(
     cursor: Cursor,
-) -> AlterRole | GrantRole | RevokeRole | AlterOwner | AlterObjectOwner | AlterDefaultPrivileges | RenameSchema:
+) -> (
+    AlterRole
+    | GrantRole
+    | RevokeRole
+    | AlterOwner
+    | AlterObjectOwner
+    | AlterDefaultPrivileges
+    | RenameSchema
+    | AlterSettings
+):
     """Attributes, a new name, or members; also the owner and the name of a schema, and default privileges."""
     cursor.expect("ALTER")
     if cursor.accept("DEFAULT", "PRIVILEGES"):
@@ -95,8 +105,8 @@ def parse_alter_role(
     if cursor.word in _OBJECTS:
         return _parse_object_owner(cursor, cursor.one_of(*_OBJECTS))
     kind = cursor.one_of(*KINDS)
-    if cursor.word == "ALL":
-        cursor.unsupported(f"ALTER {kind} ALL")
+    if kind != "GROUP" and cursor.accept("ALL"):
+        return parse_settings(cursor, None, None)
     name = role_name(cursor)
     if cursor.accept("RENAME", "TO"):
         return AlterRole(name, RoleAttributes(), cursor.name())
@@ -106,8 +116,8 @@ def parse_alter_role(
         members = cursor.comma_separated(lambda: role_name(cursor))
         made = GrantRole if added else RevokeRole
         return made((name,), members, tag="ALTER ROLE")
-    if cursor.word in ("SET", "RESET") or (cursor.word == "IN" and cursor.peek(2)[1:] == ["DATABASE"]):
-        cursor.unsupported(f"ALTER {kind} … {cursor.word}")
+    if settings_follow(cursor):
+        return parse_settings(cursor, name, None)
     return AlterRole(name, _Attributes(cursor, {}, altered=True).read())
 
 
