@@ -124,7 +124,7 @@ class Database:
             scheduler=EpochScheduler(self._log, self._sources, self._committer.trimming),
             committer=self._committer,
             runner=runner,
-            own_pace=OwnPaceJobs(self.data_dir, self._waiters.wake),
+            own_pace=OwnPaceJobs(self.data_dir, self._published.state, self._waiters.wake),
             retries=retries,
         )
         self._loop.start()

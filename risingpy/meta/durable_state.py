@@ -18,7 +18,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from risingpy.meta.sinks.into_tables import with_sinks_connected
-from risingpy.meta.state import JOB_EPOCH_SECONDS, OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState, SetAside
+from risingpy.meta.state import (
+    JOB_EPOCH_SECONDS,
+    OLD_SNAPSHOT_SECONDS,
+    CommittedEpoch,
+    Dropped,
+    MetaState,
+    SetAside,
+    Taking,
+)
 from risingpy.plan.catalog import (
     DEFAULT_DATABASE_ID,
     FIRST_DATABASES,
@@ -78,6 +86,10 @@ class DurableState:
                 old_snapshot_threshold=counters.get("old_snapshot_threshold", OLD_SNAPSHOT_SECONDS),
                 job_epoch_seconds=counters.get("job_epoch_seconds", JOB_EPOCH_SECONDS),
                 set_aside={int(job): _set_aside(each) for job, each in counters.get("set_aside", {}).items()},
+                dropped={
+                    int(key): Dropped(each["statement"], tuple(each["tables"]))
+                    for key, each in counters.get("dropped", {}).items()
+                },
             )
 
     def commit(self, old: MetaState, new: MetaState, also: Callable[[MetaTransaction], None] | None = None) -> None:
@@ -112,6 +124,7 @@ class DurableState:
                     "old_snapshot_threshold": new.old_snapshot_threshold,
                     "job_epoch_seconds": new.job_epoch_seconds,
                     "set_aside": {job: asdict(each) for job, each in new.set_aside.items()},
+                    "dropped": {key: asdict(each) for key, each in new.dropped.items()},
                 },
             )
             committed = new.committed
@@ -176,7 +189,9 @@ def _set_aside(stored: Mapping[str, Any]) -> SetAside:
     """A job that was set aside, of its JSON."""
     feeds = {int(table): subscription for table, subscription in stored["feeds"].items()}
     watermarks = {int(key): value for key, value in stored["watermarks"].items()}
-    return SetAside(stored["position"], feeds, stored["since"], stored["reason"], watermarks)
+    taking = stored.get("taking")
+    taken = None if taking is None else Taking(taking["directory"], taking["pieces"])
+    return SetAside(stored["position"], feeds, stored["since"], stored["reason"], watermarks, taken)
 
 
 class RowIds:
@@ -254,6 +269,7 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
         fresh_jobs=state.fresh_jobs - {relation.relation_id},
         errors={k: v for k, v in state.errors.items() if k != relation.relation_id},
         purge=purge,
+        dropped=_with_dropped(state.dropped, relation, purge - state.purge),
         compactions={k: v for k, v in state.compactions.items() if k != relation.relation_id},
     )
     return with_sinks_connected(without) if isinstance(relation, Sink) else without
@@ -269,6 +285,15 @@ def _without_keys_to(other: CreatedRelation, dropped: CreatedRelation) -> Create
         return other
     kept = tuple(each for each in other.constraints if each not in refer)
     return replace(other, constraints=kept, rules=other.rules + 1)
+
+
+def _with_dropped(
+    dropped: Mapping[int, Dropped], relation: CreatedRelation, tables: frozenset[int]
+) -> Mapping[int, Dropped]:
+    if not tables or (isinstance(relation, Subscription) and relation.is_temporary):
+        return dropped
+    statement = f"DROP {relation.noun.upper()} {relation.qualified_name}"
+    return {**dropped, relation.relation_id: Dropped(statement, tuple(sorted(tables)))}
 
 
 def without_feeds(state: MetaState, job_id: int) -> MetaState:
@@ -288,8 +313,9 @@ def without_feeds(state: MetaState, job_id: int) -> MetaState:
 def without_job(state: MetaState, job_id: int) -> MetaState:
     """`state` after a job has stopped. Its relation's rows stay readable; later epochs purge its other tables.
 
-    Those of one that was being recovered go, too: they were no answer yet.
+    Those of one that was being recovered, or of which an epoch of its own is partly stored, go, too.
     """
+    is_partial = state.partial == job_id
     state = without_feeds(state, job_id)
     job = state.jobs.get(job_id)
     if job is None:
@@ -300,7 +326,7 @@ def without_job(state: MetaState, job_id: int) -> MetaState:
         state,
         jobs={k: v for k, v in state.jobs.items() if k != job_id},
         stopped={**state.stopped, job_id: job} if isinstance(relation, RecoverableRelation) else state.stopped,
-        purge=state.purge | gone | ({job.table.table_id} if relation.has_no_answer else set()),
+        purge=state.purge | gone | ({job.table.table_id} if relation.has_no_answer or is_partial else set()),
         fresh_jobs=state.fresh_jobs - {job_id},
     )
     return with_sinks_connected(without)

@@ -108,6 +108,11 @@ class Introspection:
             if relation.is_being_created:
                 yield relation, rows.get(relation.relation_id, 0)
 
+    def drops(self) -> Iterator[tuple[int, str, int]]:
+        """The relations that were dropped and have rows left: id, statement, about how many rows."""
+        for relation_id, dropped in self._reads.state.dropped.items():
+            yield relation_id, dropped.statement, sum(self._reads.table_rows(table) for table in dropped.tables)
+
     def set_aside(self) -> Iterator[JobBehind]:
         """The jobs that run in epochs of their own, with how far they are behind."""
         state = self._reads.state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from risingpy.meta.cancellation import Cancelled
@@ -68,9 +68,11 @@ class Reads:
         """
         return self._end_of_earlier_runs if self.state.committed.lsn < self._end_of_earlier_runs else 0
 
-    def snapshot(self) -> CommittedSnapshot:
-        """The newest catalog together with its view, acquired: the caller releases the view."""
-        state, view = self._published.acquire_view()
+    def snapshot(self, relation_ids: Collection[int] = (), cancelled: Cancelled = None) -> CommittedSnapshot:
+        """The newest catalog in which these relations can be read, and its view, acquired: the caller releases it."""
+        if not self._published.has_whole(relation_ids):  # the server has just started: nothing is of before
+            self._waiters.until(lambda state: state.partial is None, cancelled)
+        state, view = self._published.acquire_view(relation_ids)
         return CommittedSnapshot(self._readable(state), view)
 
     def table_rows(self, table_id: int) -> int:

@@ -35,11 +35,20 @@ class CommittedEpoch:
 
 
 @dataclass(frozen=True, slots=True)
+class Taking:
+    """Shared epochs have the first `pieces` of the results in a directory."""
+
+    directory: str
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
 class SetAside:
     """A job that runs in epochs of its own. Its relation is as of the epoch `position`.
 
     `feeds`: by table that it reads, the subscription that keeps the table's changes for it. `since`: when it was set
-    aside, in milliseconds since 1970, and `reason` why. `watermarks` are those that it works with.
+    aside, in milliseconds since 1970, and `reason` why. `watermarks` are those that it works with. `taking`: some
+    of the rows of its next epoch are stored already, and others are not.
     """
 
     position: int
@@ -47,6 +56,15 @@ class SetAside:
     since: int
     reason: str
     watermarks: Mapping[int, int] = field(default_factory=dict)
+    taking: Taking | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A relation that was dropped, and the ids of the tables whose rows are still to be deleted."""
+
+    statement: str
+    tables: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,7 @@ class MetaState:
     `wanted_shards` is the number of shards after the next start (0: unchanged). `old_snapshot_threshold`: seconds for
     which an outdated epoch may be read (None: for ever). `job_epoch_seconds`: after how much CPU time in an epoch a job
     is set aside (0: never). `set_aside`: the jobs in epochs of their own. `stopped`: the jobs that have failed, which
-    can be started again.
+    can be started again. `dropped`, by id: relations that have rows left.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -77,6 +95,12 @@ class MetaState:
     job_epoch_seconds: float = JOB_EPOCH_SECONDS
     set_aside: Mapping[int, SetAside] = field(default_factory=dict)
     stopped: Mapping[int, Job] = field(default_factory=dict)
+    dropped: Mapping[int, Dropped] = field(default_factory=dict)
+
+    @property
+    def partial(self) -> int | None:
+        """The job whose results are partly stored: its relation can only be read as it was before. At most one."""
+        return next((job_id for job_id, aside in self.set_aside.items() if aside.taking is not None), None)
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from risingpy.connectors.secrets.vault import default_key_file
+from risingpy.executors.epoch.handed_over import Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class SplitRange:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenOver:
+    """A part of what a job has done in an epoch of its own, in files of a directory."""
+
+    job_id: int
+    directory: str
+    pieces: Pieces
+
+
+@dataclass(frozen=True, slots=True)
 class EpochDescriptor:
     """One epoch. `committed` is the epoch before it; the log records in (`log_after`, `log_up_to`] belong to it.
 
@@ -46,7 +56,7 @@ class EpochDescriptor:
     `backfilling` are the jobs that still read snapshots. `trim` are changelogs that lose their epochs up to one:
     (table, epoch). `job_seconds`: how much CPU time a job that can be set aside may take on a shard, for each of its
     fragments (0: any). `rows`: about how many the epoch has. `handed_over`: the jobs whose results it takes over from
-    epochs of their own, each with the directory of its files.
+    epochs of their own.
     """
 
     epoch: int
@@ -65,7 +75,7 @@ class EpochDescriptor:
     trim: tuple[tuple[int, int], ...] = ()
     job_seconds: float = 0.0
     rows: int = 0
-    handed_over: tuple[tuple[int, str], ...] = ()
+    handed_over: tuple[TakenOver, ...] = ()
 
 
 def run_directory(data_dir: Path) -> Path:
@@ -121,5 +131,7 @@ def read_descriptor(data_dir: Path) -> EpochDescriptor:
     fields["watermarks"] = tuple((watermark_id, value) for watermark_id, value in fields["watermarks"])
     fields["backfilling"] = tuple(fields["backfilling"])
     fields["trim"] = tuple((table_id, epoch) for table_id, epoch in fields["trim"])
-    fields["handed_over"] = tuple((job_id, directory) for job_id, directory in fields["handed_over"])
+    fields["handed_over"] = tuple(
+        TakenOver(each["job_id"], each["directory"], Pieces(**each["pieces"])) for each in fields["handed_over"]
+    )
     return EpochDescriptor(**fields)

@@ -68,8 +68,8 @@ class LoggedInput:
         return self._worker.watch.limited(seconds, self._descriptor.rows, thread_interrupt())
 
     def handed_over(self, job_id: int) -> HandedOver | None:
-        directory = dict(self._descriptor.handed_over).get(job_id)
-        return None if directory is None else read_handed_over(Path(directory), self._shard)
+        taken = next((each for each in self._descriptor.handed_over if each.job_id == job_id), None)
+        return None if taken is None else read_handed_over(Path(taken.directory), self._shard, taken.pieces)
 
     def log_changes(self, table_id: int) -> pa.Table | None:
         """All the epoch's changes of the table, in log order; None if there are none."""

@@ -27,7 +27,8 @@ class Step:
 
     `graph` has the job alone. `most_rows`: about how many changes to take at the most; while the job is `backfilling`
     it takes all, since it also reads its upstreams as they are at `epoch`. `fresh`: the job's first epoch.
-    `output` is the directory for what the step hands over, `store` the one for the job's own state.
+    `output` is the directory for what the step hands over, `store` the one for the job's own state. `piece_bytes`: of a
+    shard's results, what a shared epoch may take over.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Step:
     most_rows: int
     store: Path
     output: Path
+    piece_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class StepDone:
     """The step's results lie in its output directory; the job is now as of the epoch `up_to`.
 
     `rows`: the changes that it took and the snapshot rows that it read. `changed`: there is something to hand over,
-    which has `size` bytes.
+    which has `size` bytes, and which shared epochs take over in so many `pieces` of
+    `piece_bytes`.
     """
 
     number: int
@@ -64,6 +67,8 @@ class StepDone:
     seconds: float
     changed: bool
     size: int = 0
+    pieces: int = 1
+    piece_bytes: int = 1
     reports: tuple[StageReport, ...] = field(default=())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import consolidated
 from risingpy.executors.epoch.exchange import split_by_shard, table_port
-from risingpy.executors.epoch.handed_over import HandedOver, write_handed_over
+from risingpy.executors.epoch.handed_over import HandedOver, make_durable, write_handed_over
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import one_by_one
 from risingpy.executors.epoch.source_reading import SourceRows
@@ -111,10 +112,23 @@ class OwnPaceJob:
         except FragmentFailed as failure:
             return StepFailed(step.number, failure.fragment_id, failure.error)
         self._committed = up_to
-        size = self._hand_over(step.output, deltas)
+        size, pieces = self._hand_over(step, deltas)
         rows = taken + sum(read for report in reports for read, _ in report.backfill.values())
         seconds = time.monotonic() - began
-        return StepDone(step.number, up_to, rows, seconds, changed=True, size=size, reports=tuple(reports))
+        done = StepDone(
+            step.number,
+            up_to,
+            rows,
+            seconds,
+            changed=True,
+            size=size,
+            pieces=pieces,
+            piece_bytes=step.piece_bytes,
+            reports=tuple(reports),
+        )
+        if pieces > 1:
+            keep_done(step.output, done)
+        return done
 
     def close(self) -> None:
         """Closes the job's store."""
@@ -147,17 +161,31 @@ class OwnPaceJob:
                             received[shard][table_port(fragment.fragment_id, index)].append(rows)
         return received, taken
 
-    def _hand_over(self, output: Path, deltas: Sequence[pa.Table | None]) -> int:
-        """Writes the files; returns how many bytes the rows have."""
-        output.mkdir(parents=True)
-        size = 0
+    def _hand_over(self, step: Step, deltas: Sequence[pa.Table | None]) -> tuple[int, int]:
+        """Writes the files; returns how many bytes the rows have, and of how many pieces they are."""
+        step.output.mkdir(parents=True)
+        size, pieces = 0, 1
         empty = pa.table({"op": pa.array([], pa.int8())})
         for number, (shard, delta) in enumerate(zip(self._mirror.shards, deltas, strict=True)):
             assert shard.transaction is not None
             written = shard.transaction.written
             size += sum(batch.keys.nbytes + batch.values.nbytes for batch in written)
-            write_handed_over(output, number, HandedOver(written, empty if delta is None else delta))
-        return size
+            handed = HandedOver(written, empty if delta is None else delta)
+            pieces = max(pieces, write_handed_over(step.output, number, handed, step.piece_bytes))
+        return size, pieces
+
+
+def keep_done(output: Path, done: StepDone) -> None:
+    """Keeps what the step tells with its files, and makes all of them durable."""
+    (output / "done").write_bytes(pickle.dumps(done))
+    make_durable(output)
+
+
+def kept_done(output: Path) -> StepDone:
+    """What `keep_done` has kept. Raises OSError if it is not there."""
+    done = pickle.loads((output / "done").read_bytes())
+    assert isinstance(done, StepDone)
+    return done
 
 
 def _rows_of(step: Step) -> int:

@@ -249,7 +249,7 @@ class SessionContext:
             if lsn:
                 reads.wait_for_lsn(lsn, self.cancelled)
                 reads.wait_for_set_aside(relation_ids or (), self.cancelled)
-        snapshot = reads.snapshot()
+        snapshot = reads.snapshot(relation_ids or (), self.cancelled)
         try:
             for relation in map(snapshot.catalog.relations.get, relation_ids or ()):
                 if relation is not None:

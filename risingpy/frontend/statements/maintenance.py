@@ -16,7 +16,7 @@ from risingpy.frontend.statements.rights.checks import check_owns
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema.recovering import Recovered, recover, recover_all
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import CreatedRelation, Index, InternalTable, MaterializedView
+from risingpy.plan.catalog import Catalog, CreatedRelation, Index, InternalTable, MaterializedView
 from risingpy.types import SqlType
 
 _REASONS = {
@@ -62,10 +62,11 @@ def bind_recover(
 
     def change(state: MetaState) -> tuple[MetaState, Recovered]:
         if not statement.names:
-            return recover_all(state, may)
+            return recover_all(state, may, session.database.reads.catalog.database_id)
         roots = []
+        catalog = state.catalog.seen_from(session.database.reads.catalog.database_id)
         for name in statement.names:
-            relation = _recovered(session, state, statement, name)
+            relation = _recovered(session, catalog, statement, name)
             if not may(relation):
                 raise InsufficientPrivilege(f"must be owner of {relation.noun} {relation.name}")
             roots.append(relation)
@@ -82,8 +83,8 @@ def bind_recover(
     return Command(run)
 
 
-def _recovered(session: StatementContext, state: MetaState, statement: Recover, name: ObjectName) -> CreatedRelation:
-    relation = state.catalog.find(name.name, name.schema, session.search_path())
+def _recovered(session: StatementContext, catalog: Catalog, statement: Recover, name: ObjectName) -> CreatedRelation:
+    relation = catalog.find(name.name, name.schema, session.search_path())
     if relation is None or isinstance(relation, InternalTable):
         shown = name.name if name.schema is None else f"{name.schema}.{name.name}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=name.position)

@@ -124,7 +124,7 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
 
 
 def _jobs(session: StatementContext) -> Rows:
-    """What reads the rows of its upstreams, and what is behind: a job may be both."""
+    """What reads the rows of its upstreams, what is dropped and has rows left, and what is behind."""
     introspection = session.database.introspection
     behind = {each.relation.relation_id: each for each in introspection.set_aside()}
     rows: Rows = []
@@ -132,6 +132,7 @@ def _jobs(session: StatementContext) -> Rows:
         where = " in epochs of its own" if behind.pop(relation.relation_id, None) else ""
         again = "recovers after a failure: " if relation.has_no_answer else ""
         rows.append((str(relation.relation_id), relation.definition, f"{again}{count} rows{where}"))
+    rows += [(str(key), statement, f"{left} rows left to delete") for key, statement, left in introspection.drops()]
     for job in behind.values():
         text = f"{job.seconds:.1f} s behind, in epochs of its own: {job.reason}"
         rows.append((str(job.relation.relation_id), job.relation.definition, text))

@@ -101,7 +101,8 @@ class BarrierLoop:
             try:
                 if self._sleep_until_due():
                     self._committer.publish()
-                    self._apply_changes()
+                    if self._published.state.partial is None:
+                        self._apply_changes()
                     self._run_epoch()
                     self._gets_on(failures)
                     failures = 0
@@ -193,8 +194,9 @@ class BarrierLoop:
         joining = self._direct_own_pace()
         shape = self._runner.shape
         clock = self._committer.times.begin()
-        handed_over = self._own_pace.finished()
         state = self._published.state
+        # No change of the schema finds a relation that is partly stored: a new reader of it would, for example.
+        handed_over = self._own_pace.finished(state, whole=bool(self._changes))
         epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=joining is not None)
         if epoch is not None:
             reach("epoch.describe")
@@ -249,7 +251,7 @@ class BarrierLoop:
         self._committer.reached(own_pace.unchanged())
         joining = own_pace.start_steps(self._published.state)
         self._committer.reached(own_pace.unchanged())
-        if joining is not None and joining not in own_pace.finished():
+        if joining is not None and not own_pace.has_results(joining):
             if self._published.state.set_aside[joining].position == self._published.state.committed.epoch:
                 self._committer.rejoin(joining)
                 own_pace.follow(self._published.state)

@@ -86,14 +86,14 @@ class Committer:
     def commit_epoch(self, epoch: NextEpoch, report: EpochReport, clock: EpochClock) -> None:
         """Makes the state after the epoch durable, which commits the epoch, and publishes it."""
         old = self._published.state
-        steps = [report for result in epoch.handed_over.values() for report in result.done.reports]
+        steps = [report for result in epoch.completed.values() for report in result.done.reports]
         report = with_steps(report, steps) if steps else report
         new = state_after(old, epoch, report)
         self._progress = self._progress_after(old, report)
         rejected = self.rejected.noted(report.rejected)
         self._durable.commit(old, new, rejected.write)
         self.trimming.done(epoch.descriptor.trim)
-        self._trim_feeds(new, epoch.handed_over)
+        self._trim_feeds(new, epoch.completed)
         self.work.add(report.work)
         self.rejected.keep(rejected)
         self._changed_logs |= changed_changelogs(old.jobs.values(), report.work)

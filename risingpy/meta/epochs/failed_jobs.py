@@ -24,7 +24,7 @@ def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState
         if relation.relation_id not in new.catalog.relations:
             continue  # what was kept for a job that was set aside has gone with this job
         failures[relation.relation_id] = _as_sql_error(relation, failure)
-        if relation.has_no_answer:
+        if relation.has_no_answer or (relation.relation_id == state.partial and not relation.is_being_created):
             new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.UNRECOVERED)
         elif relation.is_being_created:
             new = without_relation(new, relation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor, TakenOver
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.recovered_jobs import startable
@@ -33,6 +33,11 @@ class NextEpoch:
     offsets: Offsets
     pushed: Mapping[int, str]
     handed_over: Mapping[int, StepResult] = field(default_factory=dict)
+
+    @property
+    def completed(self) -> Mapping[int, StepResult]:
+        """Of `handed_over`, what it takes the last piece of."""
+        return {job_id: result for job_id, result in self.handed_over.items() if result.pieces.are_last}
 
 
 def creating(state: MetaState) -> list[CreatedRelation]:
@@ -65,6 +70,10 @@ def _snapshot_rows(state: MetaState, began: Sequence[CreatedRelation]) -> int:
     """How many rows the jobs that began read of their upstreams; none in a job's first epoch."""
     backfilling = sum(job.relation_id not in state.fresh_jobs for job in began)
     return backfilling * state.shards * BACKFILL_ROWS
+
+
+def _taken_over(results: Mapping[int, StepResult]) -> tuple[TakenOver, ...]:
+    return tuple(TakenOver(job_id, str(each.directory), each.pieces) for job_id, each in sorted(results.items()))
 
 
 def plan_epoch(
@@ -114,6 +123,6 @@ def plan_epoch(
         trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
         job_seconds=_job_seconds(state, rows),
         rows=rows,
-        handed_over=tuple((job_id, str(result.directory)) for job_id, result in sorted(handed_over.items())),
+        handed_over=_taken_over(handed_over),
     )
     return NextEpoch(descriptor, rows, depth, read.offsets, log.offsets_up_to(lsn), handed_over)

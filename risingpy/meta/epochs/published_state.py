@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from risingpy.errors import CannotConnectNow
 from risingpy.meta.state import MetaState
 from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.fault_points import reach
+
+
+def is_partial(state: MetaState, relation_ids: Collection[int]) -> bool:
+    """Whether one of the relations, or of their jobs' tables, is stored in part."""
+    partial = state.partial
+    if partial is None:
+        return False
+    return partial in relation_ids or any(table.table_id in relation_ids for table in state.jobs[partial].state_tables)
 
 
 class PublishedState:
@@ -24,6 +33,7 @@ class PublishedState:
         self._state = state
         self._view = store.open_read_view(state.committed.epoch)
         self._unpublished: MetaState | None = None
+        self._whole: tuple[MetaState, ReadView] | None = None  # while a relation is partly stored: before it was
         self._closed = False
 
     # For every thread
@@ -32,16 +42,28 @@ class PublishedState:
     def state(self) -> MetaState:
         return self._state
 
-    def acquire_view(self) -> tuple[MetaState, ReadView]:
+    def acquire_view(self, relation_ids: Collection[int] = ()) -> tuple[MetaState, ReadView]:
         """The newest published state and its read view, which the caller releases.
 
+        One of the relations that it is for may be stored in part, by the first of several epochs: then it is the state
+        before these. If the server has started since, this waits for the last of them.
         Raises CannotConnectNow if the server has stopped meanwhile.
         """
         with self.changed:
+            while self._whole is None and is_partial(self._state, relation_ids) and not self._closed:
+                self.changed.wait()
             if self._closed:
                 raise CannotConnectNow("the database system is shutting down")
-            self._view.acquire()
-            return self._state, self._view
+            state, view = self._state, self._view
+            if self._whole is not None and is_partial(state, relation_ids):
+                state, view = self._whole
+            view.acquire()
+            return state, view
+
+    def has_whole(self, relation_ids: Collection[int]) -> bool:
+        """Whether `acquire_view` finds these relations as they were after some epoch."""
+        with self.changed:
+            return self._whole is not None or not is_partial(self._state, relation_ids)
 
     # For the barrier loop
 
@@ -68,9 +90,15 @@ class PublishedState:
         reach("epoch.publish")
         view = self._store.open_read_view(new.committed.epoch)
         with self.changed:
-            self._state, self._unpublished = new, None
+            before, self._state, self._unpublished = self._state, new, None
             previous, self._view = self._view, view
+            ended, self._whole = self._whole, self._whole if new.partial is not None else None
+            if new.partial is not None and before.partial is None:
+                previous.acquire()
+                self._whole = before, previous
             self.changed.notify_all()
+        if ended is not None and self._whole is None:
+            ended[1].release()
         previous.mark_outdated()
         previous.release()
         self.cut_old_views()
@@ -84,4 +112,7 @@ class PublishedState:
     def close(self) -> None:
         with self.changed:
             self._closed = True
+            self.changed.notify_all()
+        if self._whole is not None:
+            self._whole[1].release()
         self._view.release()

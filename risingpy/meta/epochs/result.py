@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.recovered_jobs import with_recovered
 from risingpy.meta.epochs.runner import EpochReport, with_reached
 from risingpy.meta.own_pace.pace import StepResult
-from risingpy.meta.state import CommittedEpoch, MetaState, SetAside
+from risingpy.meta.state import CommittedEpoch, Dropped, MetaState, SetAside, Taking
 
 
 def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaState:
@@ -26,14 +26,15 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
             settled=not _awaits(old, moved),
             pushed={k: v for k, v in {**old.committed.pushed, **epoch.pushed}.items() if k in old.catalog.relations},
         ),
-        fresh_jobs=frozenset(job for job in old.fresh_jobs if job in old.set_aside and job not in epoch.handed_over),
+        fresh_jobs=frozenset(job for job in old.fresh_jobs if job in old.set_aside and job not in epoch.completed),
         purge=old.purge - report.purged,
+        dropped=_with_rows_left(old, report.purged),
         compactions={k: v for k, v in old.compactions.items() if k not in report.purged},
         errors=_added(old.errors, report.errors),
         set_aside={job: _after_step(aside, epoch.handed_over.get(job)) for job, aside in old.set_aside.items()},
     )
     for relation in creating(old):
-        ran = relation.relation_id not in old.set_aside or relation.relation_id in epoch.handed_over
+        ran = relation.relation_id not in old.set_aside or relation.relation_id in epoch.completed
         if not (ran and report.is_through(relation.relation_id)):
             continue
         new = with_recovered(new, relation.relation_id)
@@ -42,8 +43,20 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
     return new
 
 
+def _with_rows_left(old: MetaState, purged: Collection[int]) -> Mapping[int, Dropped]:
+    """What was dropped, and still has rows."""
+    if not (old.dropped and purged):
+        return old.dropped
+    left = old.purge.difference(purged)
+    return {key: each for key, each in old.dropped.items() if not left.isdisjoint(each.tables)}
+
+
 def _after_step(aside: SetAside, result: StepResult | None) -> SetAside:
-    return aside if result is None else replace(aside, position=result.done.up_to)
+    if result is None:
+        return aside
+    if not result.pieces.are_last:
+        return replace(aside, taking=Taking(result.directory.name, result.pieces.after))
+    return replace(aside, position=result.done.up_to, taking=None)
 
 
 def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:

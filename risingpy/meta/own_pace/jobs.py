@@ -15,13 +15,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from risingpy.errors import OutOfMemory
+from risingpy.errors import OutOfMemory, SqlError
 from risingpy.executors.epoch.descriptor import run_directory
+from risingpy.executors.epoch.handed_over import Pieces
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.own_pace.messages import Answer, Pinned, StepDone, StepFailed
 from risingpy.executors.own_pace.process import OwnPaceProcess
+from risingpy.executors.own_pace.step import kept_done
 from risingpy.meta.own_pace.pace import Pace, ProcessDied, StepResult
-from risingpy.meta.own_pace.set_aside import next_step
+from risingpy.meta.own_pace.set_aside import may_be_partial, next_step
 from risingpy.meta.state import MetaState
 from risingpy.plan.set_aside import root_fragment
 
@@ -36,15 +38,20 @@ LOOK_SECONDS = 1.0
 class OwnPaceJobs:
     """For the barrier loop's thread."""
 
-    def __init__(self, data_dir: Path, wake: Callable[[], None]) -> None:
-        """`wake` is called, in any thread, when a step has ended."""
+    def __init__(self, data_dir: Path, state: MetaState, wake: Callable[[], None]) -> None:
+        """`wake` is called, in any thread, when a step has ended. `state` may have partly stored results."""
         self._data_dir = data_dir
         self._directory = run_directory(data_dir) / "own-pace"
         self._wake = wake
         self._changed = threading.Condition()
         self._paces: dict[int, Pace] = {}
         self._times_set_aside: dict[int, int] = {}
+        self._results = data_dir / "handed-over"
         shutil.rmtree(self._directory, ignore_errors=True)  # of an earlier run: the shards have what was taken over
+        needed = {aside.taking.directory for aside in state.set_aside.values() if aside.taking is not None}
+        for directory in self._results.glob("*"):
+            if str(directory.name) not in needed:
+                shutil.rmtree(directory, ignore_errors=True)
 
     def follow(self, state: MetaState) -> None:
         """Ends what is no longer set aside, and begins with what is."""
@@ -53,7 +60,7 @@ class OwnPaceJobs:
             shutil.rmtree(self._directory / str(job_id), ignore_errors=True)
         for job_id in state.set_aside.keys() - self._paces.keys():
             self._times_set_aside[job_id] = times = self._times_set_aside.get(job_id, 0) + 1
-            self._paces[job_id] = Pace(job_id, times)
+            self._paces[job_id] = self._with_results(Pace(job_id, times), state)
         for job_id in self._times_set_aside.keys() - state.jobs.keys():
             del self._times_set_aside[job_id]
 
@@ -95,13 +102,32 @@ class OwnPaceJobs:
                 return pace.job_id
         return next((pace.job_id for pace in self._paces.values() if self._could_rejoin(state, pace)), None)
 
-    def finished(self) -> Mapping[int, StepResult]:
-        """By job, what has finished and has something to hand over."""
+    def finished(self, state: MetaState, *, whole: bool) -> Mapping[int, StepResult]:
+        """By job, what has finished and has something to hand over to the next epoch.
+
+        Large results are taken over in pieces, of one job at a time, unless the next epoch is to have them `whole`.
+        """
         found = {}
+        in_pieces = state.partial
         for pace in self._paces.values():
-            if isinstance(pace.answer, StepDone) and pace.answer.changed and pace.step is not None:
-                found[pace.job_id] = StepResult(pace.step.output, pace.answer)
+            done = pace.answer
+            if not (isinstance(done, StepDone) and done.changed and pace.output is not None):
+                continue
+            first = pace.pieces_taken
+            if whole or done.pieces == 1 or not may_be_partial(state, pace.job_id):
+                after = done.pieces
+            elif in_pieces in (None, pace.job_id):
+                in_pieces, after = pace.job_id, first + 1
+            else:
+                continue
+            part = Pieces(first, after, done.pieces, done.piece_bytes)
+            found[pace.job_id] = StepResult(pace.output, done, part)
         return found
+
+    def has_results(self, job_id: int) -> bool:
+        """Whether a job has something to hand over."""
+        answer = self._paces[job_id].answer
+        return isinstance(answer, StepDone) and answer.changed
 
     def unchanged(self) -> Mapping[int, int]:
         """By job, the epoch that it has reached without a change. These steps are over."""
@@ -109,7 +135,7 @@ class OwnPaceJobs:
         for pace in self._paces.values():
             if isinstance(pace.answer, StepDone) and not pace.answer.changed:
                 found[pace.job_id] = pace.answer.up_to
-                pace.step = pace.answer = None
+                pace.is_taken_over()
         return found
 
     def failure(self, state: MetaState) -> FragmentFailed | None:
@@ -129,9 +155,13 @@ class OwnPaceJobs:
         """An epoch that has taken these over is committed."""
         for job_id, result in results.items():
             pace = self._paces.get(job_id)
+            if not result.pieces.are_last:
+                if pace is not None:
+                    pace.pieces_taken = result.pieces.after
+                continue
             if pace is not None:
                 pace.note(result.done, limit)
-                pace.step = pace.answer = None
+                pace.is_taken_over()
             shutil.rmtree(result.directory, ignore_errors=True)
 
     def close(self) -> None:
@@ -166,6 +196,18 @@ class OwnPaceJobs:
         turn = TURN_SECONDS * 2 ** min(holder.broken_turns, 10)
         return holder if holder.answer is None and time.monotonic() - holder.process_since > turn else None
 
+    def _with_results(self, pace: Pace, state: MetaState) -> Pace:
+        """The pace, with the results that an earlier run of the server has partly stored."""
+        taking = state.set_aside[pace.job_id].taking
+        if taking is None:
+            return pace
+        pace.output, pace.pieces_taken = self._results / taking.directory, taking.pieces
+        try:
+            pace.answer = kept_done(pace.output)
+        except OSError as error:
+            pace.answer = StepFailed(0, 0, SqlError(f"the rest of what it had done is gone: {error}"))
+        return pace
+
     def _start_process(self, pace: Pace, shards: int) -> None:
         pace.process_since = time.monotonic()
         pace.turn += 1
@@ -175,9 +217,11 @@ class OwnPaceJobs:
         """Has the process pin the committed epoch, and run a step from there. False if it does not pin it."""
         assert pace.process is not None
         pace.number += 1
-        directory = self._directory / str(pace.job_id)
-        step = next_step(state, pace.job_id, number=pace.number, most_rows=pace.most_rows, directory=directory)
-        pace.step, pace.is_pinned = step, False
+        store = self._directory / str(pace.job_id)
+        output = self._results / f"{pace.job_id}-{state.committed.epoch}-{pace.number}"
+        shutil.rmtree(output, ignore_errors=True)
+        step = next_step(state, pace.job_id, number=pace.number, most_rows=pace.most_rows, store=store, output=output)
+        pace.step, pace.output, pace.is_pinned = step, output, False
         pace.process.start(step)
         with self._changed:
             if self._changed.wait_for(lambda: pace.is_pinned or pace.answer is not None, PIN_SECONDS):
@@ -191,7 +235,7 @@ class OwnPaceJobs:
         with self._changed:
             self._changed.wait_for(lambda: pace.answer is not None, state.job_epoch_seconds)
         done = pace.answer
-        return isinstance(done, StepDone) and done.up_to == state.committed.epoch
+        return isinstance(done, StepDone) and done.up_to == state.committed.epoch and done.pieces == 1
 
     def _take(self, pace: Pace, turn: int, answer: Answer | None) -> None:
         """Takes an answer, in the thread that listens to the process of this turn."""
@@ -203,6 +247,8 @@ class OwnPaceJobs:
                     pace.is_ready = True
                 case Pinned():
                     pace.is_pinned = True
+                case None if isinstance(pace.answer, StepDone):
+                    pace.has_died = True  # its results are there
                 case None:
                     pace.answer = ProcessDied()
                 case _:

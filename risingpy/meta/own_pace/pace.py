@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from risingpy.executors.epoch.handed_over import Pieces
 from risingpy.executors.own_pace.messages import Step, StepDone, StepFailed
 from risingpy.executors.own_pace.process import OwnPaceProcess
 
@@ -13,15 +14,17 @@ FIRST_REST_SECONDS = 5.0  # a job whose last changes were too much for an epoch 
 LONGEST_REST_SECONDS = 3600.0
 LEAST_ROWS, FIRST_ROWS, MOST_ROWS = 2, 4096, 1 << 20
 LARGE_STEP_BYTES = 32 << 20  # others wait while the shards take them over: a fifth of a second
+PIECE_BYTES = 8 << 20  # of a shard's results: an epoch stores them in less than a tenth of a second
 SHORT_STEP_SECONDS, LONG_STEP_SECONDS = 1.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a finished step hands over: its files, and what it has told."""
+    """What a finished step hands over to an epoch: its files, what it has told, and which part the epoch takes."""
 
     directory: Path
     done: StepDone
+    pieces: Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,9 @@ class Pace:
     is_pinned: bool = False
     step: Step | None = None
     answer: StepDone | StepFailed | ProcessDied | None = None
+    output: Path | None = None  # the directory of the step's results
+    pieces_taken: int = 0  # of them, that are stored
+    has_died: bool = False  # its process, after it had answered
     number: int = 0
     most_rows: int = FIRST_ROWS
     turn: int = 0
@@ -79,5 +85,13 @@ class Pace:
         """Kills its process, with the step that it runs."""
         if self.process is not None:
             self.process.end()
-        self.process, self.step, self.answer = None, None, None
-        self.is_ready = self.is_pinned = False
+        self.process, self.step, self.answer, self.output = None, None, None, None
+        self.is_ready = self.is_pinned = self.has_died = False
+        self.pieces_taken = 0
+
+    def is_taken_over(self) -> None:
+        """The step's results are stored."""
+        self.step = self.answer = self.output = None
+        self.pieces_taken = 0
+        if self.has_died:
+            self.end_process()

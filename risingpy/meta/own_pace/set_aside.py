@@ -14,11 +14,14 @@ from risingpy.errors import SqlError
 from risingpy.executors.own_pace.messages import InputChangelog, Step
 from risingpy.meta.durable_state import without_feeds
 from risingpy.meta.epochs.number import unix_milliseconds
+from risingpy.meta.own_pace import pace
 from risingpy.meta.schema.subscriptions import add_subscription, kept_for_job
 from risingpy.meta.state import MetaState, SetAside
 from risingpy.plan.catalog import FollowedRelation, MaterializedView, Subscription, Table
 from risingpy.plan.graph import StreamGraph
+from risingpy.plan.joins import TemporalJoin
 from risingpy.plan.set_aside import can_be_set_aside, tables_read
+from risingpy.plan.traversal import nodes_of_fragment
 
 
 def with_set_aside(state: MetaState, job_id: int, reason: str) -> MetaState | None:
@@ -51,8 +54,8 @@ def with_position(state: MetaState, job_id: int, position: int) -> MetaState:
     return replace(state, set_aside={**state.set_aside, job_id: moved})
 
 
-def next_step(state: MetaState, job_id: int, *, number: int, most_rows: int, directory: Path) -> Step:
-    """The next step of a job that is set aside. Its files lie in `directory`."""
+def next_step(state: MetaState, job_id: int, *, number: int, most_rows: int, store: Path, output: Path) -> Step:
+    """The next step of a job that is set aside. `store` and `output` are directories: see `Step`."""
     aside, job = state.set_aside[job_id], state.jobs[job_id]
     feeds = []
     for table_id, subscription_id in aside.feeds.items():
@@ -71,9 +74,24 @@ def next_step(state: MetaState, job_id: int, *, number: int, most_rows: int, dir
         backfilling=relation_of_job.is_being_created,
         watermarks=tuple(sorted(aside.watermarks.items())),
         most_rows=most_rows,
-        store=directory / "state",
-        output=directory / str(number),
+        store=store,
+        output=output,
+        piece_bytes=pace.PIECE_BYTES,
     )
+
+
+def may_be_partial(state: MetaState, job_id: int) -> bool:
+    """Whether epochs may take a job's results over in pieces: no other job reads the rows that its relation has.
+
+    Those that read its changes get them with the last piece.
+    """
+    for reader in state.catalog.dependents(job_id):
+        job = state.jobs.get(reader.relation_id)
+        fragments = () if job is None else job.fragments
+        nodes = (node for fragment in fragments for node in nodes_of_fragment(fragment.root))
+        if reader.is_being_created or any(isinstance(node, TemporalJoin) for node in nodes):
+            return False
+    return True
 
 
 def refuse_alter(state: MetaState, table: Table) -> None:

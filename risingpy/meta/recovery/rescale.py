@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState, without_backfills
+from risingpy.meta.schema.recovering import with_partial_made_anew
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan.joins import DynamicFilter, HashJoin
@@ -52,13 +53,13 @@ def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[
     states = DurableState(store)
     stored = states.load(shards)
     remove_other_shards(data_dir, stored.shards)
-    state = without_backfills(stored)
+    state = without_backfills(with_partial_made_anew(stored))
     rows = 0
     if state.shards != shards:
         say(f"Moving {data_dir} from {state.shards} to {shards} shards.")
         rows = _copy(data_dir, state, shards)
     # The remaining rows of dropped tables were not copied.
-    states.commit(stored, replace(state, shards=shards, wanted_shards=0, purge=frozenset()))
+    states.commit(stored, replace(state, shards=shards, wanted_shards=0, purge=frozenset(), dropped={}))
     remove_other_shards(data_dir, shards)
     say(f"{rows:,} rows in {shards} shards.")
     return rows

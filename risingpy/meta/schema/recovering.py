@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from risingpy.errors import QueryCanceled, SqlError
 from risingpy.meta.cancellation import Cancelled
-from risingpy.meta.durable_state import with_status, without_job
+from risingpy.meta.durable_state import with_status, without_job, without_relation
 from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.schema.relations import with_all_readers
@@ -39,9 +39,12 @@ def recover(state: MetaState, roots: Sequence[CreatedRelation]) -> tuple[MetaSta
     return _recovered(state, roots, must_start=roots)
 
 
-def recover_all(state: MetaState, may: Callable[[CreatedRelation], bool]) -> tuple[MetaState, Recovered]:
-    """`recover` of everything that has failed, and that the client `may` start again."""
-    failed = [each for each in state.catalog.relations.values() if each.has_stopped and may(each)]
+def recover_all(
+    state: MetaState, may: Callable[[CreatedRelation], bool], database_id: int
+) -> tuple[MetaState, Recovered]:
+    """`recover` of everything in a database that has failed, and that the client `may` start again."""
+    own = state.catalog.seen_from(database_id).own_relations
+    failed = [each for each in own if each.has_stopped and may(each)]
     return _recovered(state, failed, must_start=())
 
 
@@ -78,6 +81,20 @@ def without_recovery(state: MetaState, relation_ids: Collection[int]) -> MetaSta
             stopped = without_job(state, relation.relation_id)
             state = with_status(stopped, relation.relation_id, JobStatus.UNRECOVERED)
     return replace(state, graph_version=state.graph_version + 1)
+
+
+def with_partial_made_anew(state: MetaState) -> MetaState:
+    """`state` in which a relation that is partly stored, and its readers, are to start again."""
+    relation = None if state.partial is None else state.catalog.relations[state.partial]
+    if relation is None:
+        return state
+    for each in with_all_readers(state, [relation]):
+        if each.is_being_created and not each.has_no_answer:
+            state = without_relation(state, each)
+        else:
+            state = with_status(without_job(state, each.relation_id), each.relation_id, JobStatus.FAILED)
+    failed = state.catalog.relations.get(relation.relation_id)
+    return state if failed is None else recover(state, [failed])[0]
 
 
 class RecoverCommand:

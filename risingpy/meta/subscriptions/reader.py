@@ -91,7 +91,8 @@ class SubscriptionReader:
 
     def snapshot(self, subscription_id: int) -> FollowedSnapshot:
         """The rows that what the subscription follows has in the newest committed epoch, in no order."""
-        state, view = self._published.acquire_view()
+        followed = _subscription(self._published.state.catalog, subscription_id).followed
+        state, view = self._published.acquire_view((followed,))
         try:
             subscription = _subscription(state.catalog, subscription_id)
             relation = state.catalog.relations[subscription.followed]

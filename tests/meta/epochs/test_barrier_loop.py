@@ -85,7 +85,7 @@ class Parts:
             scheduler=EpochScheduler(self.log, SourceOffsets(self.vault, lambda: None), Trimming(lambda: None)),
             committer=self.committer,
             runner=self.runner,
-            own_pace=OwnPaceJobs(self.data_dir, self.waiters.wake),
+            own_pace=OwnPaceJobs(self.data_dir, self.published.state, self.waiters.wake),
             retries=retries,
         )
         self.loop.start()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from risingpy.errors import InsufficientPrivilege, OutOfMemory, QueryCanceled, SqlError, WrongObjectType
+from risingpy.executors.epoch import task
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.plan.catalog import JobStatus
 from tests.meta.conftest import Client, Server
@@ -184,3 +187,28 @@ def test_recover_says_what_it_cannot_do(server: Server, client: Client) -> None:
     assert status(server, "grouped") is JobStatus.FAILED  # it belongs to somebody else
     client.run("RESET ROLE; RECOVER")
     assert all_agree(client)
+
+
+def test_what_is_dropped_is_a_job_until_its_rows_are_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "PURGE_ROWS_PER_EPOCH", 100)
+    client = server.client()
+    create_tables(client)
+    client.run("INSERT INTO t SELECT i, i % 5, i FROM generate_series(1, 30000) i")
+    client.run(f"CREATE MATERIALIZED VIEW grouped AS {QUERIES['grouped']}")
+    held = threading.Event()
+
+    def hold(descriptor: object) -> None:
+        held.wait(60)
+
+    server.runner.before = hold
+    client.run("DROP TABLE t CASCADE")
+    shown = {row[1]: row[2] for row in client.run("SHOW JOBS")}
+    assert shown["DROP TABLE public.t"] == "30000 rows left to delete"
+    assert "DROP MATERIALIZED VIEW public.grouped" in shown
+    server.runner.before = None
+    held.set()
+    server.restart()
+    client = server.client()
+    left = [row[2] for row in client.run("SHOW JOBS") if row[1] == "DROP TABLE public.t"]
+    assert left != ["30000 rows left to delete"]
+    until(lambda: client.run("SHOW JOBS") == [])
