@@ -1,4 +1,4 @@
-"""INCLUDE key, partition, offset, timestamp, header, payload, file or subject: what a message has besides its rows."""
+"""INCLUDE key, partition, offset, timestamp, header, payload, file, subject or topic: parts of messages as columns."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ TYPES: Mapping[str, SqlType] = {
     "payload": JSONB,
     "file": VARCHAR,
     "subject": VARCHAR,
+    "topic": VARCHAR,
 }
 """What can be included, and the types of the columns."""
 OF_FILES = ("file", "offset")
 """What sources of files have of it: the file's name, and the place in it."""
-OF_ONE_CONNECTOR: Mapping[str, str] = {"subject": "nats"}
+OF_MQTT = ("topic", "payload", "timestamp", "header")
+"""What MQTT's messages have: the time is that of their arrival here, and headers are user properties."""
+OF_ONE_CONNECTOR: Mapping[str, str] = {"subject": "nats", "topic": "mqtt"}
 """What the messages of one connector alone have: a column of this name beside those of `seekable.MESSAGES`."""
 
 
@@ -77,6 +80,7 @@ def included_column(column: IncludedColumn, type_: SqlType, messages: pa.Table, 
         "header": lambda: messages["headers"].combine_chunks(),
         "payload": lambda: parse_rows(type_, _texts(messages["payload"].combine_chunks()))[0],
         "subject": lambda: messages["subject"].combine_chunks(),
+        "topic": lambda: messages["topic"].combine_chunks(),
     }
     made = found[column.part]()
     return made if made.type == type_.arrow else pc.cast(made, type_.arrow)

@@ -79,6 +79,13 @@ class PushedGroup(Protocol):
         """Adds changes of a table."""
         ...
 
+    def add_messages(self, table_id: int, messages: pa.Table) -> None:
+        """Adds the rows of messages (`seekable.MESSAGES`, numbered on from those before), as the source decodes them.
+
+        Bad ones are left out and counted. Raises SourceUnavailable if a schema registry does not answer.
+        """
+        ...
+
     def delete_all(self, table_id: int) -> None:
         """Deletes every row of a table, those of this group too."""
         ...
@@ -149,6 +156,11 @@ class PushedRows(Protocol):
         `end` is not older than the question of that number. For each tenth of a second, or more often.
         """
         ...
+
+
+def sends_messages(connector: PushedConnector) -> bool:
+    """Whether it is for CREATE TABLE … WITH (…) FORMAT …, which decodes its messages, and not for tables that copy."""
+    return bool(getattr(connector, "gives_messages", False))
 
 
 class PushedConnector(Protocol):

@@ -30,6 +30,7 @@ _CONNECTORS: Mapping[str, tuple[str, str]] = {
 }
 # Those that send rows by themselves, `connectors/pushed.py`.
 _PUSHED: Mapping[str, tuple[str, str]] = {
+    "mqtt": ("risingpy.connectors.mqtt:MqttConnector", "mqtt"),
     "mysql-cdc": ("risingpy.connectors.mysql_cdc:MysqlCdcConnector", "mysql"),
     "postgres-cdc": ("risingpy.connectors.postgres_cdc:PostgresCdcConnector", ""),
 }

@@ -129,7 +129,9 @@ class Database:
         )
         self._loop.start()
         self._delivered.keep_only(self._published.state.catalog.relations.keys())
-        self._committer.tell_of_catalogs(lambda catalog: self._committer.rejected.keep_only(catalog.relations.keys()))
+        self._committer.tell_of_catalogs(
+            lambda catalog: self._committer.rejected.keep_only({*catalog.relations, *catalog.sources})
+        )
         for follow in (self._feeds.follow, self.sinks.follow, self._retention.follow):
             self._committer.tell_of_catalogs(follow)
 

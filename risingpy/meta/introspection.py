@@ -152,11 +152,11 @@ class Introspection:
                 position = end if position == FINISHED else position
                 yield SourceLag(source, job_id, split, position, end, rejected, status.failure)
         for source, fed in self._feeds.status():
-            readers = [table for table in state.catalog.dependents(source.relation_id) if isinstance(table, Table)]
+            tables = (each for each in state.catalog.relations.values() if isinstance(each, Table))
+            readers = [table for table in tables if table.pushed_by == source.relation_id]
             for table in readers:
-                assert table.upstream is not None
                 rejected = self._committer.rejected.count(table.relation_id, source.relation_id)
-                split, job_id = table.upstream.name, table.relation_id
+                split, job_id = "" if table.upstream is None else table.upstream.name, table.relation_id
                 failure = fed.failure or fed.of_tables.get(job_id)
                 yield SourceLag(source, job_id, split, fed.position, fed.end, rejected, failure)
             if not readers:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 import paho.mqtt.client as mqtt
 import pyarrow as pa
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 
 from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.mqtt_client import (
+    MqttRefused,
+    MqttUnavailable,
+    connect,
+    disconnect,
+    mqtt_address,
+    mqtt_client,
+)
 from risingpy.connectors.targets.encoders.changes import whole
 from risingpy.connectors.targets.encoders.choice import append_only_encoder
 from risingpy.connectors.targets.options import Options
@@ -23,11 +28,9 @@ from risingpy.connectors.targets.target import SinkSchema
 from risingpy.errors import InvalidParameterValue, SqlError, TargetUnavailable
 
 _OPTIONS = ("url", "topic", "qos", "retain", "username", "password")
-_SCHEMES = {"tcp": 1883, "mqtt": 1883, "ssl": 8883, "mqtts": 8883}
 _QOS = {"1": 1, "2": 2, "at_least_once": 1, "exactly_once": 2}
 _ID = "risingpy-id"
 _IN_FLIGHT = 1000
-_CONNECT_SECONDS = 4.0
 _ACK_SECONDS = 30.0
 
 
@@ -47,11 +50,9 @@ class MqttTarget:
         """Raises InvalidParameterValue or FeatureNotSupported; connects to nothing."""
         self._options = Options("the mqtt sink", options)
         self._options.refuse_unknown(_OPTIONS)
-        url = urlsplit(self._options.required("url"))
-        if url.scheme not in _SCHEMES or not url.hostname:
-            raise InvalidParameterValue("the option url is no URL of tcp:// or ssl://")
-        self._host, self._port = url.hostname, url.port or _SCHEMES[url.scheme]
-        self._encrypted = _SCHEMES[url.scheme] == _SCHEMES["ssl"]
+        self._address = mqtt_address(
+            self._options.required("url"), self._options.text("username"), self._options.text("password")
+        )
         self._topic = self._options.required("topic")
         self._qos = _qos(self._options)
         self._retain = self._options.flag("retain")
@@ -65,32 +66,15 @@ class MqttTarget:
 
     def open(self) -> int | None:
         self.close()
-        client = mqtt.Client(CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5, reconnect_on_failure=False)
+        client = mqtt_client(self._address)
         client.max_inflight_messages_set(_IN_FLIGHT)
-        if self._options.text("username"):
-            client.username_pw_set(self._options.text("username"), self._options.text("password") or None)
-        if self._encrypted:
-            client.tls_set()
-        answered, answers = threading.Event(), deque[ReasonCode](maxlen=1)
-
-        def on_connect(_: mqtt.Client, __: object, ___: object, reason: ReasonCode, ____: object) -> None:
-            answers.append(reason)
-            answered.set()
-
-        client.on_connect = on_connect
-        client.connect_timeout = _CONNECT_SECONDS / 2
         try:
-            client.connect(self._host, self._port)
-        except OSError as error:
+            connect(client, self._address)
+        except MqttUnavailable as error:
             raise TargetUnavailable(f"MQTT: {self._options.masked(str(error))}") from None
-        client.loop_start()
+        except MqttRefused as error:
+            raise SqlError(f"MQTT: {error}", sqlstate="28000") from None
         self._client = client
-        if not answered.wait(_CONNECT_SECONDS / 2):
-            self.close()
-            raise TargetUnavailable("MQTT: the broker does not answer")
-        if answers[0].is_failure:
-            self.close()
-            raise SqlError(f"MQTT: the broker refuses the connection: {answers[0]}", sqlstate="28000")
         return None
 
     def deliver(self, epoch: int, changes: Sequence[pa.Table]) -> None:
@@ -116,8 +100,7 @@ class MqttTarget:
     def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            client.disconnect()
-            client.loop_stop()
+            disconnect(client)
 
     def _await(self, sent: mqtt.MQTTMessageInfo) -> None:
         """Waits for the broker's acknowledgement, which never comes when the connection is lost."""

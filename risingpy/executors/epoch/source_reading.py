@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from risingpy.connectors.included_columns import included_column, included_of_ro
 from risingpy.connectors.registry import connector_of
 from risingpy.connectors.secrets.opened_options import opened
 from risingpy.connectors.secrets.vault import Vault
-from risingpy.connectors.seekable import SeekableConnector
+from risingpy.connectors.seekable import MessageReader, SeekableConnector
 from risingpy.errors import IoError
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.epoch.descriptor import SplitRange
@@ -193,12 +194,16 @@ class _OpenRows:
         self._reader.close()
 
 
+class _GivesMessages(Protocol):
+    """The part of a `SeekableConnector` that gives messages."""
+
+    def message_reader(self) -> MessageReader: ...
+
+
 class _OpenMessages:
     """A source of messages. All columns are decoded, so that every view leaves out the same messages."""
 
-    def __init__(
-        self, source: ExternalSource, connector: SeekableConnector, message_format: MessageFormat | None
-    ) -> None:
+    def __init__(self, source: ExternalSource, connector: _GivesMessages, message_format: MessageFormat | None) -> None:
         assert message_format is not None
         self.source = source
         self._included = {column.column_id: column for column in source.included}
@@ -248,6 +253,31 @@ class _OpenMessages:
         """The columns that the decoder makes, by position: not the row id, nor those of INCLUDE, nor generated ones."""
         own = enumerate(self.source.columns[:-1])
         return [(k, c) for k, c in own if c.column_id not in self._included and c.generated is None]
+
+
+class GivenMessages:
+    """Decodes messages that a pushed connector has, as a source reads its own."""
+
+    def __init__(self, source: ExternalSource, message_format: MessageFormat) -> None:
+        self._source = source
+        self._messages = pa.table({})
+        self._open = _OpenMessages(source, self, message_format)
+
+    def rows(self, messages: pa.Table, columns: Sequence[int]) -> SourceRows:
+        """The rows, at the positions `columns` of the source's columns. Raises SourceUnavailable."""
+        self._messages = messages
+        numbers = messages["offset"]
+        first, end = numbers[0].as_py(), numbers[-1].as_py() + 1
+        part = SplitRange(0, self._source.relation_id, "", first, end, 0)
+        return _without_nulls(self._source, part, self._open.read(part, ())).rows(0, columns)
+
+    def message_reader(self) -> GivenMessages:
+        return self
+
+    def read(self, split: str, start: int, end: int) -> pa.Table:
+        return self._messages
+
+    def close(self) -> None: ...
 
 
 def _check_positions(source: ExternalSource, part: SplitRange, positions: pa.ChunkedArray) -> None:

@@ -24,7 +24,7 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
             epoch.offsets,
             watermarks,
             settled=not _awaits(old, moved),
-            pushed={k: v for k, v in {**old.committed.pushed, **epoch.pushed}.items() if k in old.catalog.relations},
+            pushed={k: v for k, v in {**old.committed.pushed, **epoch.pushed}.items() if k in old.catalog.sources},
         ),
         fresh_jobs=frozenset(job for job in old.fresh_jobs if job in old.set_aside and job not in epoch.completed),
         purge=old.purge - report.purged,

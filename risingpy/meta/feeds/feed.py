@@ -71,7 +71,9 @@ class Feed:
                     self._run_ends = threading.Event()
             ends = self._run_ends
             try:
-                self._connector().run(self.rows, ends)
+                connector = self._connector()
+                self.rows.use_format(self._options.message_format)
+                connector.run(self.rows, ends)
             except SqlError as error:
                 self._failed(str(error))
             except Exception as error:  # a connector's own mistake must not stop the others

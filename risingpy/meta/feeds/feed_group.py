@@ -71,7 +71,10 @@ class FeedGroup:
         published: PublishedState,
         wait_for_lsn: Callable[[int], object],
         stopping: threading.Event,
+        decode: Callable[[Table, pa.Table], pa.Table],
     ) -> None:
+        """`decode` makes changes of a table of messages."""
+        self._decode = decode
         self._source_id = source_id
         self._log = log
         self._published = published
@@ -89,6 +92,11 @@ class FeedGroup:
             self._kept_bytes += chunk.nbytes
             if self._kept_bytes > KEPT_BYTES:
                 self._spill_all()
+
+    def add_messages(self, table_id: int, messages: pa.Table) -> None:
+        changes = self._changes_of(table_id)
+        if changes is not None and messages.num_rows:
+            self.add(table_id, self._decode(changes.table, messages))
 
     def delete_all(self, table_id: int) -> None:
         changes = self._changes_of(table_id)

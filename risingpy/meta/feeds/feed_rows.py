@@ -6,9 +6,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.pushed import PushedColumn, PushedGroup, PushedTable
 from risingpy.errors import InvalidTableDefinition, SqlError
-from risingpy.executors.epoch.source_reading import SAMPLE_BYTES, SAMPLES, Rejected, RejectedMessage
+from risingpy.executors.change_chunk import columns_of, make_chunk, ops_of
+from risingpy.executors.epoch.source_reading import SAMPLE_BYTES, SAMPLES, GivenMessages, Rejected, RejectedMessage
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.waiters import Waiters
@@ -63,6 +68,8 @@ class FeedRows:
         self._taken_in: set[int] = set()
         self._refused: dict[int, SqlError] = {}
         self._asked = 0
+        self._format: MessageFormat | None = None
+        self._decoder: tuple[Table, GivenMessages] | None = None
         self.status = FeedStatus()  # replaced as a whole, because other threads read it
 
     # For the connector's thread
@@ -75,7 +82,8 @@ class FeedRows:
         return self._tables
 
     def group(self) -> PushedGroup:
-        return FeedGroup(self._source_id, self._log, self._published, self._wait_for_lsn, self._stopping)
+        log, published = self._log, self._published
+        return FeedGroup(self._source_id, log, published, self._wait_for_lsn, self._stopping, self._decoded)
 
     def taken_in(self, table_id: int) -> None:
         with self._changed:
@@ -104,6 +112,23 @@ class FeedRows:
     def progress(self, position: int, end: int, answered: int) -> None:
         self._set(FeedStatus(position, max(position, end), None, answered, self.status.of_tables))
         self._answers()
+
+    def use_format(self, message_format: MessageFormat | None) -> None:
+        """How messages are decoded from now on; its options are in clear."""
+        self._format, self._decoder = message_format, None
+
+    def _decoded(self, table: Table, messages: pa.Table) -> pa.Table:
+        """The changes that messages are to the table. Rows without a key have ids as those of a read source have."""
+        assert table.source is not None and self._format is not None
+        if self._decoder is None or self._decoder[0] is not table:
+            self._decoder = table, GivenMessages(table.source, self._format)
+        found = self._decoder[1].rows(messages, range(len(table.columns)))
+        if found.rejected:
+            self._rejected.add([Rejected(self._source_id, table.relation_id, found.rejected, found.samples)])
+        if table.primary_key:
+            return found.changes
+        ops, columns = ops_of(found.changes), columns_of(found.changes)
+        return make_chunk(ops, [*columns[:-1], pc.subtract(pa.scalar(-1, pa.int64()), columns[-1])])
 
     # For other threads
 
@@ -149,10 +174,11 @@ class FeedRows:
                 self._changed.notify_all()
 
     def _pushed(self, table: Table) -> PushedTable:
-        assert table.upstream is not None
         columns = tuple(PushedColumn(column.name, column.type, column.not_null) for column in table.columns)
         is_new = table.is_being_created and table.relation_id not in self._taken_in
         made = table.upstream
+        if made is None:
+            return PushedTable(table.relation_id, "", columns, table.primary_key, is_new)
         return PushedTable(
             table.relation_id, made.name, columns, table.primary_key, is_new, made.shape, made.all_columns
         )

@@ -50,7 +50,8 @@ class Feeds:
                 dropped.stop(forgets=True)
                 self._ending.append(dropped)
             for source_id, source in sources.items():
-                readers = [each for each in catalog.dependents(source_id) if isinstance(each, Table)]
+                tables = (each for each in catalog.relations.values() if isinstance(each, Table))
+                readers = [table for table in tables if table.pushed_by == source_id]
                 feed = self._feeds.get(source_id)
                 if feed is not None:
                     feed.renew(source)

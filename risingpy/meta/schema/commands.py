@@ -39,7 +39,6 @@ from risingpy.plan.catalog import (
     Sink,
     Subscription,
     Table,
-    UpstreamTable,
 )
 
 
@@ -110,8 +109,8 @@ class SchemaCommands:
             return after
 
         created = self._create(table.schema_name, table.name, if_not_exists, add, cancelled)
-        if created and table.upstream is not None:
-            self._take_in(made[0], table.upstream, cancelled)
+        if created:
+            self._take_in(made[0], cancelled)
         if created and table.uniques:
             with gone_if_cancelled(self._changes, made[0]):
                 self._until_keyed(made[0], cancelled)
@@ -149,10 +148,13 @@ class SchemaCommands:
     def _exists(self, new: tables.NewTable | sources.NewSource | sinks.NewSink) -> bool:
         return self._state.catalog.find(new.name, new.schema_name, ()) is not None
 
-    def _take_in(self, table_id: int, upstream: UpstreamTable, cancelled: Cancelled) -> None:
-        """Waits until a new table has the rows of the one that it copies; only then can it be read."""
+    def _take_in(self, table_id: int, cancelled: Cancelled) -> None:
+        """Waits until a new table that a pushed source fills has the first rows; only then can it be read."""
+        source_id = tables.pushing_source(self._state, table_id)
+        if source_id is None:
+            return
         with gone_if_cancelled(self._changes, table_id):
-            lsn = self._feeds.until_taken_in(upstream.source_id, table_id, cancelled)
+            lsn = self._feeds.until_taken_in(source_id, table_id, cancelled)
             self._waiters.until_lsn(lsn, cancelled)
             self._apply(lambda state: tables.with_created(state, table_id), cancelled)
 

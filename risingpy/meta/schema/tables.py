@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.connectors.registry import is_pushed
 from risingpy.connectors.secrets.hidden_options import HiddenOptions, SecretOption, StoredOptions
 from risingpy.errors import SerializationFailure, UndefinedTable
 from risingpy.meta.durable_state import with_status
@@ -98,7 +99,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         webhook=table.webhook,
         upstream=table.upstream,
         source=source,
-        status=JobStatus.CREATING if table.filled or table.upstream or table.uniques else JobStatus.CREATED,
+        status=JobStatus.CREATING if _waits_for_rows(table) else JobStatus.CREATED,
         constraints=table.constraints,
         key_name=table.key_name,
         watermarks=planned.watermarks,
@@ -131,6 +132,19 @@ def _check_referred(state: MetaState, constraints: Iterable[TableConstraint]) ->
         if any(needed_id and needed_id not in state.catalog.relations for needed_id in needed):
             message = "a table to which a foreign key refers was altered or dropped meanwhile"
             raise SerializationFailure(message, hint="Run the statement again.")
+
+
+def _waits_for_rows(table: NewTable) -> bool:
+    is_pushed_to = table.source is not None and is_pushed(dict(table.source.stored.options))
+    return table.filled or table.upstream is not None or bool(table.uniques) or is_pushed_to
+
+
+def pushing_source(state: MetaState, table_id: int) -> int | None:
+    """The source whose thread logs the rows of a table that is there; None if there is none."""
+    table = state.catalog.relations[table_id]
+    assert isinstance(table, Table)
+    feeds_itself = table.source is not None and not is_pushed(dict(table.source.options))
+    return None if feeds_itself else table.pushed_by
 
 
 def _table_source(state: MetaState, table: NewTable, fed: FedBy, allocate: IdAllocator) -> ExternalSource:

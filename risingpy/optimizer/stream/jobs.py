@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from risingpy.connectors.registry import is_pushed
 from risingpy.errors import Check, DuplicateColumn, unchecked
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.estimated_rows import RowEstimates, TableRows, no_table_rows
@@ -76,7 +77,7 @@ def plan_table(
     watermark: Watermark | None = None,
     source: ExternalSource | None = None,
 ) -> StreamJobPlan:
-    """The job of a table: its log, and what a source feeds it, materialized.
+    """The job of a table: its log, and what a source feeds it, materialized. A pushed source feeds it by the log.
 
     Without a primary key, the last column is the generated row id.
     By default the later write of a key wins, also in an append-only table with a primary key. The changes of such a
@@ -86,7 +87,7 @@ def plan_table(
     key = tuple(primary_key) or (len(columns) - 1,)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
     logged: StreamPlan = Dml(table_id, Properties(schema, key, hash_by(key), append_only))
-    if source is not None:
+    if source is not None and not is_pushed(dict(source.options)):
         logged = _with_source(logged, source, key, columns)
     if watermark is not None:
         logged = watermark_filter(logged, watermark, [column.column_id for column in columns], table_id)

@@ -4,6 +4,7 @@ snapshot           `Catalog`, which finds them by name and by what they read
 relations          a class for each kind of relation, and unions of those classes
 columns            what a relation has as columns, and the watermark over one of them
 constraints        what the rows of a table must satisfy
+temporary          which relations a statement has made for itself
 upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
 databases          what CREATE DATABASE makes
@@ -52,7 +53,6 @@ from risingpy.plan.catalog.relations import (
     Subscription,
     Table,
     View,
-    is_temporary,
 )
 from risingpy.plan.catalog.roles import (
     BOOTSTRAP_NAME,
@@ -66,6 +66,7 @@ from risingpy.plan.catalog.roles import (
 )
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.snapshot import INTERNAL_PREFIX, Catalog
+from risingpy.plan.catalog.temporary import is_temporary
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 

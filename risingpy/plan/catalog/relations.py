@@ -180,6 +180,13 @@ class Table(JobRelation):
         return () if self.upstream is None else (self.upstream.source_id,)
 
     @property
+    def pushed_by(self) -> int | None:
+        """The source whose thread logs rows for the table: the one that it copies from, or that feeds it."""
+        if self.upstream is not None:
+            return self.upstream.source_id
+        return None if self.source is None else self.source.relation_id
+
+    @property
     def never_retracts(self) -> bool:
         """Whether no row of this table is ever changed or taken back: a later row of a key must not replace it."""
         return self.append_only and (not self.primary_key or self.on_conflict is ConflictBehavior.IGNORE)
@@ -393,8 +400,3 @@ RelationClass: TypeAlias = (
     | type[Subscription]
 )
 """The kind of relation that a statement names: DROP TABLE, ALTER VIEW."""
-
-
-def is_temporary(relation: Relation) -> bool:
-    """Whether a statement that runs has made it for itself: no list of relations shows it, and no DROP minds it."""
-    return isinstance(relation, MaterializedView | Subscription) and relation.is_temporary

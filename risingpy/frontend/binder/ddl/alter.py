@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from risingpy.connectors.registry import is_pushed
 from risingpy.errors import (
     DatatypeMismatch,
     DuplicateColumn,
@@ -87,9 +88,10 @@ def bind_alter_table(
     session: SessionValues | None = None,
 ) -> BoundAlterTable:
     """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
-    if relation.upstream is not None:
+    if relation.upstream is not None or (relation.source is not None and is_pushed(dict(relation.source.options))):
         hint = "Drop it, and create it again with the other columns."
-        raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", which copies another table', hint=hint)
+        what = "which copies another table" if relation.upstream else "which takes in messages as they come"
+        raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", {what}', hint=hint)
     context = make_context(Catalog(), (), (), session)
     changes = ConstraintChanges(context, catalog, search_path, relation)
     binder = _Binder(relation, relation, evaluate, context, session, changes)

@@ -9,7 +9,8 @@ from typing import TypeVar
 from risingpy.connectors.formats.choice import decoder_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.formats.source_schema import has_schema, schema_columns, with_schema
-from risingpy.connectors.included_columns import OF_FILES, OF_ONE_CONNECTOR, IncludedColumn
+from risingpy.connectors.included_columns import OF_FILES, OF_MQTT, OF_ONE_CONNECTOR, IncludedColumn
+from risingpy.connectors.pushed import sends_messages
 from risingpy.connectors.registry import connector_of, file_connector_of, is_pushed, pushed_connector_of
 from risingpy.connectors.secrets.opened_options import OpenedOptions
 from risingpy.connectors.seekable import GeneratorConnector
@@ -60,7 +61,7 @@ def checked_options(statement: CreateSource | CreateTable, defined: TableDefinit
     if "connector" not in dict(statement.options):
         raise InvalidParameterValue("a source needs the option connector", hint="WITH (connector = 'kafka', …)")
     if is_pushed(dict(statement.options)):
-        return _checked_pushed(statement)
+        return _checked_pushed(statement, defined)
     connector = connector_of(dict(statement.options), statement.message_format)
     is_of_files = file_connector_of(dict(statement.options)) is not None
     _check_includes(statement, connector.name, is_of_files=is_of_files)
@@ -123,8 +124,33 @@ def _check_includes(statement: CreateSource | CreateTable, connector: str, *, is
             raise InvalidParameterValue(message, hint=hint, position=include.position)
 
 
-def _checked_pushed(statement: CreateSource | CreateTable) -> tuple[tuple[str, str], ...]:
+def _check_messages(statement: CreateSource | CreateTable, defined: TableDefinition, name: str) -> None:
+    """Raises if a connector that sends each message once cannot feed what the statement makes."""
+    if isinstance(statement, CreateSource):
+        hint = "CREATE TABLE keeps them, and views read the table: the same text with TABLE in place of SOURCE."
+        raise FeatureNotSupported(f"the {name} connector sends each message once, to a table", hint=hint)
+    if statement.message_format is None:
+        hint = "For example, FORMAT PLAIN ENCODE JSON."
+        raise InvalidParameterValue(f"the {name} connector needs FORMAT … ENCODE …", hint=hint)
+    if statement.message_format.row_format == "upsert":
+        raise FeatureNotSupported(f"messages of the {name} connector have no key: FORMAT UPSERT is not for them")
+    generated = [column.name for column in defined.columns if column.generated is not None]
+    if generated:
+        message = f'the generated column "{generated[0]}" of a table that the {name} connector feeds is not supported'
+        raise FeatureNotSupported(message, hint="Compute it in a view.")
+    for include in statement.includes:
+        if include.part not in OF_MQTT:
+            message = f'the {name} connector has no "{include.part}" to include'
+            raise InvalidParameterValue(message, hint=f"It has {', '.join(OF_MQTT)}.", position=include.position)
+    decoded = _decoded(defined.columns, defined.included)
+    decoder_of(statement.message_format, decoded, [defined.columns[k].name for k in defined.primary_key])
+
+
+def _checked_pushed(statement: CreateSource | CreateTable, defined: TableDefinition) -> tuple[tuple[str, str], ...]:
     pushed = pushed_connector_of(dict(statement.options))
+    if sends_messages(pushed):
+        _check_messages(statement, defined, pushed.name)
+        return tuple({**dict(statement.options), **pushed.options_at_creation()}.items())
     if isinstance(statement, CreateTable):
         hint = "CREATE SOURCE first, and then CREATE TABLE t (*) FROM source TABLE '…'."
         raise FeatureNotSupported(f"a table of the {pushed.name} connector has a source of its own", hint=hint)

@@ -1,0 +1,1 @@
+"""Tables of an MQTT broker's messages, on a real mosquitto."""
