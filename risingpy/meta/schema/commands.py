@@ -108,14 +108,14 @@ class SchemaCommands:
             made.append(table_id)
             return after
 
-        created = self._create(table.schema_name, table.name, if_not_exists, add, cancelled)
-        if created:
-            self._take_in(made[0], cancelled)
-        if created and table.uniques:
+        if not self._create(table.schema_name, table.name, if_not_exists, add, cancelled):
+            return False
+        self._take_in(made[0], cancelled)
+        if table.uniques:
             with gone_if_cancelled(self._changes, made[0]):
                 self._until_keyed(made[0], cancelled)
                 self._apply(lambda state: tables.with_created(state, made[0]), cancelled)
-        return created
+        return True
 
     def create_filled_table(
         self,
@@ -125,10 +125,7 @@ class SchemaCommands:
         if_not_exists: bool = False,
         cancelled: Cancelled = None,
     ) -> bool:
-        """Creates a `filled` table with the rows that `fill` writes; False if it exists and `if_not_exists`.
-
-        `fill` returns the lsn of its last row. If it is cancelled or fails, or the server stops, nothing remains.
-        """
+        """As `create_table`, with the rows that `fill` writes; it returns the lsn of the last one."""
         made: list[int] = []
 
         def add(state: MetaState) -> MetaState:
