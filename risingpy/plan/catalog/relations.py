@@ -182,9 +182,7 @@ class Table(JobRelation):
     @property
     def pushed_by(self) -> int | None:
         """The source whose thread logs rows for the table: the one that it copies from, or that feeds it."""
-        if self.upstream is not None:
-            return self.upstream.source_id
-        return None if self.source is None else self.source.relation_id
+        return self.source.relation_id if self.source else next(iter(self.depends_on), None)
 
     @property
     def never_retracts(self) -> bool:
@@ -197,8 +195,7 @@ class MaterializedView(JobRelation):
     """CREATE MATERIALIZED VIEW.
 
     `query` is the text of its query. `depends_on` are the ids of the relations that the query reads, `functions` those
-    of the users' functions that it calls. One that `is_temporary` was made for a SUBSCRIBE TO a query, and goes with
-    it.
+    of the users' functions that it calls. One that `is_temporary` goes with the SUBSCRIBE that made it.
     """
 
     noun: ClassVar[str] = "materialized view"
