@@ -12,6 +12,7 @@ from risingpy.frontend.system_catalog.oids import (
     relation_oid,
     system_relation_oid,
 )
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
 from risingpy.plan.catalog import ColumnDesc, Index, IndexedRelation
@@ -34,16 +35,25 @@ def _row(
     generated: bool = False,
     identity: str = "",
     collation: int = 0,
+    acl: list[str] | None = None,
 ) -> Row:
     by_value = length in _BY_VALUE_BYTES
     storage = "p" if length > 0 else "x"
     return (
         *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, storage, "i", "", not_null, has_default),
-        *(False, identity, "s" if generated else "", False, True, 0, collation, None, None, None, None),
+        *(False, identity, "s" if generated else "", False, True, 0, collation, acl, None, None, None),
     )
 
 
-def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, has_default: bool) -> Row:
+def _column_row(
+    owner: int,
+    number: int,
+    column: ColumnDesc,
+    *,
+    not_null: bool,
+    has_default: bool,
+    acl: list[str] | None = None,
+) -> Row:
     return _row(
         owner,
         column.name,
@@ -56,6 +66,7 @@ def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, 
         generated=column.generated is not None,
         identity="" if column.identity is None else "a" if column.identity.always else "d",
         collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
+        acl=acl,
     )
 
 
@@ -64,7 +75,8 @@ def _rows(state: SystemState) -> Iterable[Row]:
         for number, column in visible_columns(found):
             not_null = column.not_null or number - 1 in declared_key(found)
             has_default = column.default is not None or column.generated is not None
-            yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default)
+            acl = acl_texts(state, dict(found.column_acls).get(column.column_id))
+            yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default, acl=acl)
         for number, position in enumerate(declared_key(found), start=1):
             column = found.columns[position]
             yield _column_row(index_oid(found), number, column, not_null=False, has_default=False)
@@ -106,7 +118,7 @@ PG_ATTRIBUTE = relation(
     "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4,"
     "attcacheoff int4, atttypmod int4, attbyval bool, attstorage char, attalign char, attcompression char,"
     "attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool,"
-    "attislocal bool, attinhcount int4, attcollation oid, attacl _text, attoptions _text, attfdwoptions _text,"
+    "attislocal bool, attinhcount int4, attcollation oid, attacl _aclitem, attoptions _text, attfdwoptions _text,"
     "attmissingval text",
     _rows,
 )

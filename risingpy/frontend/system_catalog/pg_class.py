@@ -15,6 +15,7 @@ from risingpy.frontend.system_catalog.oids import (
     schema_oid,
     system_relation_oid,
 )
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
 from risingpy.plan.catalog import CheckConstraint, ExternalSource, ForeignKey, MaterializedView, Relation, Table, View
@@ -52,6 +53,7 @@ def _row(
     has_index: bool = False,
     checks: int = 0,
     has_keys: bool = False,
+    acl: list[str] | None = None,
 ) -> Row:
     has_rules = kind in ("v", "m")
     return (
@@ -72,7 +74,7 @@ def _row(
             0,
             0,
             0,
-            None,
+            acl,
             None,
             None,
         ),
@@ -102,6 +104,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
             access_method=HEAP_OID if kind in ("r", "m") else 0,
             has_index=bool(key) or found.relation_id in indexed,
             checks=_checks(found),
+            acl=acl_texts(state, found.acl),
             has_keys=bool(_foreign_keys(found) or state.catalog.foreign_keys_to(found.relation_id)),
         )
         if key:
@@ -125,7 +128,7 @@ PG_CLASS = relation(
     "reltablespace oid, relpages int4, reltuples float4, relallvisible int4, reltoastrelid oid, relhasindex bool,"
     "relisshared bool, relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool,"
     "relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, relispopulated bool,"
-    "relreplident char, relispartition bool, relrewrite oid, relfrozenxid oid, relminmxid oid, relacl _text,"
+    "relreplident char, relispartition bool, relrewrite oid, relfrozenxid oid, relminmxid oid, relacl _aclitem,"
     "reloptions _text, relpartbound text",
     _rows,
 )

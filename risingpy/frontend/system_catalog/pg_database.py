@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE_OID, ROOT_USER_OID
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 
 _UTF8 = 6  # PostgreSQL's number of the encoding
@@ -14,7 +15,8 @@ def _databases(state: SystemState) -> Iterable[Row]:
     for each in state.catalog.databases.values():
         yield (
             *(each.database_id, each.name, each.owner, _UTF8, "c", "C.UTF-8", "C.UTF-8", None, None),
-            *(False, each.allows_connections, each.connection_limit, 0, 0, 0, DEFAULT_TABLESPACE_OID, None),
+            *(False, each.allows_connections, each.connection_limit, 0, 0, 0, DEFAULT_TABLESPACE_OID),
+            acl_texts(state, each.acl),
         )
 
 
@@ -50,7 +52,7 @@ PG_DATABASE = relation(
     "pg_database",
     "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datcollate text, datctype text,"
     "daticulocale text, datcollversion text, datistemplate bool, datallowconn bool, datconnlimit int4,"
-    "datlastsysoid oid, datfrozenxid oid, datminmxid oid, dattablespace oid, datacl _text",
+    "datlastsysoid oid, datfrozenxid oid, datminmxid oid, dattablespace oid, datacl _aclitem",
     _databases,
 )
 PG_DB_ROLE_SETTING = relation(

@@ -8,7 +8,6 @@ _COLUMNS = {
     "pg_cast": "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
     "pg_conversion": "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4,"
     "conproc regproc, condefault bool",
-    "pg_default_acl": "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text",
     "pg_description": "objoid oid, classoid oid, objsubid int4, description text",
     "pg_shdescription": "objoid oid, classoid oid, description text",
     "pg_enum": "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import schema_oid
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.plan.catalog import DEFAULT_SCHEMA
+from risingpy.plan.catalog.rights import schema_of
 
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "rw_catalog")
 
@@ -17,7 +20,10 @@ def all_schemas(state: SystemState) -> tuple[str, ...]:
 
 def _rows(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        yield schema_oid(name), name, state.catalog.schema_owner(name), None
+        acl = state.catalog.own_database.schema_acls.get(name)
+        if acl is None and name == DEFAULT_SCHEMA:  # not what other schemas have
+            acl = schema_of(state.catalog, name).acl
+        yield schema_oid(name), name, state.catalog.schema_owner(name), acl_texts(state, acl)
 
 
 def _schemata(state: SystemState) -> Iterable[Row]:
@@ -30,7 +36,7 @@ def _rw_schemas(state: SystemState) -> Iterable[Row]:
         yield schema_oid(name), name, state.catalog.schema_owner(name), None
 
 
-PG_NAMESPACE = relation("pg_catalog", "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _text", _rows)
+PG_NAMESPACE = relation("pg_catalog", "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem", _rows)
 
 SCHEMATA = relation(
     "information_schema",

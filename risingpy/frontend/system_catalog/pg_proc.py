@@ -11,6 +11,7 @@ from risingpy.frontend.system_catalog.function_texts import (
     spellings,
 )
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
 from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
@@ -62,7 +63,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
         names = list(function.argument_names) if any(function.argument_names) else None
         yield (
             *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
-            *(arguments, None, None, names, None, function.body, None, None, "u", False),
+            *(arguments, None, None, names, None, function.body, None, acl_texts(state, function.acl), "u", False),
         )
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
@@ -123,7 +124,7 @@ PG_PROC = relation(
     "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
     "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector,"
     "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
-    "proacl _text, proparallel char, prosecdef bool",
+    "proacl _aclitem, proparallel char, prosecdef bool",
     _rows,
 )
 PG_LANGUAGE = relation(

@@ -16,12 +16,14 @@ import pyarrow as pa
 from risingpy.connectors.formats.choice import decoder_of
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.seekable import MESSAGES
-from risingpy.errors import SqlError
+from risingpy.errors import InsufficientPrivilege, SqlError
 from risingpy.frontend.results import CopyIn
 from risingpy.frontend.session import ClientSession
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.database import Database
 from risingpy.plan.catalog import Table, Webhook
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, JSONB, VARCHAR
 from risingpy.types.forms import parse_column
@@ -96,6 +98,10 @@ def _target(session: ClientSession, place: WebhookPlace) -> tuple[Table, Webhook
     if isinstance(relation, Table) and relation.webhook is not None:
         if place.validates and relation.webhook.validation is None:  # a table of that name has come meanwhile
             raise RequestRefused(HTTPStatus.SERVICE_UNAVAILABLE, "the table was altered meanwhile")
+        try:
+            check_allowed(session.context, relation, Privilege.INSERT)
+        except InsufficientPrivilege as error:
+            raise RequestRefused(HTTPStatus.FORBIDDEN, error.message) from None
         return relation, relation.webhook
     raise RequestRefused(HTTPStatus.NOT_FOUND, _NO_WEBHOOK)
 

@@ -153,7 +153,7 @@ def with_default(catalog: Catalog, role: int, kind: ObjectKind, schema: str | No
     places = [each for each in here.default_acls if (each.role, each.kind, each.schema) == place]
     usual = default_acl(kind, role) if schema is None else ()
     before = places[0].acl if places else usual
-    acl = with_given(before, given, role, role)
+    acl = tuple(sorted(with_given(before, given, role, role), key=lambda item: (item.grantee, item.grantor)))
     others = tuple(each for each in here.default_acls if each not in places)
     kept = acl if set(acl) != set(usual) else None
     lists = others if kept is None else (*others, DefaultAcl(role, kind.value, kept, schema))

@@ -12,6 +12,7 @@ from risingpy.frontend.binder.ddl.constraint_names import free_name
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
+from risingpy.frontend.binder.scope.uses import check_references, check_schema
 from risingpy.frontend.parser.ast_constraints import (
     CheckDefinition,
     ForeignKeyDefinition,
@@ -122,6 +123,8 @@ class ConstraintBinder:
         columns = self._existing(definition.columns)
         target = self._target(definition)
         referenced, index_id = self._referenced(definition, target)
+        if target is not None:
+            check_references(self.catalog, self.context.session.role_id, target, [c.column_id for c in referenced])
         if len(columns) != len(referenced):
             message = "number of referencing and referenced columns for foreign key disagree"
             raise SqlError(message, sqlstate="42830", position=definition.position)
@@ -169,6 +172,7 @@ class ConstraintBinder:
         """The table that is referred to; None if it is the one that is only made."""
         named = definition.table
         schemas = (self.schema_name, None) if named.schema is None else (named.schema,)
+        check_schema(self.catalog, self.context.session.role_id, named.schema, named.position)
         found = self.catalog.find(named.name, named.schema, self.search_path)
         if found is None or found.is_being_created:
             if self.table is None and named.name == self.name and self.schema_name in schemas:

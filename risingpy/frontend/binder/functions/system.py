@@ -1,7 +1,7 @@
 """Functions of system catalogs that the signature table does not say all about.
 
 Those that need the session become constants. Those about what this database does not have (comments, triggers,
-privileges of several users) are constants too: every user may do everything. The others are calls whose SQL is in
+privileges on types and languages) are constants too. The others are calls whose SQL is in
 `functions/evaluation/sql_catalog.py`.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from risingpy.errors import SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.functions.privileges import PRIVILEGE_FUNCTIONS
 from risingpy.frontend.binder.scope.context import SetConfig
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
@@ -23,10 +24,9 @@ _UTF8 = 6  # PostgreSQL's number of the encoding
 _TRUE = (
     "pg_type_is_visible pg_function_is_visible pg_opfamily_is_visible pg_collation_is_visible pg_opclass_is_visible "
     "pg_operator_is_visible pg_conversion_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
-    "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible has_table_privilege has_schema_privilege "
-    "has_database_privilege has_column_privilege has_any_column_privilege has_function_privilege "
+    "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible "
     "has_sequence_privilege has_tablespace_privilege has_type_privilege has_language_privilege "
-    "has_foreign_data_wrapper_privilege has_server_privilege pg_has_role"
+    "has_foreign_data_wrapper_privilege has_server_privilege"
 )
 _FALSE = (
     "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property row_security_active"
@@ -176,6 +176,7 @@ SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int]
     **dict.fromkeys((f"to_{kind}" for kind in OBJECT_IDENTIFIERS), _looked_up),
     **dict.fromkeys(_OF_REGCLASS, _of_regclass),
     **dict.fromkeys(_VECTOR_FUNCTIONS, _of_vector),
+    **PRIVILEGE_FUNCTIONS,
     "current_schemas": _current_schemas,
     "set_config": _set_config,
     "pg_get_userbyid": _user_by_id,

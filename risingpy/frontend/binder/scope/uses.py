@@ -81,6 +81,13 @@ def check_database(catalog: Catalog, role_id: int | None, database: DatabaseDesc
         raise InsufficientPrivilege(f"permission denied for database {database.name}")
 
 
+def check_references(catalog: Catalog, role_id: int | None, table: Relation, column_ids: Iterable[int]) -> None:
+    """Raises InsufficientPrivilege unless a role may refer to these columns by a foreign key."""
+    wanted = Privilege.REFERENCES
+    if role_id is not None and not may_on_columns(catalog, role_id, table, wanted, frozenset(column_ids)):
+        raise denied(table)
+
+
 def denied(relation: Relation) -> InsufficientPrivilege:
     """The error for a relation with which a role may not do what it wants."""
     return InsufficientPrivilege(f"permission denied for {relation.noun} {relation.name}")

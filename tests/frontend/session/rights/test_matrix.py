@@ -44,11 +44,14 @@ class Ours:
         self._database = database
         self._sessions: dict[str, ClientSession] = {}
 
-    def run(self, user: str, sql: str) -> str:
+    def session(self, user: str) -> ClientSession:
         if user not in self._sessions:
             startup = StartupParameters(user, "dev", {}, 1000 + len(self._sessions))
             self._sessions[user] = open_session(self._database, startup)
-        session = self._sessions[user]
+        return self._sessions[user]
+
+    def run(self, user: str, sql: str) -> str:
+        session = self.session(user)
         try:
             statements = session.split(sql)
             for statement in statements:
@@ -83,7 +86,7 @@ class Theirs:
                 first.execute(f"DROP ROLE IF EXISTS {user}")
             first.execute(f"CREATE DATABASE {self.name}")
 
-    def run(self, user: str, sql: str) -> str:
+    def session(self, user: str) -> psycopg.Connection[tuple[object, ...]]:
         if user not in self._sessions:
             self._sessions[user] = psycopg.connect(
                 host=str(self._oracle.directory),
@@ -94,7 +97,10 @@ class Theirs:
                 options="-c lock_timeout=5s",
                 prepare_threshold=None,  # DEALLOCATE ALL takes what is prepared away
             )
-        session = self._sessions[user]
+        return self._sessions[user]
+
+    def run(self, user: str, sql: str) -> str:
+        session = self.session(user)
         try:
             with session.cursor() as cursor:
                 for statement in sql.split("; "):

@@ -215,6 +215,19 @@ def test_default_privileges_and_all_in_schema(users: Users) -> None:
     assert bob.run("SELECT f(a) FROM t") == [(2,)]
 
 
+def test_foreign_keys(users: Users) -> None:
+    alice, bob = users["alice"], users["bob"]
+    users["root"].run("GRANT CREATE ON SCHEMA public TO bob")
+    for sql in ("CREATE TABLE r (x int REFERENCES t)", "CREATE TABLE r (x int, FOREIGN KEY (x) REFERENCES t (a))"):
+        assert refused(bob, sql) == DENIED
+    bob.run("CREATE TABLE r (x int)")
+    assert refused(bob, "ALTER TABLE r ADD FOREIGN KEY (x) REFERENCES t (a)") == DENIED
+    alice.run("GRANT REFERENCES (a) ON t TO bob")
+    bob.run("ALTER TABLE r ADD FOREIGN KEY (x) REFERENCES t (a)")
+    bob.run("INSERT INTO r VALUES (1)")  # the check itself reads t, and needs no right
+    assert refused(bob, "INSERT INTO r VALUES (7)")[0] == "23503"
+
+
 def test_a_role_with_privileges_is_not_dropped(users: Users) -> None:
     root, alice = users["root"], users["alice"]
     alice.run("GRANT SELECT ON t TO bob; GRANT UPDATE (a) ON t TO bob")

@@ -1,0 +1,121 @@
+"""has_table_privilege and its like: the user (the session's, if none is given), the object, and the privileges.
+
+Users and objects are given by name or by oid. What the texts mean is found out when the statement is bound, if they
+are constants, else for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from risingpy.errors import SqlError
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.functions.evaluation.sql_privileges import PRIVILEGE_WORDS
+from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID
+from risingpy.plan.catalog.acl import PUBLIC
+from risingpy.plan.expressions import Call, Expr, Literal
+from risingpy.types import BIGINT, BOOLEAN, SMALLINT, VARCHAR
+from risingpy.types.system_types import OID, SYSTEM_TYPES, is_oid
+
+_NAMED_BY = {"r": "regclass", "n": "regnamespace", "f": "regprocedure"}
+_KINDS = {
+    "has_table_privilege": "r",
+    "has_schema_privilege": "n",
+    "has_database_privilege": "d",
+    "has_function_privilege": "f",
+}
+
+
+def _has_privilege(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    user, (on, privileges) = _with_user(binder, name, args, 2, position)
+    kind = _KINDS[name]
+    bits = _bits(binder, kind, privileges)
+    return Call(f"has_privilege_{kind}", (user, _object(binder, kind, on), bits), BOOLEAN)
+
+
+def _has_any_column_privilege(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    user, (on, privileges) = _with_user(binder, name, args, 2, position)
+    bits = _bits(binder, "c", privileges)
+    return Call("has_privilege_on_any_column", (user, _object(binder, "r", on), bits), BOOLEAN)
+
+
+def _has_column_privilege(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    user, (on, column, privileges) = _with_user(binder, name, args, 3, position)
+    table, coercer = _object(binder, "r", on), binder.context.coercer
+    if column.type.is_numeric:
+        number = coercer.coerce(column, SMALLINT, Context.ASSIGNMENT)
+    else:
+        number = Call("attnum_of", (table, coercer.coerce(column, VARCHAR, Context.IMPLICIT)), SMALLINT)
+    return Call("has_privilege_on_column", (user, table, _bits(binder, "c", privileges), number), BOOLEAN)
+
+
+def _has_role(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    user, (role, privileges) = _with_user(binder, name, args, 2, position)
+    return Call("has_role_bits", (user, _user(binder, role), _bits(binder, "role", privileges)), BOOLEAN)
+
+
+def _with_user(
+    binder: ExpressionBinder, name: str, args: list[Operand], count: int, position: int
+) -> tuple[Expr, list[Operand]]:
+    """Whose rights are asked for, and the `count` other arguments. Raises 42883 if there are too few or many."""
+    if len(args) == count:
+        role_id = binder.context.session.role_id
+        return Literal(BOOTSTRAP_ROLE_ID if role_id is None else role_id, OID), args
+    if len(args) != count + 1:
+        raise no_function(name, args, position)
+    return _user(binder, args[0]), args[1:]
+
+
+def _user(binder: ExpressionBinder, given: Operand) -> Expr:
+    """A role by its name, of which `public` is everybody, or by its oid."""
+    if _is_number(given):
+        return binder.context.coercer.coerce(given, OID, Context.IMPLICIT)
+    if isinstance(given.expr, Literal) and isinstance(given.expr.value, str):
+        if given.expr.value == "public":
+            return Literal(PUBLIC, OID)
+        role = binder.context.catalog.role_named(given.expr.value)
+        if role is None:
+            raise SqlError(f'role "{given.expr.value}" does not exist', sqlstate="42704")
+        return Literal(role.role_id, OID)
+    # A name in a column is exactly a role's, and not what SQL would make of it.
+    text = binder.context.coercer.coerce(given, VARCHAR, Context.EXPLICIT)
+    return Call("role_of", (text,), OID)
+
+
+def _object(binder: ExpressionBinder, kind: str, given: Operand) -> Expr:
+    coercer = binder.context.coercer
+    if _is_number(given):
+        return coercer.coerce(given, OID, Context.EXPLICIT)
+    if kind == "d":
+        return Call("database_of", (coercer.coerce(given, VARCHAR, Context.EXPLICIT),), OID)
+    return coercer.coerce(given, SYSTEM_TYPES[_NAMED_BY[kind]], Context.EXPLICIT)
+
+
+def _bits(binder: ExpressionBinder, kind: str, given: Operand) -> Expr:
+    """The privileges that a text names, as bits. Raises 22023 for what the kind of object does not have."""
+    text = binder.context.coercer.coerce(given, VARCHAR, Context.IMPLICIT)
+    if not isinstance(text, Literal) or not isinstance(text.value, str):
+        return Call("privilege_bits", (Literal(kind, VARCHAR), text), BIGINT)
+    bits = 0
+    for word in text.value.split(","):
+        if word.strip().upper() not in PRIVILEGE_WORDS[kind]:
+            raise SqlError(f'unrecognized privilege type: "{word.strip()}"', sqlstate="22023")
+        bits |= PRIVILEGE_WORDS[kind][word.strip().upper()]
+    return Literal(bits, BIGINT)
+
+
+def _is_number(given: Operand) -> bool:
+    return is_oid(given.type) or given.type.is_numeric
+
+
+PRIVILEGE_FUNCTIONS: Mapping[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = MappingProxyType(
+    {
+        **dict.fromkeys(_KINDS, _has_privilege),
+        "has_column_privilege": _has_column_privilege,
+        "has_any_column_privilege": _has_any_column_privilege,
+        "pg_has_role": _has_role,
+    }
+)
