@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks import (
     alter,
+    avro,
     deliveries,
     expressions,
     join,
@@ -88,6 +89,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "recovery": lambda scale: recovery.measure(scale.recovered_rows, spark=scale.spark),
     "kafka": lambda scale: kafka.measure(scale.messages, scale.samples, scale.idle_seconds),
     "postgres-cdc": lambda scale: postgres_cdc.measure(scale.messages, scale.samples),
+    "avro": lambda scale: avro.measure(scale.messages),
     "sinks": lambda scale: deliveries.measure(scale.messages),
     "subscriptions": lambda scale: subscriptions.measure(scale.samples),
 }

@@ -21,7 +21,7 @@ from tests.postgres_oracle import missing_reason, postgres_server
 
 CASE = "sinks"
 KAFKA, POSTGRES = "a view to Kafka, upsert", "a view to PostgreSQL, upsert"
-_ROWS = (
+TABLE_ROWS = (
     "SELECT g AS id, 'customer number ' || g AS name, (g % 1000)::int AS n, g / 7.0::float8 AS price,"
     " to_timestamp(1700000000 + g) AS at, g % 2 = 0 AS ok, 'a note of some length that says nothing' AS note"
     " FROM generate_series(0, {}) g"
@@ -32,7 +32,7 @@ def measure(rows: int) -> Iterator[Measurement]:
     """Both systems are started for the run; what is not installed is not measured."""
     with running_server(engine=IN_PROCESS) as server, server.connect() as connection:
         connection.execute(f"CREATE TABLE t ({TABLE_COLUMNS.replace('text', 'varchar')})")
-        connection.execute(f"INSERT INTO t {_ROWS.format(rows - 1)}")
+        connection.execute(f"INSERT INTO t {TABLE_ROWS.format(rows - 1)}")
         connection.execute("CREATE MATERIALIZED VIEW m AS SELECT * FROM t")
         if (reason := kafka.missing_reason()) is None:
             with kafka.broker() as broker:
