@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 from benchmarks import (
     alter,
-    avro,
     deliveries,
     expressions,
     join,
-    kafka,
     latency,
     postgres_cdc,
     recovery,
@@ -21,6 +19,7 @@ from benchmarks import (
     throughput,
 )  # fmt: skip
 from benchmarks.measurement import Measurement
+from benchmarks.messages import avro, kafka
 
 
 @dataclass(frozen=True, slots=True)

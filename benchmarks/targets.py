@@ -9,10 +9,10 @@ from benchmarks.alter import CASE as ALTER
 from benchmarks.epoch_files import ARROW, PARQUET
 from benchmarks.expressions import BIGINT_SUM, NUMERIC_SUM, PYTHON_BATCHES, PYTHON_ROWS, TWENTY, variant
 from benchmarks.expressions import CASE as EXPRESSIONS
-from benchmarks.kafka import CASE as KAFKA
-from benchmarks.kafka import IDLE as IDLE_SOURCE
 from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_SELECT
 from benchmarks.measurement import RISINGPY, SPARK, Measurement
+from benchmarks.messages.kafka import CASE as KAFKA
+from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY

@@ -30,6 +30,7 @@ from risingpy.frontend.parser.connectors.sink import parse_create_sink
 from risingpy.frontend.parser.connectors.source import (
     OptionsReader,
     is_storage_parameter,
+    no_key_of_source,
     parse_copied_table,
     parse_format,
     parse_includes,
@@ -315,7 +316,7 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
     name = cursor.object_name()
     elements = _parse_columns(cursor) if cursor.word == "(" else _TableElements()
     if elements.keys:
-        cursor.unsupported("PRIMARY KEY of a source")
+        raise no_key_of_source(cursor.position)
     if elements.constraints:
         message = "a source has no constraints: it keeps no rows"
         raise FeatureNotSupported(message, position=elements.constraints[0].position)

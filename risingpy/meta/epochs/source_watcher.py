@@ -20,7 +20,7 @@ from risingpy.connectors.seekable import SeekableConnector, SplitEnd, Splits
 from risingpy.errors import SqlError
 from risingpy.plan.catalog import ExternalSource
 
-BUSY_PAUSE, IDLE_PAUSE, LONGEST_PAUSE = 0.02, 0.05, 1.0  # seconds between two questions
+BUSY_PAUSE, IDLE_PAUSE, LONGEST_PAUSE = 0.01, 0.05, 1.0  # seconds between two questions
 BUSY_SECONDS = 2.0  # after news
 SHARE_OF_A_CORE = 0.02  # that the questions may cost
 FIRST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0  # seconds after a failure

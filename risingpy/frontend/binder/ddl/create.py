@@ -40,6 +40,7 @@ from risingpy.frontend.parser.ast import (
     CreateView,
     Expression,
 )
+from risingpy.frontend.parser.connectors.source import no_key_of_source
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
@@ -153,8 +154,7 @@ def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
     inline = tuple(i for i, column in enumerate(statement.columns) if column.primary_key)
     constraint = statement.primary_key if isinstance(statement, CreateTable) else None
     if inline and isinstance(statement, CreateSource):
-        position = statement.columns[inline[0]].position
-        raise FeatureNotSupported("PRIMARY KEY of a source is not supported", position=position)
+        raise no_key_of_source(statement.columns[inline[0]].position)
     if constraint is None:
         return inline
     key: list[int] = []

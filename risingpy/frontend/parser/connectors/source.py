@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import TYPES
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast_create import CopiedTable, IncludeDefinition, OptionPlace, OptionReference
 from risingpy.frontend.parser.ast_parts import ObjectName
 from risingpy.frontend.parser.cursor import Cursor
@@ -125,6 +126,12 @@ def parse_copied_table(cursor: Cursor, *, all_columns: bool) -> CopiedTable | No
     source = cursor.object_name()
     cursor.expect("TABLE")
     return CopiedTable(source, cursor.string(), all_columns, position)
+
+
+def no_key_of_source(position: int) -> FeatureNotSupported:
+    """The error for PRIMARY KEY in CREATE SOURCE: only what keeps rows knows which one a later row replaces."""
+    hint = "CREATE TABLE with the same text keeps them by their key, and views read the table."
+    return FeatureNotSupported("a source has no PRIMARY KEY: it keeps no rows", position=position, hint=hint)
 
 
 def parse_format(cursor: Cursor, options: OptionsReader) -> MessageFormat | None:
