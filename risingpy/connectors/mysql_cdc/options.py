@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from risingpy.connectors.database_options import GivenOptionsOfDatabase
 from risingpy.errors import InvalidParameterValue
 
 CONNECT_SECONDS = 4
-_NEEDED = ("hostname", "username", "database.name")
 _SSL_MODES = ("disabled", "required", "verify_ca", "verify_identity")
 _SERVER_IDS = range(1, 2**32)
 
@@ -55,28 +55,19 @@ class MysqlCdcOptions:
 
 def mysql_cdc_options(options: Mapping[str, str]) -> MysqlCdcOptions:
     """The checked options. Raises InvalidParameterValue for one that is missing, unknown or wrong."""
-    left = dict(options)
-    for name in _NEEDED:
-        if not left.get(name):
-            raise InvalidParameterValue(f"the mysql-cdc connector needs the option {name}")
-    port = left.pop("port", "3306")
-    if not port.isdecimal() or not 0 < int(port) < 65536:
-        raise InvalidParameterValue(f'invalid port "{port}"')
-    mode = left.pop("ssl.mode", "disabled").lower()
-    if mode not in _SSL_MODES:
-        raise InvalidParameterValue(f'invalid ssl.mode "{mode}"', hint=f"Modes are {', '.join(_SSL_MODES)}.")
-    server_id = left.pop("server.id", None)
-    if server_id is not None and not (server_id.isdecimal() and int(server_id) in _SERVER_IDS):
+    given = GivenOptionsOfDatabase("mysql-cdc", dict(options))
+    server = given.server(3306)
+    mode = given.mode("ssl.mode", "disabled", _SSL_MODES)
+    server_id = given.text("server.id")
+    if server_id and not (server_id.isdecimal() and int(server_id) in _SERVER_IDS):
         raise InvalidParameterValue(f'invalid server.id "{server_id}"', hint="It is a number from 1 to 4294967295.")
-    found = MysqlCdcOptions(
-        host=left.pop("hostname"),
-        port=int(port),
-        user=left.pop("username"),
-        password=left.pop("password", ""),
-        database=left.pop("database.name"),
-        server_id=None if server_id is None else int(server_id),
+    given.finish()
+    return MysqlCdcOptions(
+        host=server.host,
+        port=server.port,
+        user=server.user,
+        password=server.password,
+        database=server.database,
+        server_id=int(server_id) if server_id else None,
         ssl_mode=mode,
     )
-    if left:
-        raise InvalidParameterValue(f'unknown option "{min(left)}" of the mysql-cdc connector')
-    return found
