@@ -19,6 +19,7 @@ ENVIRONMENT_NAME = "RISINGPY_MEMORY"
 STATEMENT_SHARE = 1 / 8  # one statement, unless `statement_memory` says otherwise
 QUERIES_SHARE = 1 / 4  # all statements that run, together
 WRITTEN_SHARE = 1 / 4  # the rows that a transaction writes: one epoch takes them all
+COPIED_ROW_SHARE = 1 / 64  # one row of COPY FROM STDIN: until it is stored there are about ten copies of it
 JOB_SHARE = 1 / 64  # what a job writes to a table on a shard in an epoch that all share: more takes a second
 EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch on a shard
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from risingpy.errors import BadCopyFileFormat, SqlError
 from risingpy.frontend.results import ResultField
+from risingpy.frontend.wire.copy_rows import check_row_length
 from risingpy.types.forms import decode_binary
 
 SIGNATURE = b"PGCOPY\n\377\r\n\0"
@@ -54,6 +55,7 @@ class BinaryDecoder:
         except _Incomplete:
             pass
         self._data = self._data[at:]
+        check_row_length(len(self._data))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """The remaining rows. Raises an error if the data ends within a row."""

@@ -18,11 +18,10 @@ from pyarrow import csv
 
 from risingpy.errors import SqlError
 from risingpy.frontend.results import CopyFormat, CopyOptions, ResultField
-from risingpy.frontend.wire.copy_rows import decode_rows, row_end, split_rows
+from risingpy.frontend.wire.copy_rows import check_row_length, decode_rows, row_end, split_rows
 from risingpy.types.forms import parse_column
 
 _BLOCK_BYTES = 1 << 20
-_MAX_ROW_BYTES = 1 << 30
 _END_OF_DATA = re.compile(rb"(?:\A|(?<=\n))\\\.(?:\r?\n|\r?\Z)")
 # An escape that the columnar path does not decode.
 _OTHER_ESCAPE = r"\\[^\\bfnrtv]|\\$"
@@ -70,8 +69,10 @@ class DelimitedDecoder:
         rest = b"" if last else data[end:]
         self._parts, self._size = [rest], len(rest)
         self._wanted = max(_BLOCK_BYTES, 2 * len(rest))
-        if len(rest) > _MAX_ROW_BYTES:
-            raise SqlError("a row of COPY data is too long", sqlstate="54000")
+        check_row_length(len(rest))
+        if len(block) > 2 * _BLOCK_BYTES:  # so there is a long row in it
+            newlines = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+            check_row_length(int(np.diff(newlines, prepend=-1, append=len(block)).max()) - 1)
         if self._header_pending and block:
             header_end = row_end(block, 0, self._options)
             skipped = len(block) if header_end < 0 else header_end + 1

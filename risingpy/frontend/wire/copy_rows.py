@@ -15,10 +15,12 @@ import pyarrow as pa
 from risingpy.errors import BadCopyFileFormat, SqlError
 from risingpy.frontend.results import CopyFormat, CopyOptions, ResultField
 from risingpy.frontend.wire.payload import decode_text
+from risingpy.memory import COPIED_ROW_SHARE, share_of_memory
 from risingpy.types.forms import parse_text
 
 _MAX_SHOWN = 100  # characters of a value in an error's context
-_TEXT_LINE = re.compile(rb"(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL)
+# Possessive: the engine would otherwise keep a state for each byte, in case that it has to go back: 60 times the line.
+_TEXT_LINE = re.compile(rb"(?:[^\\\n]++|\\.)*+", re.DOTALL)
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.)|\Z)", re.DOTALL)
 _NAMED = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -29,6 +31,23 @@ class RawRow:
 
     line: int
     data: bytes
+
+
+_LONGEST_ROW = 1 << 30  # as in PostgreSQL, if there is memory
+
+
+class RowTooLong(SqlError):
+    """The client must send shorter rows, or the server must get more memory."""
+
+    sqlstate = "54000"
+
+
+def check_row_length(length: int) -> None:
+    """Raises RowTooLong for a row of so many bytes that the server's memory does not hold all copies of it."""
+    most = min(_LONGEST_ROW, share_of_memory(COPIED_ROW_SHARE))
+    if length > most:
+        hint = f"It may have {most >> 20}MB: a 64th of the server's --memory, and 1GB at the most."
+        raise RowTooLong("a row of COPY data is too long", hint=hint)
 
 
 def split_rows(block: bytes, options: CopyOptions, first_line: int) -> Iterator[RawRow]:

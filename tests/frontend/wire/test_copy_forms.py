@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from risingpy.errors import SqlError
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.results import CopyOptions, ResultField
+from risingpy.frontend.wire.copy_binary import HEADER, BinaryDecoder
 from risingpy.frontend.wire.copy_decode import DelimitedDecoder
 from risingpy.frontend.wire.copy_out import encode_copy
 from risingpy.frontend.wire.copy_rows import decode_rows, split_rows
@@ -185,3 +186,19 @@ def test_every_type_in_bulk() -> None:
         lines.append("\t".join("\\N" if chosen.random() < 0.05 else value for value in line))
     data = ("\n".join(lines) + "\n").encode()
     assert fast(data, fields, TEXT, pieces=4) == exact(data, fields, TEXT)
+
+
+@pytest.mark.parametrize("pieces", [1, 50])
+@pytest.mark.parametrize("ended", [b"", b"\n"])
+def test_a_row_that_memory_does_not_hold_is_refused_early(
+    monkeypatch: pytest.MonkeyPatch, pieces: int, ended: bytes
+) -> None:
+    monkeypatch.setenv("RISINGPY_MEMORY", "256MB")  # a row may have 4 MB
+    long = b"1\t" + b"x" * (5 << 20) + ended
+    with pytest.raises(SqlError, match="a row of COPY data is too long") as raised:
+        fast(b"2\ty\n" + long, PAIR, TEXT, pieces=pieces)
+    assert (raised.value.sqlstate, "4MB" in str(raised.value.hint)) == ("54000", True)
+    assert len(fast(b"1\tx\n" * (2 << 20), PAIR, TEXT, pieces=2)) == 2 << 20  # many rows are not one
+    binary = BinaryDecoder("t", PAIR)
+    with pytest.raises(SqlError, match="a row of COPY data is too long"):
+        list(binary.feed(HEADER + b"\0\2" + b"\0\0\0\4\0\0\0\1" + (6 << 20).to_bytes(4, "big") + b"x" * (5 << 20)))
