@@ -29,7 +29,7 @@ from risingpy.batch.plan import (
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
 from risingpy.meta.writing.row_keys import has_row_keys
-from risingpy.plan.catalog import ExternalSource, ScannedRelation, Table
+from risingpy.plan.catalog import ExternalSource, Index, ScannedRelation, Table
 from risingpy.plan.expressions import Literal
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
@@ -83,6 +83,16 @@ class PlanRun:
     def committed_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
         """The committed rows of whole keys, all columns."""
         return self._of_keys(relation, [keys.column(f"c{part.index}") for part in relation.table.key])
+
+    def has_committed(self, relation: Table, keys: pa.Table) -> bool:
+        """Whether any of these whole keys has a committed row."""
+        columns = [keys.column(f"c{part.index}").combine_chunks() for part in relation.table.key]
+        return StorageTable(relation.table, self.view).has_rows(columns)
+
+    def committed_by_index(self, index: Index, keys: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Table:
+        """The index's committed rows, all its columns, that have any of these keys, and `_prefix`: which one."""
+        whole = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in keys]
+        return StorageTable(index.table, self.view).scan_prefix(whole)
 
     def _scan(self, scan: FullScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns

@@ -33,7 +33,7 @@ from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql_catalog import names_in
 from risingpy.functions.evaluation.sql_text import intervals_apart
 from risingpy.meta.reads import CommittedSnapshot
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Index, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Schema
 from risingpy.statement_limits import StatementLimits, working_for
@@ -140,6 +140,16 @@ class BatchRunner:
     def committed_rows(self, relation: Table, keys: pa.Table, snapshot: CommittedSnapshot) -> pa.Table:
         """As `rows_with_keys`, but committed rows only. The caller releases the snapshot."""
         return PlanRun(snapshot.view, (), self._own, self._system(snapshot)).committed_with_keys(relation, keys)
+
+    def has_committed(self, relation: Table, keys: pa.Table, snapshot: CommittedSnapshot) -> bool:
+        """See `PlanRun.has_committed`. The caller releases the snapshot."""
+        return PlanRun(snapshot.view, (), self._own, self._system(snapshot)).has_committed(relation, keys)
+
+    def committed_by_index(
+        self, index: Index, keys: Sequence[pa.Array | pa.ChunkedArray], snapshot: CommittedSnapshot
+    ) -> pa.Table:
+        """See `PlanRun.committed_by_index`. The caller releases the snapshot."""
+        return PlanRun(snapshot.view, (), self._own, self._system(snapshot)).committed_by_index(index, keys)
 
     def rows_with_keys(self, relation: Table, keys: pa.Table, take_snapshot: TakeSnapshot) -> pa.Table:
         """The rows of a table (all columns, c0…) that have the keys of `keys`, in no order.

@@ -21,7 +21,7 @@ from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.schema.commands import SchemaCommands
-from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog import Catalog, Index, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -138,6 +138,12 @@ class StatementContext(Protocol):
 
     def committed_rows(self, relation: Table, keys: pa.Table) -> pa.Table:
         """As `rows_with_keys`, but the committed rows of now: it waits for nothing, and sees no own changes."""
+
+    def has_committed(self, relation: Table, keys: pa.Table) -> bool:
+        """Whether any of the keys of `keys` has a committed row now."""
+
+    def committed_by_index(self, index: Index, keys: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Table:
+        """The committed rows of an index, all its columns, with any of these keys; `_prefix` is the key's place."""
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """The values of expressions over the given `rows` (c0…); `fields` has the rows' types."""

@@ -17,9 +17,9 @@ from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
 from risingpy.meta.database import Database
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.meta.writing.pending_rows import KeyedChunk, NewestRows, PendingRow
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_of
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_at, unique_places
 from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Index, Table
 
 _MOST_CHUNKS = 32  # of a table, before they become one
 
@@ -50,16 +50,21 @@ class _OwnRows:
     large: set[int] = field(default_factory=set)  # the tables with a change of so many rows that nobody should ask
     seen: dict[int, int] = field(default_factory=dict)  # by table: how many of the changes the rows have
 
-    def find(self, changes: Sequence[TableChange], table: Table, key: RowKey) -> PendingRow | None:
-        table_id = table.relation_id
-        for place in range(self.seen.get(table_id, 0), len(changes)):
+    def find(
+        self, changes: Sequence[TableChange], table: Table, key: RowKey, index: Index | None = None
+    ) -> PendingRow | None:
+        """The last row of a primary key, or of a key of a unique index."""
+        kept, places = table.relation_id, table.primary_key
+        if index is not None:
+            kept, places = index.relation_id, unique_places(table, index) or ()
+        for place in range(self.seen.get(kept, 0), len(changes)):
             change = changes[place]
-            if change.table_id == table_id:
+            if change.table_id == table.relation_id:
                 _check_version(change, table)
-                keys = keys_of(table, [change.chunk.column(1 + index) for index in table.primary_key])
-                self.rows.add(KeyedChunk(table_id, change.version, change.chunk, keys))
-        self.seen[table_id] = len(changes)
-        return self.rows.find(table_id, key)
+                keys = keys_at(table, places, [change.chunk.column(1 + each) for each in places])
+                self.rows.add(KeyedChunk(kept, change.version, change.chunk, keys))
+        self.seen[kept] = len(changes)
+        return self.rows.find(kept, key)
 
 
 @dataclass(slots=True)
@@ -144,12 +149,13 @@ class Transaction:
         if not self.is_open and not self._changes:
             self._let_go(0)
 
-    def own_row(self, table: Table, key: RowKey) -> PendingRow | None:
+    def own_row(self, table: Table, key: RowKey, index: Index | None = None) -> PendingRow | None:
         """What this transaction has written last for a key, if it has. The table `has_row_keys`.
 
-        Raises StalePlan as `changes_of` does.
+        With an `index`, the key is one of that unique index, which has `unique_places`. Raises StalePlan as
+        `changes_of` does.
         """
-        return self._own_rows.find(self._changes, table, key)
+        return self._own_rows.find(self._changes, table, key, index)
 
     def has_large_change(self, table_id: int) -> bool:
         """Whether the transaction has written so many rows to a table at once that their keys are not looked at."""

@@ -115,9 +115,13 @@ def _replaced(session: StatementContext, relation: Table, rows: pa.Table) -> tup
     groups, _ = group_by_key(relation, rows)
     _, last_from_end = np.unique(groups[::-1], return_index=True)
     rows = rows.take(pa.array(np.sort(len(groups) - 1 - last_from_end)))
-    found = session.rows_with_keys(relation, rows)
+    return paired(relation, session.rows_with_keys(relation, rows), rows)
+
+
+def paired(relation: Table, found: pa.Table, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """(Those of the `found` rows whose keys new rows have, the new rows), whose first ones stand in their stead."""
     if not found.num_rows:
-        return found, rows
+        return rows.slice(0, 0), rows
     codes, _ = group_by_key(relation, pa.concat_tables([rows, found.rename_columns(rows.column_names)]))
     come, stand = codes[: rows.num_rows], codes[rows.num_rows :]
     place_of = np.full(int(codes.max()) + 1, -1, np.int64)
@@ -155,6 +159,8 @@ def write_rewritten(
 
 def _chunk_of(change: RowsChange) -> pa.Table:
     old, new = change.old, change.new
+    if new is not None and not old.num_rows:
+        return inserts(new)
     ops = np.full(old.num_rows, DELETE, np.int8)
     columns = old.columns
     if new is not None:

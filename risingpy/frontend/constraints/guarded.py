@@ -49,6 +49,15 @@ def locks_of(catalog: Catalog, table: Table) -> dict[int, LockMode]:
 
 
 @contextmanager
+def statement_locks(session: StatementContext) -> Iterator[None]:
+    """Without an open transaction, what a statement has locked is released at its end, though it may write nothing."""
+    try:
+        yield
+    finally:
+        session.transaction.release_statement_locks()
+
+
+@contextmanager
 def guarded(session: StatementContext, table: Table) -> Iterator[None]:
     """Holds all that a statement needs which writes to the table, if that is guarded; waits until epochs have its rows.
 

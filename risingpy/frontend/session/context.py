@@ -42,7 +42,7 @@ from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.schema.databases import check_connects, check_room, existing_database
 from risingpy.meta.schema.first_settings import first_settings
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
-from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog import Catalog, Index, Table
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import privileges_of, schema_of
 from risingpy.plan.expressions import Expr
@@ -275,6 +275,20 @@ class SessionContext:
         snapshot = self.database.reads.snapshot()
         try:
             return self._runner.committed_rows(relation, keys, snapshot)
+        finally:
+            snapshot.view.release()
+
+    def has_committed(self, relation: Table, keys: pa.Table) -> bool:
+        snapshot = self.database.reads.snapshot()
+        try:
+            return self._runner.has_committed(relation, keys, snapshot)
+        finally:
+            snapshot.view.release()
+
+    def committed_by_index(self, index: Index, keys: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Table:
+        snapshot = self.database.reads.snapshot()
+        try:
+            return self._runner.committed_by_index(index, keys, snapshot)
         finally:
             snapshot.view.release()
 

@@ -12,6 +12,7 @@ from risingpy.frontend.parser.ast import Insert, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.insert_by_key import inserted_by_key
 from risingpy.frontend.statements.writes.on_conflict import inserting_or_updating
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer.rules import optimize
@@ -39,10 +40,11 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "INSERT")
-        with guarded(session, bound.relation):
-            rows = inserted(session, bound.relation, session.run_to_table(query, parameters))
-            answer = returned(session, bound.returning, rows, parameters)
-            write_inserted(session, bound.relation, rows)
+        rows = inserted(session, bound.relation, session.run_to_table(query, parameters))
+        answer = returned(session, bound.returning, rows, parameters)
+        if not inserted_by_key(session, bound.relation, rows):
+            with guarded(session, bound.relation):
+                write_inserted(session, bound.relation, rows)
         return Result(CommandTag("INSERT 0", rows.num_rows), returning_fields(bound.returning), answer)
 
     takes_constants = query.takes_constants(len(bound.parameter_types))

@@ -43,6 +43,15 @@ class TableChange:
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueKeys:
+    """The keys that a change's rows have in a unique index; None if they are too many to be kept one by one."""
+
+    index_id: int
+    change: TableChange
+    keys: Sequence[RowKey] | None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceOffset:
     """How far the log has the rows of a pushed source. The text is its connector's."""
 
@@ -110,7 +119,7 @@ class DmlLog:
             self._last_of_table = {record.table_id: record.lsn for record in left}
             self._offsets = self._reader.offsets(committed_lsn, self._log.last_lsn)
             self._has_offsets = bool(self._offsets)
-            self._pending_rows.add(self._log.last_lsn, (), self._last_of_table)
+            self._pending_rows.add_left_over(self._log.last_lsn, self._last_of_table)
 
     @property
     def last_lsn(self) -> int:
@@ -154,11 +163,12 @@ class DmlLog:
         changes: Sequence[TableChange],
         offset: SourceOffset | None = None,
         keys: Sequence[Sequence[RowKey] | None] = (),
+        unique_keys: Sequence[UniqueKeys] = (),
     ) -> int:
         """Makes the changes durable as one group, with the source's offset after them; returns the lsn to wait for.
 
         `keys` has those of each change's rows, which the caller has locked; None, or no keys at all: it has locked the
-        table, or no statement changes single rows of it.
+        table, or no statement changes single rows of it. `unique_keys` are those of the changes' unique indexes.
         """
         records = [change.record() for change in changes]
         if offset is not None:
@@ -178,13 +188,20 @@ class DmlLog:
                 self._pending.append((lsn, sum(change.chunk.num_rows for change in changes)))
         with_keys = list(zip(changes, keys or [None] * len(changes), strict=True))
         keyed = [KeyedChunk(c.table_id, c.version, c.chunk, found) for c, found in with_keys if found is not None]
-        self._pending_rows.add(lsn, keyed, [change.table_id for change, found in with_keys if found is None])
+        others = [change.table_id for change, found in with_keys if found is None]
+        for unique in unique_keys:
+            if unique.keys is None:
+                others.append(unique.index_id)
+            else:
+                change = unique.change
+                keyed.append(KeyedChunk(unique.index_id, change.version, change.chunk, unique.keys))
+        self._pending_rows.add(lsn, keyed, others)
         self._wake()
         return lsn
 
-    def pending_row(self, table_id: int, key: RowKey) -> PendingRow | int | None:
+    def pending_row(self, table_id: int, key: RowKey, of: int | None = None) -> PendingRow | int | None:
         """See `PendingRows.find`. The caller has locked the key."""
-        return self._pending_rows.find(table_id, key)
+        return self._pending_rows.find(table_id, key, of)
 
     def next_epoch(self, most_rows: int) -> tuple[int, int]:
         """(lsn, rows) of the whole groups that the next epoch takes: at least one if any is pending."""

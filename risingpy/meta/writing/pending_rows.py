@@ -88,6 +88,7 @@ class PendingRows:
         self._rows = NewestRows()
         self._groups: list[tuple[int, KeyedChunk]] = []
         self._not_kept: dict[int, int] = {}  # by table: the lsn of the last group whose rows are not kept here
+        self._left_over: dict[int, int] = {}  # the same, of groups from before the log was opened
 
     def add(self, lsn: int, changes: Iterable[KeyedChunk], others: Iterable[int]) -> None:
         """Adds a group of the log: the changes whose rows have keys, and the tables of the `others`."""
@@ -98,17 +99,29 @@ class PendingRows:
             for table_id in others:
                 self._not_kept[table_id] = max(lsn, self._not_kept.get(table_id, 0))
 
+    def add_left_over(self, lsn: int, tables: Iterable[int]) -> None:
+        """Adds what the log had when it was opened."""
+        with self._guard:
+            self._not_kept.update(dict.fromkeys(tables, lsn))
+            self._left_over = dict(self._not_kept)
+
     def committed(self, lsn: int) -> None:
         """Forgets the groups up to `lsn`, which a published epoch has."""
         with self._guard:
             done = [change for at, change in self._groups if at <= lsn]
             self._groups = [group for group in self._groups if group[0] > lsn]
             self._not_kept = {table_id: at for table_id, at in self._not_kept.items() if at > lsn}
+            self._left_over = {table_id: at for table_id, at in self._left_over.items() if at > lsn}
             for change in done:
                 self._rows.remove(change.table_id, change.keys, lsn)
 
-    def find(self, table_id: int, key: RowKey) -> PendingRow | int | None:
-        """What a key has last; None: what the committed state has. A number: what that has from this lsn on."""
+    def find(self, table_id: int, key: RowKey, of: int | None = None) -> PendingRow | int | None:
+        """What a key has last; None: what the committed state has. A number: what that has from this lsn on.
+
+        `of` is the table if the key is one of its unique index.
+        """
         with self._guard:
             row, not_kept = self._rows.find(table_id, key), self._not_kept.get(table_id)
+            if of is not None and not_kept is None:
+                not_kept = self._left_over.get(of)
             return row if not_kept is None or (row is not None and row.lsn > not_kept) else not_kept

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from risingpy.plan.catalog import Table
-from risingpy.types import TypeKind
+from risingpy.plan.catalog import Index, Table
+from risingpy.plan.expressions import InputRef
+from risingpy.types import SqlType, TypeKind
 
 MOST_KEYS = 64  # rows of a statement whose keys are locked one by one; one with more rows locks its table
 
@@ -36,15 +37,33 @@ _AS_INTEGERS = {
 def has_row_keys(table: Table) -> bool:
     """Whether the table has a primary key whose types let its rows be found by `keys_of`."""
     types = [table.columns[index].type for index in table.primary_key]
-    return bool(types) and all(
-        type_.kind in _PLAIN or type_.kind in _AS_INTEGERS or type_.is_fixed_numeric for type_ in types
-    )
+    return bool(types) and all(map(_is_plain, types))
+
+
+def _is_plain(type_: SqlType) -> bool:
+    return type_.kind in _PLAIN or type_.kind in _AS_INTEGERS or type_.is_fixed_numeric
+
+
+def unique_places(table: Table, index: Index) -> tuple[int, ...] | None:
+    """The positions of the columns that are the keys of a unique index, if `keys_at` can find rows by them."""
+    places = {column.column_id: place for place, column in enumerate(table.columns)}
+    found = []
+    for key in index.index.keys:
+        if not isinstance(key.expression, InputRef) or not _is_plain(table.columns[places[key.expression.index]].type):
+            return None
+        found.append(places[key.expression.index])
+    return tuple(found) if len(set(found)) == len(found) else None
 
 
 def keys_of(table: Table, columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[RowKey]:
     """The keys of rows, from the key's columns in the order of `table.primary_key`. The table `has_row_keys`."""
+    return keys_at(table, table.primary_key, columns)
+
+
+def keys_at(table: Table, places: Sequence[int], columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[RowKey]:
+    """The values of these columns, as keys; of a unique key some may be NULL."""
     values = []
-    for index, column in zip(table.primary_key, columns, strict=True):
+    for index, column in zip(places, columns, strict=True):
         integers = _AS_INTEGERS.get(table.columns[index].type.kind)
         values.append((column if integers is None else column.cast(integers)).to_pylist())
     return list(zip(*values, strict=True))

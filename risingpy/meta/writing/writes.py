@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.durable_state import RowIds
 from risingpy.meta.epochs.published_state import PublishedState
-from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
+from risingpy.meta.writing.dml_log import DmlLog, TableChange, UniqueKeys, refuse_stale
 from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.pending_rows import PendingRow
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_of
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_at, keys_of, unique_places
 from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.spill import Spill
@@ -69,12 +69,15 @@ class Writes:
             raise
         return table, rows
 
-    def pending_row(self, table_id: int, key: RowKey, cancelled: Cancelled = None) -> PendingRow | None:
+    def pending_row(
+        self, table_id: int, key: RowKey, cancelled: Cancelled = None, *, of: int | None = None
+    ) -> PendingRow | None:
         """What the log has last for a key; None: what the committed state has. The caller holds the row's lock.
 
-        Waits for the rows of large statements, which are found in the committed state only.
+        Waits for the rows of large statements, which are found in the committed state only. If the key is one of a
+        unique index, called `table_id`, then `of` is its table.
         """
-        found = self._log.pending_row(table_id, key)
+        found = self._log.pending_row(table_id, key, of)
         if not isinstance(found, int):
             return found
         self._until_lsn(found, cancelled)
@@ -99,7 +102,9 @@ class Writes:
         with self._locked(catalog, changes, keys, cancelled, process_id):
             for change in changes:
                 refuse_stale(self._published.state.catalog, change)
-            return self._log.append(changes, keys=keys)
+            catalog = self._published.state.catalog
+            unique = [each for change in changes for each in _unique_keys(catalog, change)]
+            return self._log.append(changes, keys=keys, unique_keys=unique)
 
     @contextmanager
     def _locked(
@@ -127,6 +132,17 @@ class Writes:
                 free = sorted(key for key in rows[table_id] if not locks.covers(table_id, LockMode.ALONE, key))
                 stack.callback(locks.acquire_rows(table_id, free, cancelled, process_id=process_id).release)
             yield
+
+
+def _unique_keys(catalog: Catalog, change: TableChange) -> Iterator[UniqueKeys]:
+    """The keys of a change's rows in each unique index of its table."""
+    for index in catalog.unique_indexes_of(change.table_id):
+        table, keys = catalog.relations[change.table_id], None
+        assert isinstance(table, Table)
+        places = unique_places(table, index)
+        if places is not None and change.spill is None and change.chunk.num_rows <= MOST_KEYS:
+            keys = keys_at(table, places, [change.chunk.column(1 + place) for place in places])
+        yield UniqueKeys(index.relation_id, change, keys)
 
 
 def _has_row_keys(catalog: Catalog, change: TableChange) -> bool:

@@ -62,6 +62,17 @@ class StorageTable:
         found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return found, self._codec.decode_values(values, columns)
 
+    def has_rows(self, keys: Sequence[pa.Array]) -> bool:
+        """Whether any of these whole keys has a row."""
+        keys = [whole(column) for column in keys]
+        vnodes = self._codec.vnodes(keys)
+        encoded, owners = self._codec.encode_keys(keys, vnodes), shards_of_vnodes(vnodes, self._view.shards)
+        shards = set(owners.tolist())
+        if len(shards) == 1:
+            return bool(self._points(shards.pop(), encoded).null_count < len(encoded))
+        parts = (self._points(shard, encoded.take(pa.array(np.flatnonzero(owners == shard)))) for shard in shards)
+        return any(part.null_count < len(part) for part in parts)
+
     def scan_prefix(self, prefix: Sequence[pa.Array]) -> pa.Table:
         """All rows of each prefix of the key, prefix by prefix; with all columns and `_prefix`, as a StateTable's.
 
@@ -70,6 +81,8 @@ class StorageTable:
         prefix = [whole(column) for column in prefix]
         tells_vnode = self._codec.tells_vnode(len(prefix))
         vnodes = self._codec.vnodes(prefix) if tells_vnode else None
+        if vnodes is not None and len(vnodes) == 1:
+            return self._scan_one_prefix(prefix, vnodes)
         numbers: list[npt.NDArray[np.int64]] = []
         tables: list[pa.Table] = []
         for shard in range(self._view.shards):
@@ -85,6 +98,18 @@ class StorageTable:
         owner = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
         return rows.take(pa.array(np.argsort(owner, kind="stable")))
+
+    def _scan_one_prefix(self, prefix: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16]) -> pa.Table:
+        """`scan_prefix` of one prefix that tells the vnode, and so the shard."""
+        (shard,) = shards_of_vnodes(vnodes, self._view.shards).tolist()
+        with rows_of(self._view.snapshots[shard]) as rows:
+            batch = read_all(rows, Ranges.of_prefixes(self._codec.encode_keys(prefix, vnodes)))
+        if not len(batch.keys):
+            types = [*(column.type.arrow for column in self.schema.columns), pa.int64()]
+            names = [*(f"c{i}" for i in range(len(types) - 1)), "_prefix"]
+            return pa.table([pa.array([], type_) for type_ in types], names=names)
+        found = self._table(batch.keys, batch.values)
+        return found.append_column("_prefix", pa.array(np.zeros(found.num_rows, np.int64)))
 
     def first_from(self, low: pa.Array | None, *, beyond: bool) -> pa.Scalar | None:
         """Of all rows, the least value of the first key column, from the one value of `low` on (`beyond`: after it).

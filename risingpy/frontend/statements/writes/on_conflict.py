@@ -19,7 +19,8 @@ from risingpy.batch import PreparedQuery, group_by_key
 from risingpy.errors import CardinalityViolation
 from risingpy.frontend.binder.dml.insert import BoundInsert
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.constraints.guarded import guarded, is_guarded
+from risingpy.frontend.constraints.by_key import can_go_by_key, looked_at_by_key
+from risingpy.frontend.constraints.guarded import guarded, is_guarded, statement_locks
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
@@ -100,7 +101,9 @@ def inserting_or_updating(
         with guarded(session, planned.relation), locked(session, planned, bind) as bound:
             queries = planned_queries if bound is planned else _planned(session, bound)
             proposed = inserted(session, bound.relation, session.run_to_table(queries.source, parameters))
-            return _written(session, bound, queries, parameters, proposed, session.rows_with_keys)
+            written = _written(session, bound, queries, parameters, proposed, session.rows_with_keys, by_key=False)
+            assert written is not None
+            return written
 
     takes_constants = planned_queries.source.takes_constants(len(planned.parameter_types))
     fields = returning_fields(planned.returning)
@@ -128,14 +131,13 @@ def _run_by_key(
 ) -> Result | None:
     """Runs the statement with the rows locked. None if it must lock the table."""
     table = planned.relation
-    if not queries.may_lock_rows or is_guarded(session.database.reads.catalog, table):
-        return None
-    if session.transaction.has_large_change(table.relation_id):
+    if not queries.may_lock_rows or session.transaction.has_large_change(table.relation_id):
         return None
     proposed = inserted(session, table, session.run_to_table(queries.source, parameters))
-    if proposed.num_rows > MOST_KEYS:
+    is_free = not is_guarded(session.database.reads.catalog, table)
+    if proposed.num_rows > MOST_KEYS or not (is_free or can_go_by_key(session, table, proposed.num_rows)):
         return None
-    with rows_locked(session, table, row_keys(table, proposed)):
+    with rows_locked(session, table, row_keys(table, proposed)), statement_locks(session):
         bound = newest_form(session, planned, bind)
         if bound is not planned:  # the rows are locked, so no ALTER comes now
             return _run_by_key(session, bound, _planned(session, bound), bind, parameters)
@@ -143,7 +145,7 @@ def _run_by_key(
         def standing(relation: Table, keys: pa.Table) -> pa.Table:
             return newest_rows(session, relation, keys)
 
-        return _written(session, planned, queries, parameters, proposed, standing)
+        return _written(session, planned, queries, parameters, proposed, standing, by_key=True)
 
 
 def _written(
@@ -153,12 +155,21 @@ def _written(
     parameters: Parameters,
     proposed: pa.Table,
     rows_with_keys: RowsWithKeys,
-) -> Result:
-    """Writes what the proposed rows (all columns) change, and answers. The rows of their keys are locked."""
+    *,
+    by_key: bool,
+) -> Result | None:
+    """Writes what the proposed rows (all columns) change, and answers. The rows of their keys are locked.
+
+    `by_key`: only they are. Then None if constraints need more than that.
+    """
     outcome = _outcome(session, bound.relation, proposed, queries, parameters, rows_with_keys)
     coming = outcome.coming
+    looks = not by_key
+    needs_look = by_key and coming.num_rows and is_guarded(session.database.reads.catalog, bound.relation)
+    if needs_look and not looked_at_by_key(session, bound.relation, outcome.old, coming):
+        return None
     answer = returned(session, bound.returning, coming.take(pa.array(outcome.order)), parameters)
-    write_rewritten(session, bound.relation, outcome.old, coming)
+    write_rewritten(session, bound.relation, outcome.old, coming, looks_at_keys=looks)
     return Result(CommandTag("INSERT 0", coming.num_rows), returning_fields(bound.returning), answer)
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from risingpy.batch import RowRewrite
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Parameters
-from risingpy.frontend.constraints.guarded import is_guarded
+from risingpy.frontend.constraints.by_key import can_go_by_key, looked_at_by_key
+from risingpy.frontend.constraints.guarded import is_guarded, statement_locks
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
@@ -32,7 +33,8 @@ def run_by_key(
     So it does, too, if the transaction has written many rows to the table at once.
     """
     bound, table = planned.bound, planned.bound.relation
-    if planned.by_key is None or is_guarded(session.database.reads.catalog, table):
+    guarded = is_guarded(session.database.reads.catalog, table)
+    if planned.by_key is None or (guarded and not can_go_by_key(session, table, 1)):
         return None
     if session.transaction.has_large_change(table.relation_id):
         return None
@@ -43,7 +45,7 @@ def run_by_key(
     fields = returning_fields(bound.returning)
     if key is None:  # it is NULL, or no value of the column's type
         return Result(CommandTag(verb, 0), fields, returned(session, bound.returning, _no_rows(table), parameters))
-    with rows_locked(session, table, row_keys(table, key)):
+    with rows_locked(session, table, row_keys(table, key)), statement_locks(session):
         newest = planned.for_form(session, newest_form(session, bound, bind))  # no ALTER can come now
         if newest.by_key is None:
             return None
@@ -51,8 +53,12 @@ def run_by_key(
         old, new = _rewritten(session, newest, newest.by_key, row, parameters)
         if newest.bound.has_new:
             new = completed(session, newest.bound.relation, new)
+        coming = new if newest.bound.has_new else new.slice(0, 0)
+        if guarded and old.num_rows and not looked_at_by_key(session, newest.bound.relation, old, coming):
+            return None
         answer = returned(session, newest.bound.returning, new, parameters)
-        write_rewritten(session, newest.bound.relation, old, new if newest.bound.has_new else None)
+        kept = new if newest.bound.has_new else None
+        write_rewritten(session, newest.bound.relation, old, kept, looks_at_keys=not guarded)
     return Result(CommandTag(verb, old.num_rows), fields, answer)
 
 

@@ -1,0 +1,212 @@
+"""UNIQUE and FOREIGN KEY of few rows, by their keys: nobody waits for an epoch, and no table is held alone.
+
+The keys of unique indexes that a statement takes or gives up are locked one by one, as the keys of its rows are. Under
+that lock a key's newest row is the transaction's own, else the last one in the log, else the committed one, which the
+index has. A table to which a foreign key refers is held in mode FORM: whoever takes a referenced key away holds it
+alone.
+
+What cannot be answered so is left to `enforcement`: keys of other types, MATCH FULL, and rows whose loss others notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
+from risingpy.frontend.constraints.violations import columns_by_id, missing_reference, shown_key, unique_violation
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_rows
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_at, keys_of, unique_places
+from risingpy.meta.writing.table_locks import LockMode
+from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A foreign key, the table that it refers to, and by which of its keys: its primary key, or a unique index."""
+
+    key: ForeignKey
+    target: Table
+    index: Index | None
+    places: tuple[int, ...]  # of the foreign key's columns, in the order of that key
+
+
+def can_go_by_key(session: StatementContext, table: Table, rows: int) -> bool:
+    """Whether so many rows may be written to a guarded table by their keys."""
+    catalog = session.database.reads.catalog
+    if rows > MOST_KEYS or session.transaction.has_large_change(table.relation_id):
+        return False
+    if table.primary_key and not log_has_newest_rows(catalog, table):
+        return False
+    if any(_places(table, index) is None for index in catalog.unique_indexes_of(table.relation_id)):
+        return False
+    return all(_reference(session, catalog, table, key) is not None for key in enforced_keys(table))
+
+
+def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new: pa.Table) -> bool:
+    """Looks at rows that go and come; their primary keys are locked, and `can_go_by_key`.
+
+    False if only `enforcement` can tell, since a key may go to which rows refer. Raises 23505 and 23503. The locks that
+    it takes go with the transaction.
+    """
+    catalog = session.database.reads.catalog
+    if old.num_rows and _takes_referenced(catalog, table, old, new):
+        return False
+    references = [_reference(session, catalog, table, key) for key in enforced_keys(table)]
+    for target_id in sorted({each.target.relation_id for each in references if each is not None}):
+        session.transaction.lock(target_id, LockMode.FORM, session.cancelled)
+    for index in catalog.unique_indexes_of(table.relation_id):
+        _look_at_unique(session, table, index, old, new)
+    for reference in references:
+        if reference is not None and new.num_rows:
+            _look_at_reference(session, table, reference, new)
+    return True
+
+
+def _places(table: Table, index: Index) -> tuple[int, ...] | None:
+    """The positions of the unique key's columns, if it can be looked at here."""
+    rule = index.index.unique
+    ready = index.status is JobStatus.CREATED and rule is not None and rule.nulls_distinct
+    return unique_places(table, index) if ready else None
+
+
+def _reference(session: StatementContext, catalog: Catalog, table: Table, key: ForeignKey) -> _Reference | None:
+    target = catalog.relations[key.table_id]
+    assert isinstance(target, Table)
+    if key.matches_full or session.transaction.has_large_change(target.relation_id):
+        return None
+    index, places = None, target.primary_key
+    if key.index_id is not None:
+        found = catalog.relations[key.index_id]
+        assert isinstance(found, Index)
+        unique = _places(target, found)
+        if unique is None:
+            return None
+        index, places = found, unique
+    elif not log_has_newest_rows(catalog, target):
+        return None
+    own = {column.column_id: place for place, column in enumerate(table.columns)}
+    theirs = dict(zip(key.referenced, key.columns, strict=True))
+    ordered = tuple(own[theirs[target.columns[place].column_id]] for place in places)
+    same = all(table.columns[o].type == target.columns[t].type for o, t in zip(ordered, places, strict=True))
+    return _Reference(key, target, index, ordered) if same else None
+
+
+def _takes_referenced(catalog: Catalog, table: Table, old: pa.Table, new: pa.Table) -> bool:
+    """Whether a key goes to which a foreign key refers."""
+    places = {column.column_id: place for place, column in enumerate(table.columns)}
+    for _, key in enforced_keys_to(catalog, table.relation_id):
+        names = [f"c{places[column_id]}" for column_id in key.referenced]
+        if not old.select(names).equals(new.select(names).slice(0, old.num_rows)):
+            return True
+    return False
+
+
+def _look_at_unique(session: StatementContext, table: Table, index: Index, old: pa.Table, new: pa.Table) -> None:
+    places = _places(table, index)
+    assert places is not None
+    gone, come = _keys(table, places, old), _keys(table, places, new)
+    # A key that stays with its row is no news, and neither taken nor given up.
+    kept = {place for place, key in enumerate(gone) if place < len(come) and come[place] == key}
+    taken = {place: key for place, key in enumerate(come) if place not in kept and None not in key}
+    given_up = [key for place, key in enumerate(gone) if place not in kept and None not in key]
+    if not taken and not given_up:
+        return
+    session.transaction.hold_rows(index.relation_id, list({*taken.values(), *given_up}), session.cancelled)
+    mine = set(_identities(table, old))
+    seen = {come[place] for place in kept}
+    standing = _standing(session, table, index, _rows_at(new, list(taken)), list(taken.values()))
+    for key, identity in zip(taken.values(), standing, strict=True):
+        if key in seen or (identity is not None and identity not in mine):
+            columns = [table.columns[place] for place in places]
+            place = next(place for place, each in taken.items() if each == key)
+            values = [new.column(column)[place].as_py() for column in places]
+            shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
+            raise unique_violation(table, index.name, shown)
+        seen.add(key)
+
+
+def _standing(
+    session: StatementContext, table: Table, index: Index, rows: pa.Table, keys: Sequence[RowKey]
+) -> list[RowKey | None]:
+    """For each unique key, what tells the row apart that has it now; None if none has. `rows` have the keys."""
+    found: list[RowKey | None] = [None] * len(keys)
+    committed = []
+    for place, key in enumerate(keys):
+        pending = session.transaction.own_row(table, key, index)
+        if pending is None:
+            writes, of = session.database.writes, table.relation_id
+            pending = writes.pending_row(index.relation_id, key, session.cancelled, of=of)
+        if pending is not None and pending.version != table.version:  # in a form of the table before an ALTER
+            session.database.reads.wait_for_lsn(pending.lsn, session.cancelled)
+            pending = None
+        if pending is None:
+            committed.append(place)
+        elif pending.place is not None:
+            (found[place],) = _identities(table, pending.row())
+    if committed:
+        places = _places(table, index) or ()
+        asked = _rows_at(rows, committed)
+        stored = session.committed_by_index(index, [asked.column(place) for place in places])
+        if not stored.num_rows:
+            return found
+        ids = {column.column_id: place for place, column in enumerate(index.columns)}
+        identity = [ids[table.columns[place].column_id] for place in table.stream_key]
+        numbers = stored.column("_prefix").to_pylist()
+        told = keys_at(table, table.stream_key, [stored.column(place) for place in identity])
+        for number, each in zip(numbers, told, strict=True):
+            found[committed[number]] = each
+    return found
+
+
+def _look_at_reference(session: StatementContext, table: Table, reference: _Reference, new: pa.Table) -> None:
+    """Raises 23503 for the first row that refers to no row."""
+    target, places = reference.target, reference.places
+    keys = _keys(table, places, new)
+    asked = {key: place for place, key in reversed(list(enumerate(keys))) if None not in key}
+    if not asked:
+        return
+    at = target.primary_key if reference.index is None else unique_places(target, reference.index) or ()
+    first = _rows_at(new, list(asked.values()))
+    renamed = pa.table({f"c{theirs}": first.column(ours) for theirs, ours in zip(at, places, strict=True)})
+    there: set[RowKey] = set()
+    if reference.index is None:
+        newest = newest_rows(session, target, renamed)
+        there.update(keys_of(target, [newest.column(f"c{place}") for place in at]))
+    else:
+        found = _standing(session, target, reference.index, _widened(target, renamed), list(asked))
+        there.update(key for key, identity in zip(asked, found, strict=True) if identity is not None)
+    if target.relation_id == table.relation_id:
+        there.update(_keys(target, at, new))
+    for key, place in sorted(asked.items(), key=lambda item: item[1]):
+        if key not in there:
+            columns = columns_by_id(table, reference.key.columns)
+            own = {column.column_id: number for number, column in enumerate(table.columns)}
+            values = [new.column(own[column.column_id])[place].as_py() for column in columns]
+            shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
+            raise missing_reference(table, reference.key, target, shown)
+
+
+def _widened(table: Table, rows: pa.Table) -> pa.Table:
+    """The rows with all columns of the table; those that they lack are NULL."""
+    columns = {
+        f"c{i}": rows.column(f"c{i}") if f"c{i}" in rows.column_names else pa.nulls(rows.num_rows, column.type.arrow)
+        for i, column in enumerate(table.columns)
+    }
+    return pa.table(columns)
+
+
+def _rows_at(rows: pa.Table, places: list[int]) -> pa.Table:
+    return rows if len(places) == rows.num_rows else rows.take(pa.array(places, pa.int64()))
+
+
+def _keys(table: Table, places: Sequence[int], rows: pa.Table) -> list[RowKey]:
+    return keys_at(table, places, [rows.column(f"c{place}") for place in places])
+
+
+def _identities(table: Table, rows: pa.Table) -> list[RowKey]:
+    """What tells rows apart: the primary key, or the row's number."""
+    return _keys(table, table.stream_key, rows)
