@@ -20,7 +20,7 @@ from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
 from risingpy.batch.plan import BatchPlan
 from risingpy.batch.prepared_query import PreparedQuery
-from risingpy.batch.row_keys import group_by_key
+from risingpy.batch.row_keys import group_by_key, keyed_by
 from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row
 from risingpy.batch.runner import BatchRunner
 
@@ -33,6 +33,7 @@ __all__ = [
     "RowRewrite",
     "explain_plan",
     "group_by_key",
+    "keyed_by",
     "row_rewrite",
     "value_of_row",
     "with_parameters",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -9,6 +12,13 @@ import pyarrow as pa
 from risingpy.plan.catalog import Table
 from risingpy.storage.codec.group_keys import group_rows
 from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.codec.table_schema import KeyColumn
+
+
+def keyed_by(relation: Table, places: Sequence[int]) -> Table:
+    """The table as if the columns at these positions were its key: for `group_by_key` over other columns."""
+    schema = replace(relation.table, key=tuple(KeyColumn(place) for place in places))
+    return replace(relation, primary_key=tuple(places), table=schema)
 
 
 def group_by_key(relation: Table, rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

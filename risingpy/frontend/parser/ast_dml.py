@@ -145,3 +145,4 @@ class Truncate:
 
     tables: tuple[ObjectName, ...]
     restart_identity: bool
+    cascade: bool = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import FeatureNotSupported, StalePlan
 from risingpy.frontend import binder
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.guarded import enforced_keys_to
 from risingpy.frontend.parser.ast import Delete, ObjectName, ParsedStatement, Truncate
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
@@ -35,8 +36,11 @@ def bind(
             hint = "Its identity column goes on counting; leave RESTART IDENTITY out."
             raise FeatureNotSupported(message, position=name.position, hint=hint)
         names[relation.relation_id] = name
+    names.update(_referring(session, names, cascade=statement.cascade))
     # Locks are taken in the order of ids, so that two TRUNCATEs of the same tables cannot wait for each other.
-    deletions = [rewriting(session, _VERB, partial(_deletion, session, names[key])) for key in sorted(names)]
+    deletions = [
+        rewriting(session, _VERB, partial(_deletion, session, names[key]), looks_at_keys=False) for key in sorted(names)
+    ]
 
     def run(parameters: Parameters) -> Result:
         is_alone = not session.transaction.is_open
@@ -44,11 +48,36 @@ def bind(
             session.scope.begin_implicit()
         for deletion in deletions:
             deletion.run(parameters)
+        catalog = session.database.reads.catalog  # all tables are held by now
+        readers = (child for table_id in names for child, _ in enforced_keys_to(catalog, table_id))
+        if any(child.relation_id not in names for child in readers):
+            raise StalePlan("a foreign key was added meanwhile", hint="Run the statement again.")
         if is_alone:
             session.scope.commit()
         return Result(CommandTag(_VERB))
 
     return Command(run)
+
+
+def _referring(session: StatementContext, names: Mapping[int, ObjectName], *, cascade: bool) -> dict[int, ObjectName]:
+    """The tables that refer to these, directly or not. Raises FeatureNotSupported, as PostgreSQL, without CASCADE."""
+    catalog, found = session.database.reads.catalog, dict[int, ObjectName]()
+    left = list(names)
+    while left:
+        target = catalog.relations[left.pop()]
+        for child, _ in enforced_keys_to(catalog, target.relation_id):
+            if child.relation_id in names or child.relation_id in found:
+                continue
+            if not cascade:
+                raise FeatureNotSupported(
+                    "cannot truncate a table referenced in a foreign key constraint",
+                    detail=f'Table "{child.name}" references "{target.name}".',
+                    hint=f'Truncate table "{child.name}" at the same time, or use TRUNCATE ... CASCADE.',
+                )
+            session.notice(f'truncate cascades to table "{child.name}"')
+            found[child.relation_id] = ObjectName(child.name, child.schema_name, 1)
+            left.append(child.relation_id)
+    return found
 
 
 def _deletion(session: StatementContext, name: ObjectName, catalog: Catalog) -> BoundRewrite:

@@ -14,8 +14,9 @@ from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.constraints import (
     referred_tables,
     with_constraint_ids,
-    with_key_changes,
     with_relations,
+    with_uniques,
+    without_lost_keys,
 )
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Table
@@ -26,13 +27,14 @@ def replace_altered(state: MetaState, change: TableReplacement) -> tuple[MetaSta
     before = check_unchanged(state, change.relation)
     notices: tuple[str, ...] = ()
     table_id = before.relation_id
+    state = without_lost_keys(state, change.keys)  # first: a column that goes is a key of an index that does
     if change.changes_form:
         state, notices = alter.replace_table(state, change)
     else:
         wanted = change.relation
         after = replace(before, constraints=wanted.constraints, key_name=wanted.key_name, definition=wanted.definition)
         state = with_relations(state, [after])
-    state = with_key_changes(state, table_id, change.keys)
+    state = with_uniques(state, table_id, change.keys.added)
     state = with_constraint_ids(state, table_id)
     now = state.catalog.relations[table_id]
     assert isinstance(now, Table)

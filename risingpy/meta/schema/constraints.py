@@ -64,8 +64,8 @@ def ids(index: Index) -> frozenset[int]:
     return frozenset(key.expression.index for key in index.index.keys if hasattr(key.expression, "index"))
 
 
-def with_key_changes(state: MetaState, table_id: int, changes: KeyChanges) -> MetaState:
-    """`state` after the changes. The indexes that came are in creation."""
+def without_lost_keys(state: MetaState, changes: KeyChanges) -> MetaState:
+    """`state` without what goes, and with the new names."""
     for dropped in changes.dropped:
         index = state.catalog.relations.get(dropped)
         if index is not None:
@@ -79,7 +79,7 @@ def with_key_changes(state: MetaState, table_id: int, changes: KeyChanges) -> Me
         child = _table(state, child_id)
         kept = tuple(each for each in child.constraints if each.constraint_id != constraint_id)
         state = with_relations(state, [replace(child, constraints=kept)])
-    return with_uniques(state, table_id, changes.added)
+    return state
 
 
 def with_uniques(state: MetaState, table_id: int, uniques: Iterable[NewUnique]) -> MetaState:

@@ -67,6 +67,17 @@ def keys_met_twice(table: Table, definition: IndexDefinition) -> LogicalPlan:
     return _several(Join(standing, asked, JoinKind.LEFT_SEMI, condition, standing.schema))
 
 
+def rows_with_given_keys(table: Table, definition: IndexDefinition) -> LogicalPlan:
+    """The rows of the table, all columns, that have a unique key of one of the given rows."""
+    assert definition.unique is not None
+    keys, nulls_distinct = key_expressions(definition, table), definition.unique.nulls_distinct
+    asked = distinct(_keys(given_rows(table), keys, nulls_distinct=nulls_distinct))
+    rows = scan(table)
+    theirs = [InputRef(len(rows.schema) + i, field.type) for i, field in enumerate(asked.schema)]
+    condition = _equal_pairs(keys, theirs, nulls_equal=not nulls_distinct)
+    return Join(rows, asked, JoinKind.LEFT_SEMI, condition, rows.schema)
+
+
 def without_referenced(rows: LogicalPlan, key: ForeignKey, places: dict[int, int], target: Table) -> LogicalPlan:
     """The foreign keys of rows that no row of the target has. `places` are those of the rows' columns, by their ids."""
     own = _keys(rows, [InputRef(places[i], rows.schema[places[i]].type) for i in key.columns], nulls_distinct=True)

@@ -1,12 +1,13 @@
 """INSERT … ON CONFLICT: what becomes of a row whose key another row has.
 
-Only the primary key is unique here, so a conflict is always one of the primary key. Its values are computed over pairs:
-all columns of the row that stands, then all columns of the row that was to be inserted, which the statement calls
-`excluded`, in storage order.
+A conflict is one of the primary key, or of the unique index that the statement names. Its values are computed over
+pairs: all columns of the row that stands, then all columns of the row that was to be inserted, which the statement
+calls `excluded`, in storage order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -22,8 +23,9 @@ from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import RelationUse, target_of
 from risingpy.frontend.binder.trees import name_of
 from risingpy.frontend.parser.ast import ColumnName, ConflictTarget, Expression, Insert
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Index, Table
 from risingpy.plan.catalog.acl import NOTHING, Privilege
+from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import Field, Filter, GivenRows, LogicalPlan
 from risingpy.types import BIGINT
 
@@ -33,11 +35,14 @@ class OnConflict:
     """What ON CONFLICT does. `update` is None for DO NOTHING.
 
     `update` reads pairs, and after them each pair's number, a bigint (GivenRows). It gives the number of each pair that
-    is to change, and all columns of the new row. `moves_keys`: the new row may have another key.
+    is to change, and all columns of the new row. `moves_keys`: the new row may have another key. `arbiter` is the
+    unique index that the statement names; None: the primary key, or with `any_key` whatever key there is.
     """
 
     update: LogicalPlan | None
     moves_keys: bool = False
+    arbiter: Index | None = None
+    any_key: bool = False
 
 
 def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -> OnConflict | None:
@@ -46,10 +51,11 @@ def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -
     if action is None:
         return None
     target = target_item(context, relation, statement.table, statement.alias)
+    arbiter = None
     if action.target is not None:
-        _check_target(context, action.target, relation, target[1], action.position)
+        arbiter = _arbiter(context, action.target, relation, target[1], action.position)
     if action.assignments is None:
-        return OnConflict(None)
+        return OnConflict(None, arbiter=arbiter, any_key=action.target is None)
     if action.target is None:
         message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
         raise SyntaxError_(message, position=action.position, hint="For example, ON CONFLICT (column_name).")
@@ -66,16 +72,20 @@ def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -
     new = new_values(context, relation, statement.table, scope, action.assignments)
     values = (references(schema)[-1], *new)
     moves_keys = any(new[index] != references(schema)[index] for index in relation.primary_key)
-    return OnConflict(project(plan, values, [f"c{index}" for index in range(len(values))]), moves_keys)
+    return OnConflict(project(plan, values, [f"c{index}" for index in range(len(values))]), moves_keys, arbiter)
 
 
-def _check_target(context: BindContext, target: ConflictTarget, relation: Table, scope: Scope, position: int) -> None:
-    """Raises unless the target is the primary key, in any order."""
+def _arbiter(
+    context: BindContext, target: ConflictTarget, relation: Table, scope: Scope, position: int
+) -> Index | None:
+    """The unique index that the target names; None for the primary key. Raises SqlError (42P10) if it is neither."""
+    indexes = context.catalog.unique_indexes_of(relation.relation_id)
     if target.constraint is not None:
-        _check_constraint(target.constraint, relation)
-        for index in relation.primary_key:
-            target_of(context.uses).read_column(relation.columns[index].column_id)
-        return
+        found = _named_constraint(target.constraint, relation, indexes)
+        ids = {relation.columns[place].column_id for place in relation.primary_key}
+        for column_id in ids if found is None else _columns_of(found):
+            target_of(context.uses).read_column(column_id)
+        return found
     binder = ExpressionBinder(replace(context, subqueries=None), scope, "index expressions")
     named = {_key_column(binder, part, relation) for part in target.columns}
     if target.predicate is not None:
@@ -83,16 +93,33 @@ def _check_target(context: BindContext, target: ConflictTarget, relation: Table,
     for key in named:
         if key is not None:
             target_of(context.uses).read_column(relation.columns[key].column_id)
-    if not relation.primary_key or named != set(relation.primary_key):
-        message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
-        hint = "Only a table's primary key is unique." if relation.primary_key else "The table has no primary key."
-        raise SqlError(message, sqlstate="42P10", position=position, hint=hint)
+    if relation.primary_key and named == set(relation.primary_key):
+        return None
+    ids_named = {None if place is None else relation.columns[place].column_id for place in named}
+    for index in indexes:
+        if _columns_of(index) == ids_named:
+            return index
+    message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+    hint = "Neither its primary key nor a unique index has these columns."
+    raise SqlError(message, sqlstate="42P10", position=position, hint=hint)
 
 
-def _check_constraint(name: ColumnName, relation: Table) -> None:
-    if not relation.primary_key or name.name != relation.key_constraint:
-        message = f'constraint "{name.name}" for table "{relation.name}" does not exist'
-        raise UndefinedObject(message, position=name.position)
+def _columns_of(index: Index) -> set[int]:
+    """The ids of the columns that are the index's keys; none if it has an expression."""
+    columns = [key.expression.index for key in index.index.keys if isinstance(key.expression, InputRef)]
+    return set(columns) if len(columns) == len(index.index.keys) else set()
+
+
+def _named_constraint(name: ColumnName, relation: Table, indexes: Sequence[Index]) -> Index | None:
+    """The unique index of a constraint's name; None for the primary key's."""
+    if relation.primary_key and name.name == relation.key_constraint:
+        return None
+    for index in indexes:
+        rule = index.index.unique
+        if index.name == name.name and rule is not None and rule.is_constraint:
+            return index
+    message = f'constraint "{name.name}" for table "{relation.name}" does not exist'
+    raise UndefinedObject(message, position=name.position)
 
 
 def _key_column(binder: ExpressionBinder, part: Expression, relation: Table) -> int | None:

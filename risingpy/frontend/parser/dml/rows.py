@@ -130,16 +130,17 @@ def parse_where(cursor: Cursor) -> Expression | None:
 
 
 def parse_truncate(cursor: Cursor) -> Truncate:
-    """CASCADE and RESTRICT mean the same: no table here refers to another."""
+    """With CASCADE, tables that refer to these by foreign keys are truncated, too."""
     cursor.expect("TRUNCATE")
     cursor.accept("TABLE")
     tables = cursor.comma_separated(lambda: _parse_truncated(cursor))
     restart_identity = cursor.accept("RESTART", "IDENTITY")
     if not restart_identity:
         cursor.accept("CONTINUE", "IDENTITY")
-    if not cursor.accept("CASCADE"):
+    cascade = cursor.accept("CASCADE")
+    if not cascade:
         cursor.accept("RESTRICT")
-    return Truncate(tables, restart_identity)
+    return Truncate(tables, restart_identity, cascade)
 
 
 def _parse_truncated(cursor: Cursor) -> ObjectName:

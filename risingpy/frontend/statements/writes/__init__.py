@@ -5,6 +5,7 @@ rows_by_key        the locks of single rows, and the newest rows under them
 planned_rewrite    the plan of UPDATE and DELETE
 insert_by_key      INSERT into a table with unique or foreign keys
 update_by_key      UPDATE and DELETE of one row, which lock that row alone
+arbiters           the keys by which ON CONFLICT finds rows
 on_conflict        INSERT … ON CONFLICT
 merge              MERGE
 """

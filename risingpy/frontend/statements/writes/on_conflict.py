@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from risingpy.frontend.constraints.guarded import guarded, is_guarded, statement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.arbiters import Arbiter, all_arbiters, arbiter_of, free_rows
 from risingpy.frontend.statements.writes.locked_write import locked, newest_form
 from risingpy.frontend.statements.writes.rows_by_key import (
     log_has_newest_rows,
@@ -113,7 +115,10 @@ def inserting_or_updating(
 def _planned(session: StatementContext, bound: BoundInsert, catalog: Catalog | None = None) -> _Queries:
     assert bound.on_conflict is not None
     source = session.planned(optimize(bound.plan, session.check), catalog)
-    has_newest = log_has_newest_rows(session.database.reads.catalog, bound.relation)
+    current = session.database.reads.catalog
+    has_newest = log_has_newest_rows(current, bound.relation)
+    meets_others = bound.on_conflict.any_key and bool(current.unique_indexes_of(bound.relation.relation_id))
+    has_newest = has_newest and bound.on_conflict.arbiter is None and not meets_others
     if bound.on_conflict.update is None:
         return _Queries(source, None, None, has_newest)
     update = optimize(bound.on_conflict.update, session.check)
@@ -162,7 +167,7 @@ def _written(
 
     `by_key`: only they are. Then None if constraints need more than that.
     """
-    outcome = _outcome(session, bound.relation, proposed, queries, parameters, rows_with_keys)
+    outcome = _outcome(session, bound, proposed, queries, parameters, rows_with_keys)
     coming = outcome.coming
     looks = not by_key
     needs_look = by_key and coming.num_rows and is_guarded(session.database.reads.catalog, bound.relation)
@@ -184,23 +189,33 @@ def _columns_alone(update: LogicalPlan) -> tuple[int, ...] | None:
 
 def _outcome(
     session: StatementContext,
-    relation: Table,
+    bound: BoundInsert,
     proposed: pa.Table,
     queries: _Queries,
     parameters: Parameters,
     rows_with_keys: RowsWithKeys,
 ) -> _Outcome:
     """What the proposed rows (all columns) change."""
-    nothing = proposed.slice(0, 0)
-    if not relation.primary_key or not proposed.num_rows:
+    nothing, relation, conflict = proposed.slice(0, 0), bound.relation, bound.on_conflict
+    assert conflict is not None
+    catalog = session.database.reads.catalog
+    if conflict.any_key and catalog.unique_indexes_of(relation.relation_id):
+        rows = free_rows(session, relation, proposed, all_arbiters(catalog, relation))
+        return _Outcome(nothing, nothing, rows, np.arange(rows.num_rows))
+    arbiter = arbiter_of(relation, conflict.arbiter)
+    if not arbiter.keyed.primary_key or not proposed.num_rows:
         return _Outcome(nothing, nothing, proposed, np.arange(proposed.num_rows))
-    groups, firsts = group_by_key(relation, proposed)
-    standing, place_of_group = _standing(rows_with_keys, relation, proposed.take(pa.array(firsts)))
+    if conflict.arbiter is not None:
+        rows_with_keys = partial(arbiter.standing, session)
+    groups, firsts = arbiter.groups(proposed)
+    standing, place_of_group = _standing(rows_with_keys, arbiter, relation, proposed.take(pa.array(firsts)))
     places = place_of_group[groups]  # of the row that stands with the key of each proposed row; -1: none does
     fresh = np.flatnonzero(places[firsts] < 0)
     fresh = firsts[fresh]  # the first row of each key that no row has
     if queries.update is None:
         rows = proposed.take(pa.array(np.sort(fresh)))
+        if conflict.arbiter is not None and relation.primary_key and rows.num_rows:
+            check_unique(session, relation, nothing, rows)
         return _Outcome(nothing, nothing, rows, np.arange(rows.num_rows))
     if len(fresh) < np.count_nonzero(places < 0):
         raise _second_time()
@@ -213,15 +228,18 @@ def _outcome(
     old = standing.take(pa.array(places[updating]))
     new = _complete(session, relation, changed)
     rows = proposed.take(pa.array(fresh))
-    if old.num_rows and not _keys(relation, old).equals(_keys(relation, new)):
+    moved = old.num_rows and not _keys(relation, old).equals(_keys(relation, new))
+    if relation.primary_key and (moved or (conflict.arbiter is not None and rows.num_rows)):
         check_unique(session, relation, old, pa.concat_tables([new, rows]))
     return _Outcome(old, new, rows, np.argsort(np.concatenate([updating, fresh])))
 
 
-def _standing(rows_with_keys: RowsWithKeys, relation: Table, keys: pa.Table) -> tuple[pa.Table, Places]:
+def _standing(
+    rows_with_keys: RowsWithKeys, arbiter: Arbiter, relation: Table, keys: pa.Table
+) -> tuple[pa.Table, Places]:
     """The rows that have the keys of `keys`, and for each of these the place of its row there, or -1."""
-    standing = rows_with_keys(relation, keys)
-    codes, _ = group_by_key(relation, pa.concat_tables([_keys(relation, keys), _keys(relation, standing)]))
+    standing, keyed = rows_with_keys(relation, keys), arbiter.keyed
+    codes, _ = group_by_key(keyed, pa.concat_tables([_keys(keyed, keys), _keys(keyed, standing)]))
     asked = keys.num_rows
     places = np.full(int(codes.max()) + 1, -1, np.int64)
     places[codes[asked:]] = np.arange(standing.num_rows)

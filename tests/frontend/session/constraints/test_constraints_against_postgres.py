@@ -66,7 +66,9 @@ class History:
     def statement(self) -> str:
         table = self.random.choice(TABLES)
         key = self.random.randint(1, self.next_id[table] + 1)
-        match self.random.choices(("insert", "update", "delete", "key"), (5, 4, 2, 1))[0]:
+        match self.random.choices(("insert", "update", "delete", "key", "conflict"), (5, 4, 2, 1, 2))[0]:
+            case "conflict":
+                return self.conflict()
             case "insert":
                 return f"INSERT INTO {table} VALUES {self.row(table)}"
             case "delete":
@@ -85,6 +87,18 @@ class History:
             ],
         }
         return f"UPDATE {table} SET {self.random.choice(sets[table])} WHERE id = {key}"
+
+    def conflict(self) -> str:
+        choice = self.random.choice(["code", "a, b", "c_n", "any"])
+        match choice:
+            case "c_n":
+                action = "ON CONSTRAINT c_n DO UPDATE SET pcode = excluded.pcode"
+                return f"INSERT INTO c VALUES {self.row('c')} ON CONFLICT {action}"
+            case "any":  # several rows, of which only a CHECK can refuse one
+                rows = ", ".join(self.row("p") for _ in range(self.random.randint(1, 4)))
+                return f"INSERT INTO p VALUES {rows} ON CONFLICT DO NOTHING"
+        action = self.random.choice(["DO NOTHING", "DO UPDATE SET a = excluded.a, b = excluded.b"])
+        return f"INSERT INTO p VALUES {self.row('p')} ON CONFLICT ({choice}) {action}"
 
 
 def here(client: Client, sql: str) -> tuple[str, str | None]:
