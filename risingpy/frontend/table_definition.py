@@ -15,13 +15,15 @@ _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "D
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
-def table_definition(relation: Table) -> str:
-    """`CREATE TABLE name (column type …, PRIMARY KEY (…))`."""
+def table_definition(relation: Table, clauses: Iterable[str] = ()) -> str:
+    """`CREATE TABLE name (column type …, PRIMARY KEY (…))`, with these clauses of constraints after the key."""
     included = set() if relation.source is None else {column.column_id for column in relation.source.included}
     parts = [column_definition(c) for c in relation.columns if not c.hidden and c.column_id not in included]
     if relation.primary_key:
         key = ", ".join(quoted(relation.columns[i].name) for i in relation.primary_key)
-        parts.append(f"PRIMARY KEY ({key})")
+        named = "" if relation.key_name is None else f"CONSTRAINT {quoted(relation.key_name)} "
+        parts.append(f"{named}PRIMARY KEY ({key})")
+    parts.extend(clauses)
     if relation.watermark is not None:
         (name,) = [column.name for column in relation.columns if column.column_id == relation.watermark.column_id]
         parts.append(f"WATERMARK FOR {quoted(name)} AS {relation.watermark.text}")

@@ -13,6 +13,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
+from risingpy.frontend.system_catalog.constraints.listed import shown_definition
 from risingpy.frontend.system_catalog.index_text import included_names, key_text, ordered_text
 from risingpy.frontend.system_catalog.rw_sources import shown_options
 from risingpy.plan.catalog import (
@@ -179,7 +180,7 @@ def _bind_create(session: StatementContext, name: ObjectName, kind: RelationClas
     if not isinstance(relation, kind):
         raise WrongObjectType(f'"{relation.name}" is not a {kind.noun}', position=name.position)
     fields = text_fields("Name", "Create Sql")
-    rows = [(relation.qualified_name, relation.definition)]
+    rows = [(relation.qualified_name, shown_definition(session.database.reads.catalog, relation))]
     return Command(lambda parameters: Result(CommandTag("SHOW"), fields, text_rows(fields, rows)), fields)
 
 

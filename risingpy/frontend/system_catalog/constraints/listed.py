@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from risingpy.frontend.system_catalog.index_text import index_key_numbers
 from risingpy.frontend.system_catalog.oids import constraint_oid, index_oid, relation_oid
+from risingpy.frontend.table_definition import table_definition
 from risingpy.functions.topics.object_names import quote_name
-from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CheckConstraint, ForeignKey, Index, Table
+from risingpy.plan.catalog import (
+    DEFAULT_SCHEMA,
+    Catalog,
+    CheckConstraint,
+    CreatedRelation,
+    ForeignKey,
+    Index,
+    Table,
+)
 from risingpy.plan.catalog.constraints import ReferentialAction
 
 _ACTIONS = {
@@ -62,6 +71,14 @@ def constraints_of(catalog: Catalog, table: Table) -> Iterable[ListedConstraint]
             yield ListedConstraint(each.constraint_id, each.name, "c", table, numbers, text, validated=valid)
         else:
             yield _foreign_key(catalog, table, each)
+
+
+def shown_definition(catalog: Catalog, relation: CreatedRelation) -> str:
+    """The CREATE statement of a relation; that of a table with constraints has those that it has now."""
+    if not isinstance(relation, Table):
+        return relation.definition
+    clauses = [each.clause for each in constraints_of(catalog, relation) if each.kind != "p"]
+    return table_definition(relation, clauses) if clauses else relation.definition
 
 
 def column_names(table: Table, numbers: Iterable[int]) -> list[str]:

@@ -110,3 +110,12 @@ def test_a_transaction_sees_its_own_keys(family: Client) -> None:
     with pytest.raises(SqlError, match="p_code_key"):
         family.run("INSERT INTO p VALUES (9, 'h', 1)")
     assert family.run("SELECT id FROM p WHERE code = 'a'") == [(8,)]
+
+
+def test_show_create_table_has_the_constraints_of_now(family: Client) -> None:
+    family.run("ALTER TABLE c DROP CONSTRAINT c_code_fkey, ADD CONSTRAINT low CHECK (id < 9)")
+    [(_, shown)] = family.run("SHOW CREATE TABLE c")
+    family.run("DROP TABLE c")
+    family.run(str(shown))
+    names = family.run("SELECT conname FROM pg_constraint WHERE conrelid = 'c'::regclass ORDER BY conname")
+    assert names == [("c_pid_fkey",), ("c_pkey",), ("low",)]
