@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test engines-test test-connectors installation-test abuse suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test engines-test test-connectors installation-test abuse injection-test suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -68,7 +68,11 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
 
+injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL (3 min)
+	RISINGPY_HOSTILE_STATEMENTS=10000 $(PYTEST) -q -n 0 tests/frontend/session/databases/test_hostile_names.py
+
 ABUSE_SECONDS ?= 300
+
 abuse: $(STAMP) ## run hostile clients and a good one, under 4 GB (ABUSE_SECONDS=300)
 	RISINGPY_ABUSE_SECONDS=$(ABUSE_SECONDS) $(PYTEST) -s tests/abuse
 

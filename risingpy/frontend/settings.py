@@ -14,6 +14,7 @@ from risingpy.frontend.system_catalog.system_relation import Setting
 
 ALL = "all"
 _Values = tuple[dict[str, str], dict[str, str]]  # of known parameters, of the client's own
+_DEFAULT_VALUES = MappingProxyType({definition.name: definition.default for definition in DEFINITIONS})
 _PATH_ENTRY = re.compile(r'"((?:[^"]|"")*)"|([^",\s]+)')
 
 
@@ -36,11 +37,13 @@ class Settings:
         self.version = 0  # grows when statements must be bound again
         self._user = startup.user
         self._changed: dict[str, str] = {}
-        self._defaults = {definition.name: definition.default for definition in DEFINITIONS}
+        self._defaults = dict(_DEFAULT_VALUES)
         self._defaults |= defaults
         self._defaults["session_authorization"] = startup.user
-        self._defaults |= {name: value for name, value in stored.items() if name in BY_NAME}
-        self._first_custom = {name: value for name, value in stored.items() if "." in name}
+        self._first_custom: dict[str, str] = {}
+        if stored:
+            self._defaults |= {name: value for name, value in stored.items() if name in BY_NAME}
+            self._first_custom = {name: value for name, value in stored.items() if "." in name}
         self._custom = dict(self._first_custom)
         self._values = dict(self._defaults)
         self._before: _Values | None = None  # the values after a ROLLBACK; None outside a transaction

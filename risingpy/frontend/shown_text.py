@@ -26,6 +26,7 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.parser.ast import Statement as StatementTree
 from risingpy.frontend.parser.ast_create import OptionPlace
 from risingpy.frontend.results import Statement
+from risingpy.sql_quoting import quoted_text
 
 _MAY_HAVE_OPTIONS = re.compile(r"\b(connector|secret|connection|password)\b|\balter\s+sink\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"[('$]")
@@ -94,4 +95,4 @@ def option_text(name: str, value: str) -> str:
 
 def quoted_literal(text: str) -> str:
     """`text` as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
+    return quoted_text(text)

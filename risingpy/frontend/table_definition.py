@@ -10,6 +10,7 @@ from risingpy.frontend.parser.ast import CreateTable
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Table
 from risingpy.plan.operators import ConflictBehavior
+from risingpy.sql_quoting import double_quoted
 
 _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
@@ -59,7 +60,7 @@ def _after_columns(definition: str) -> str:
 
 def quoted(name: str) -> str:
     """The name, in quotes if it needs them to be read back unchanged."""
-    return name if _PLAIN.match(name) and name not in RESERVED else '"' + name.replace('"', '""') + '"'
+    return name if _PLAIN.match(name) and name not in RESERVED else double_quoted(name)
 
 
 def _numbering(identity: Identity) -> str:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from risingpy.sql_quoting import double_quoted
 from risingpy.types.families import FAMILIES, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
@@ -111,7 +112,7 @@ class SqlType:
             case TypeKind.ARRAY:
                 return f"{self.element.duckdb}[]"
             case TypeKind.STRUCT:
-                fields = [f"{_quoted(n)} {t.duckdb}" for n, t in zip(self.names, self.items, strict=True)]
+                fields = [f"{double_quoted(n)} {t.duckdb}" for n, t in zip(self.names, self.items, strict=True)]
                 return f"STRUCT({', '.join(fields) or f'{NO_FIELD} BOOLEAN'})"
             case TypeKind.MAP:
                 return f"MAP({self.items[0].duckdb}, {self.items[1].duckdb})"
@@ -241,7 +242,3 @@ def struct_of(names: Sequence[str], items: Sequence[SqlType]) -> SqlType:
 def map_of(key: SqlType, value: SqlType) -> SqlType:
     """A map type."""
     return SqlType(TypeKind.MAP, items=(key, value))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

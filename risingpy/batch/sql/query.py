@@ -50,6 +50,7 @@ from risingpy.plan.logical import (
     Union,
     Values,
 )
+from risingpy.sql_quoting import double_quoted
 
 ScanName = Callable[[Scan | SystemScan], str]
 
@@ -316,8 +317,7 @@ def _column_names(width: int) -> str:
 
 
 def _recursive_name(name: str) -> str:
-    quoted = name.replace('"', '""')
-    return f'"recursive {quoted}"'
+    return double_quoted(f"recursive {name}")
 
 
 def _limit(plan: Limit) -> str:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from risingpy.connectors.formats.columns import Positions, Reasons, texts_of
 from risingpy.connectors.formats.debezium_decoder import Envelopes
 from risingpy.connectors.formats.json_queries import JsonQueries
+from risingpy.sql_quoting import quoted_text
 
 _PARTS = {"op": "VARCHAR", "before": "JSON", "after": "JSON"}
 _SHAPE = json.dumps({**_PARTS, "payload": _PARTS})
@@ -24,7 +25,7 @@ class JsonEnvelopes:
 
     def read(self, payloads: pa.Array, messages: Positions, reasons: Reasons) -> Envelopes:
         texts = texts_of(payloads, messages, reasons)
-        query = f"SELECT json_transform(t, '{_SHAPE}') AS e FROM texts"
+        query = f"SELECT json_transform(t, {quoted_text(_SHAPE)}) AS e FROM texts"
         rows = self._queries.objects(texts, messages, reasons)
         objects = texts if len(rows) == len(texts) else texts.take(pa.array(rows))
         found = self._queries.run(query, objects)["e"].combine_chunks()

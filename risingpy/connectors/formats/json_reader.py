@@ -20,6 +20,7 @@ from risingpy.connectors.formats.columns import Positions, Reasons, parsed, spre
 from risingpy.connectors.formats.handling import Handling
 from risingpy.connectors.formats.json_queries import JsonQueries
 from risingpy.connectors.formats.map_keys import refuse_repeated
+from risingpy.sql_quoting import quoted_text
 from risingpy.types import SqlType, TypeKind
 
 Shape = str | list["Shape"] | dict[str, "Shape"]
@@ -172,11 +173,7 @@ def _apart(shapes: dict[str, Shape]) -> list[dict[str, Shape]]:
 
 
 def _quoted(shape: Shape) -> str:
-    return _sql_text(json.dumps(shape))
-
-
-def _sql_text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return quoted_text(json.dumps(shape))
 
 
 def _shape(type_: SqlType, handling: Handling) -> Shape:

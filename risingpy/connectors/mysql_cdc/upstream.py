@@ -18,6 +18,7 @@ from risingpy.connectors.mysql_cdc.options import MysqlCdcOptions
 from risingpy.connectors.mysql_cdc.positions import Position
 from risingpy.connectors.pushed import UpstreamColumn, UpstreamDescription
 from risingpy.errors import InvalidParameterValue, SourceUnavailable
+from risingpy.sql_quoting import back_quoted
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -194,7 +195,7 @@ def end(connection: pymysql.Connection, thread_id: int) -> None:
 
 def quoted(name: str) -> str:
     """A name in a statement."""
-    return "`" + name.replace("`", "``") + "`"
+    return back_quoted(name)
 
 
 def quoted_table(whole: str) -> str:

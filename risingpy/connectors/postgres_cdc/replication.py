@@ -13,6 +13,7 @@ from psycopg import pq
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
 from risingpy.connectors.postgres_cdc.upstream_connection import Connection, connected
 from risingpy.errors import SourceUnavailable
+from risingpy.sql_quoting import double_quoted, quoted_text
 
 STATUS_SECONDS = 10.0  # PostgreSQL ends a connection that says nothing for a minute
 RELEASE_SECONDS = 5.0
@@ -37,10 +38,10 @@ class ReplicationStream:
     def __init__(self, connection: Connection, options: PostgresCdcOptions, start: int) -> None:
         """Raises SourceUnavailable if the slot is in use, or gone."""
         self._pg = connection.pgconn
-        publication = options.publication.replace('"', '""').replace("'", "''")
+        publications = quoted_text(double_quoted(options.publication))
         command = (
-            f"START_REPLICATION SLOT {options.slot} LOGICAL {shown_lsn(start)}"
-            f" (proto_version '1', publication_names '\"{publication}\"')"
+            f"START_REPLICATION SLOT {double_quoted(options.slot)} LOGICAL {shown_lsn(start)}"
+            f" (proto_version '1', publication_names {publications})"
         )
         deadline = time.monotonic() + RELEASE_SECONDS
         result = self._pg.exec_(command.encode())

@@ -23,6 +23,7 @@ from risingpy.connectors.targets.options import Options
 from risingpy.connectors.targets.patience import CHECK_SECONDS, within
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError, TargetUnavailable, UndefinedTable
+from risingpy.sql_quoting import back_quoted
 
 _OPTIONS = ("location", "create_table_if_not_exists", "s3.endpoint", "s3.region", "s3.access.key", "s3.secret.key")
 _STORAGE = {
@@ -108,7 +109,7 @@ class DeltaTarget:
         self._table = None
 
     def _merge(self, table: DeltaTable, rows: pa.Table, commit: CommitProperties) -> None:
-        columns = [_quoted(name) for name, _ in self._schema.columns]
+        columns = [back_quoted(name) for name, _ in self._schema.columns]
         keys = [columns[index] for index in self._schema.primary_key]
         values = {name: f"s.{name}" for name in columns}
         merge = table.merge(
@@ -144,7 +145,3 @@ class DeltaTarget:
             raise SqlError(f"Delta: {self._options.masked(str(error))}", sqlstate="42804") from None
         except Exception as error:
             raise TargetUnavailable(f"Delta: {self._options.masked(str(error))}") from None
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

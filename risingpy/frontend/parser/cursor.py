@@ -22,6 +22,7 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.parser.dialect import END_OF_QUERY, QueryParser, RisingPyDialect
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.sql_quoting import double_quoted, quoted_text
 
 T = TypeVar("T")
 
@@ -59,9 +60,10 @@ class Cursor:
         return "" if self.at_end or token.token_type in _NO_WORDS else token.text.upper()
 
     def peek(self, count: int) -> list[str]:
-        """The next tokens in upper case, without taking them."""
+        """The next tokens in upper case, without taking them; strings and quoted names as written, so never words."""
         parser = self._parser
-        return [token.text.upper() for token in parser._tokens[parser._index : parser._index + count]]
+        found = parser._tokens[parser._index : parser._index + count]
+        return [_as_word(token) for token in found]
 
     def has_word(self, word: str) -> bool:
         """Whether the word, in upper case, is among the tokens that are left."""
@@ -71,7 +73,8 @@ class Cursor:
 
     def ends_with(self, *words: str) -> bool:
         """Whether these are the last tokens of the statement."""
-        return [token.text.upper() for token in self._parser._tokens[-len(words) :]] == [*words]
+        last = self._parser._tokens[-len(words) :]
+        return [token.text.upper() for token in last if token.token_type not in _NO_WORDS] == [*words]
 
     def accept(self, *words: str) -> bool:
         """Takes `words` (in upper case) if all of them come next."""
@@ -116,10 +119,11 @@ class Cursor:
     def any_word(self) -> str:
         """Whatever word comes next, a quoted one too, folded."""
         token = self._parser._curr
-        if self.at_end or not (token.text[:1].isalpha() or token.text[:1] == "_" or token.token_type in STRINGS):
+        quoted = token.token_type in (TokenType.IDENTIFIER, *STRINGS)
+        if self.at_end or not (quoted or token.text[:1].isalpha() or token.text[:1] == "_"):
             self.fail()
         self._parser._advance()
-        return token.text if token.token_type in (TokenType.IDENTIFIER, *STRINGS) else token.text.lower()
+        return token.text if quoted else token.text.lower()
 
     def name(self) -> ColumnName:
         """An identifier."""
@@ -257,6 +261,12 @@ class Cursor:
         if tree is None:
             self.fail()
         return tree, self._sql[position - 1 : self._parser._prev.end + 1], position
+
+
+def _as_word(token: Token) -> str:
+    if token.token_type is TokenType.IDENTIFIER:
+        return double_quoted(token.text)
+    return quoted_text(token.text) if token.token_type in STRINGS else token.text.upper()
 
 
 def fold(name: str) -> str:

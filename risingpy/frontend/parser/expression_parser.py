@@ -19,6 +19,7 @@ from risingpy.frontend.parser.literals.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.literals.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
 from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
+from risingpy.sql_quoting import double_quoted
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,
@@ -396,4 +397,4 @@ class ExpressionParser(NestedParser):
 
 
 def _as_written(token: Token) -> str:
-    return '"' + token.text.replace('"', '""') + '"' if token.token_type is TokenType.IDENTIFIER else token.text
+    return double_quoted(token.text) if token.token_type is TokenType.IDENTIFIER else token.text

@@ -32,6 +32,7 @@ from risingpy.frontend.written_rows import (
 from risingpy.meta.writing.dml_log import Spill, TableChange
 from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
+from risingpy.sql_quoting import double_quoted
 from risingpy.types import SqlType
 
 KEPT_BYTES = 64 << 20  # in memory, per COPY; larger groups go through a file
@@ -148,7 +149,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     catalog = session.database.reads.catalog
     bound = bind_query(query, catalog, session.search_path(), (), session=session.session_values())
     planned, fields = session.planned(optimize(bound.plan, session.check), catalog), result_fields(bound.fields)
-    _check_quoted(fields, options)
+    _checkdouble_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:
         set_settings(session, bound.settings, parameters)
@@ -163,7 +164,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
 
 def _bind_subscribe(session: StatementContext, statement: Subscribe, options: CopyOptions) -> Command:
     fields = subscribe_fields(session, statement)
-    _check_quoted(fields, options)
+    _checkdouble_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:
         rows = subscribed_rows(session, statement, fields)
@@ -173,7 +174,7 @@ def _bind_subscribe(session: StatementContext, statement: Subscribe, options: Co
     return Command(run)
 
 
-def _check_quoted(fields: Sequence[ResultField], options: CopyOptions) -> None:
+def _checkdouble_quoted(fields: Sequence[ResultField], options: CopyOptions) -> None:
     for name in sorted((options.force_quote or frozenset()) - {field.name for field in fields}):
         raise UndefinedColumn(f'column "{name}" does not exist')
 
@@ -182,12 +183,10 @@ def _select_of(session: StatementContext, statement: Copy) -> str:
     """The query of COPY table TO. It leaves generated columns out, since COPY FROM does not take them."""
     assert statement.table is not None
     table = session.database.reads.catalog.find(statement.table.name, statement.table.schema, session.search_path())
-    names = [_quoted(column.name) for column in statement.columns or ()]
+    names = [double_quoted(column.name) for column in statement.columns or ()]
     if not names and table is not None and any(column.generated is not None for column in table.columns):
-        names = [_quoted(column.name) for column in table.columns if column.generated is None and not column.hidden]
-    schema = "" if statement.table.schema is None else _quoted(statement.table.schema) + "."
-    return f"SELECT {', '.join(names) or '*'} FROM {schema}{_quoted(statement.table.name)}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        names = [
+            double_quoted(column.name) for column in table.columns if column.generated is None and not column.hidden
+        ]
+    schema = "" if statement.table.schema is None else double_quoted(statement.table.schema) + "."
+    return f"SELECT {', '.join(names) or '*'} FROM {schema}{double_quoted(statement.table.name)}"

@@ -24,6 +24,7 @@ import duckdb
 from risingpy.functions.evaluation.duckdb_connection import connect
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.memory import QUERIES_SHARE, share_of_memory
+from risingpy.sql_quoting import quoted_text
 
 SPILL_DIRECTORY = "spill"
 LEAST_MEMORY = 32 << 20  # enough for a scan, a small sort and a small join
@@ -151,8 +152,7 @@ class QueryEngines:
 
     def _connect(self) -> _Instance:
         connection = connect()
-        directory = str(self._directory).replace("'", "''")
-        connection.execute(f"SET temp_directory = '{directory}'")
+        connection.execute(f"SET temp_directory = {quoted_text(str(self._directory))}")
         room = int(shutil.disk_usage(self._directory.parent).free * _SPILL_SHARE)
         connection.execute(f"SET max_temp_directory_size = '{room}B'")
         return _Instance(connection, OwnFunctions(connection))

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from risingpy.errors import InternalError
 from risingpy.functions.packed_types import packed_type, type_of_packed
+from risingpy.sql_quoting import quoted_text
 from risingpy.types import (
     JSONB,
     VARCHAR,
@@ -27,7 +28,7 @@ ERROR_MARK = "risingpy error "
 
 def quoted(text: str) -> str:
     """A string literal."""
-    return "'" + text.replace("'", "''") + "'"
+    return quoted_text(text)
 
 
 def raised(sqlstate: str, message: str, type_: SqlType) -> str:

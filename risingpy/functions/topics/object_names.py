@@ -25,6 +25,7 @@ from risingpy.errors import (
     WrongObjectType,
 )
 from risingpy.functions.topics.calling import Function, by_row
+from risingpy.sql_quoting import double_quoted
 from risingpy.types.type_entries import TYPES
 
 _DISPLAY = {entry.name: entry.display for entry in TYPES}
@@ -158,12 +159,12 @@ def _canonical_type(text: str) -> str:
 
 def relation_key(parts: Collection[str]) -> str:
     """A dotted name in the one form in which `rp_spellings` has it: every part quoted."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    return ".".join(double_quoted(part) for part in parts)
 
 
 def quote_name(name: str) -> str:
     """An identifier as SQL needs it: quoted only where it is no plain lower-case word."""
-    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    return name if _PLAIN_NAME.fullmatch(name) else double_quoted(name)
 
 
 def _refuse(kind: str, text: str, database: str, schemas: str, _each_time: float) -> int:

@@ -14,6 +14,7 @@ from risingpy.functions.python.definition import definition_of
 from risingpy.functions.signatures import SCALAR_SIGNATURES
 from risingpy.functions.topics.python_functions import CALLS as PYTHON_CALLS
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
+from risingpy.sql_quoting import quoted_text
 from risingpy.types import NUMERIC, TypeKind
 from risingpy.types.forms import format_text
 from risingpy.types.interval import format_value as format_interval
@@ -93,8 +94,7 @@ def _literal_text(literal: Literal) -> str:
         case int() | float():
             return str(literal.value)
         case str():
-            quoted = literal.value.replace("'", "''")
-            return f"'{quoted}'"
+            return quoted_text(literal.value)
         case pa.MonthDayNano():
             return f"'{format_interval(literal.type, literal.value, 'UTC')}'::{literal.type}"
         case bytes() if literal.type.is_wide or literal.type.kind is TypeKind.INT256:

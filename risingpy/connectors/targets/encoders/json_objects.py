@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from risingpy.connectors.targets.encoders.json_leaves import JsonForms, JsonLeaves, query_column
 from risingpy.connectors.targets.encoders.leaves import replace_leaves
+from risingpy.sql_quoting import quoted_text
 from risingpy.types import SqlType, TypeKind
 
 _SHOWN_AS_TEXT = (TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT)
@@ -24,7 +25,7 @@ class JsonObjects:
         self._columns = columns
         self._leaves = JsonLeaves(forms, self._connection)
         pieces = [
-            f"{_literal(('{' if index == 0 else ',') + json.dumps(name, ensure_ascii=False) + ':')}, "
+            f"{quoted_text(('{' if index == 0 else ',') + json.dumps(name, ensure_ascii=False) + ':')}, "
             f"{_value(index, type_, forms)}"
             for index, (name, type_) in enumerate(columns)
         ]
@@ -48,7 +49,3 @@ def _value(index: int, type_: SqlType, forms: JsonForms) -> str:
     if type_.kind is TypeKind.JSONB and forms.json_as_json:
         return f"coalesce(c{index}::VARCHAR, 'null')"
     return f"coalesce(to_json(c{index})::VARCHAR, 'null')"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

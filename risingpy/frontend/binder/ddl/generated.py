@@ -26,6 +26,7 @@ from risingpy.plan.catalog import ColumnDesc, Generated, Table
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call
 from risingpy.plan.logical import Field
+from risingpy.sql_quoting import double_quoted
 
 _VOLATILE = NON_DETERMINISTIC | {"now"}
 
@@ -99,6 +100,6 @@ def renamed_text(text: str, old: str, new: str) -> str:
     tree = parse_expression(text).tree
     places = sorted({position_of(c) - 1 for c in tree.find_all(exp.Column) if name_of(c.this) == old}, reverse=True)
     for start in places:
-        length = len(old) if text[start] != '"' else len(old.replace('"', '""')) + 2
+        length = len(old) if text[start] != '"' else len(double_quoted(old))
         text = text[:start] + quoted(new) + text[start + length :]
     return text

@@ -109,7 +109,7 @@ def parse_includes(cursor: Cursor) -> tuple[IncludeDefinition, ...]:
         if part not in TYPES:
             cursor.fail_with(f'cannot include "{part}": it is {", ".join(TYPES)}', position)
         header, header_type = None, None
-        if part == "header" and not cursor.at_end and cursor.word == "" and cursor.peek(1)[0] not in ("", ";"):
+        if part == "header" and not cursor.at_end and cursor.word == "" and cursor.peek(1)[0] not in ("''", ";"):
             header = cursor.string()
             if cursor.word not in ("AS", "INCLUDE", "WITH", ""):
                 header_type = cursor.type_name()

@@ -12,6 +12,7 @@ from risingpy.errors import SqlError
 from risingpy.functions.topics.calling import Compute, Function, by_row, per_constant
 from risingpy.functions.topics.texts.keywords import QUOTED_KEYWORDS
 from risingpy.functions.topics.texts.unicode_escapes import decode, escapes
+from risingpy.sql_quoting import double_quoted, quoted_text
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 _UNICODE_ESCAPES = escapes("\\", "u([0-9a-fA-F]{4})", "U([0-9a-fA-F]{8})")
@@ -22,12 +23,12 @@ def quote_ident(name: str) -> str:
     """PostgreSQL's quote_ident: in quotes unless it is a plain lower-case name and no keyword that needs them."""
     if _PLAIN_NAME.fullmatch(name) and name not in QUOTED_KEYWORDS:
         return name
-    return '"' + name.replace('"', '""') + '"'
+    return double_quoted(name)
 
 
 def quote_literal(text: str) -> str:
     """PostgreSQL's quote_literal: quotes and backslashes doubled, `E` before a text with backslashes."""
-    quoted = "'" + text.replace("'", "''").replace("\\", "\\\\") + "'"
+    quoted = quoted_text(text.replace("\\", "\\\\"))
     return "E" + quoted if "\\" in text else quoted
 
 
