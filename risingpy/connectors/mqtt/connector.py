@@ -11,6 +11,7 @@ from risingpy.connectors.mqtt.session import MqttSession, messages_of, mqtt_erro
 from risingpy.connectors.mqtt_client import connect, disconnect, mqtt_client
 from risingpy.connectors.pushed import PushedRows, UpstreamDescription
 from risingpy.errors import FeatureNotSupported, SourceUnavailable
+from risingpy.sql_quoting import quoted_text
 
 _MOST = 10_000  # messages of one group
 _WAIT_SECONDS = 0.05
@@ -40,7 +41,9 @@ class MqttConnector:
         disconnect(client)
 
     def describe(self, upstream: str) -> UpstreamDescription:
-        hint = f"CREATE TABLE t (…) WITH (connector = 'mqtt', topic = '{upstream}', …) FORMAT PLAIN ENCODE JSON"
+        hint = (
+            f"CREATE TABLE t (…) WITH (connector = 'mqtt', topic = {quoted_text(upstream)}, …) FORMAT PLAIN ENCODE JSON"
+        )
         raise FeatureNotSupported("an mqtt broker has no tables to be copied", hint=hint)
 
     def run(self, rows: PushedRows, stopping: threading.Event) -> None:
