@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_privileges import PRIVILEGES
+from risingpy.functions.evaluation.rights.sql_aclitems import ACLITEMS
+from risingpy.functions.evaluation.rights.sql_privileges import PRIVILEGES
 from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.plan.expressions import Call
 from risingpy.types import BIGINT, VARCHAR
@@ -128,6 +129,7 @@ _BYTES = "(SELECT rp_bytes FROM rp_statistics WHERE rp_oid = a)"
 
 CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     **PRIVILEGES,
+    **ACLITEMS,
     **dict.fromkeys((f"{kind}_text" for kind in _NAMES), _name),
     **dict.fromkeys((f"{kind}_of" for kind in _FOUND), _oid),
     **dict.fromkeys((f"to_{kind}" for kind in _FOUND), _oid_or_null),

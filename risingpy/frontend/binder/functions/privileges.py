@@ -13,12 +13,12 @@ from risingpy.errors import SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
-from risingpy.functions.evaluation.sql_privileges import PRIVILEGE_WORDS
+from risingpy.functions.evaluation.rights.sql_privileges import PRIVILEGE_WORDS
 from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID
 from risingpy.plan.catalog.acl import PUBLIC
 from risingpy.plan.expressions import Call, Expr, Literal
-from risingpy.types import BIGINT, BOOLEAN, SMALLINT, VARCHAR
-from risingpy.types.system_types import OID, SYSTEM_TYPES, is_oid
+from risingpy.types import BIGINT, BOOLEAN, SMALLINT, VARCHAR, SqlType, array_of
+from risingpy.types.system_types import OID, SYSTEM_TYPES, TEXT, is_oid
 
 _NAMED_BY = {"r": "regclass", "n": "regnamespace", "f": "regprocedure"}
 _KINDS = {
@@ -55,6 +55,26 @@ def _has_column_privilege(binder: ExpressionBinder, name: str, args: list[Operan
 def _has_role(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     user, (role, privileges) = _with_user(binder, name, args, 2, position)
     return Call("has_role_bits", (user, _user(binder, role), _bits(binder, "role", privileges)), BOOLEAN)
+
+
+def _acl_default(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """What an object has of which nobody has granted or revoked anything, by the letter of its kind and its owner."""
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    coercer = binder.context.coercer
+    kind, owner = (
+        coercer.coerce(arg, type_, Context.EXPLICIT) for arg, type_ in zip(args, (VARCHAR, OID), strict=True)
+    )
+    return Call("acl_default", (kind, owner), array_of(SYSTEM_TYPES["aclitem"]))
+
+
+EXPLODED: tuple[tuple[str, str, SqlType], ...] = (
+    ("grantor", "acl_grantors", OID),
+    ("grantee", "acl_grantees", OID),
+    ("privilege_type", "acl_privileges", TEXT),
+    ("is_grantable", "acl_grantable", BOOLEAN),
+)
+"""The columns of aclexplode, and the functions that give them as lists."""
 
 
 def _with_user(
@@ -117,5 +137,6 @@ PRIVILEGE_FUNCTIONS: Mapping[str, Callable[[ExpressionBinder, str, list[Operand]
         "has_column_privilege": _has_column_privilege,
         "has_any_column_privilege": _has_any_column_privilege,
         "pg_has_role": _has_role,
+        "acldefault": _acl_default,
     }
 )

@@ -62,7 +62,6 @@ EMPTY_SETS: dict[str, tuple[tuple[str, SqlType], ...]] = {
     "pg_options_to_table": (("option_name", TEXT), ("option_value", TEXT)),
     "pg_get_keywords": (("word", TEXT), ("catcode", SYSTEM_TYPES["char"]), ("catdesc", TEXT)),
     "pg_get_publication_tables": (("relid", OID),),
-    "aclexplode": (("grantor", OID), ("grantee", OID), ("privilege_type", TEXT), ("is_grantable", BOOLEAN)),
 }
 
 

@@ -21,12 +21,13 @@ from risingpy.frontend.binder.functions.populate import (
     no_record_here,
     root_object,
 )
+from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import EMPTY_SETS
 from risingpy.frontend.binder.functions.time_windows import TIME_WINDOWS
 from risingpy.frontend.binder.functions.user_defined import chosen_function, has_kind, python_call
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.trees import name_of, position_of
-from risingpy.frontend.binder.typing.coercion import Operand
+from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.frontend.binder.typing.type_names import resolve_type
@@ -36,9 +37,10 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, ProjectSet
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
-from risingpy.types.system_types import is_vector
+from risingpy.types.system_types import SYSTEM_TYPES, is_vector
 
 ROW_NUMBER = "projected_row_id"
+_EXPLODE = "aclexplode"
 
 # Functions of several columns, each of which is a list: the columns' names and functions.
 _COLUMNS = {
@@ -96,7 +98,14 @@ def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
 
 
 def _is_name_of_set(name: str) -> bool:
-    return name in EMPTY_SETS or name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in _SETS
+    return (
+        name == _EXPLODE
+        or name in EMPTY_SETS
+        or name in TABLE_FUNCTIONS
+        or name in _COLUMNS
+        or name in _OF_ARRAY
+        or name in _SETS
+    )
 
 
 def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None = None) -> Lists:
@@ -117,9 +126,13 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
         columns = _COLUMNS[name]
         exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
         return Lists(exprs, tuple(column for column, _ in columns), True, name)
+    if name == _EXPLODE and len(args) == 1:
+        items = binder.context.coercer.coerce(args[0], array_of(SYSTEM_TYPES["aclitem"]), Context.EXPLICIT)
+        lists = tuple(Call(function, (items,), array_of(type_)) for _, function, type_ in EXPLODED)
+        return Lists(lists, tuple(column for column, *_ in EXPLODED), True, name)
     if name in EMPTY_SETS:
-        lists = tuple(Literal((), array_of(type_)) for _, type_ in EMPTY_SETS[name])
-        return Lists(lists, tuple(column for column, _ in EMPTY_SETS[name]), True, name)
+        empty = tuple(Literal((), array_of(type_)) for _, type_ in EMPTY_SETS[name])
+        return Lists(empty, tuple(column for column, _ in EMPTY_SETS[name]), True, name)
     if name == "generate_subscripts" and args and is_vector(args[0].type):
         return Lists((Call("vector_subscripts", (args[0].expr,), array_of(INTEGER)),), (name,), False, name)
     if name in TABLE_FUNCTIONS:

@@ -55,6 +55,21 @@ QUESTIONS = (
     "SELECT attacl::text FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 ORDER BY attnum",
     "SELECT proacl::text FROM pg_proc WHERE proname = 'f'",
     "SELECT nspacl::text FROM pg_namespace WHERE nspname = 's'",
+    *(
+        f"SELECT grantor, grantee, table_name, privilege_type, is_grantable FROM information_schema.{each}"
+        " WHERE table_name IN ('t', 'v', 'x') ORDER BY 1, 2, 3, 4"
+        for each in ("table_privileges", "role_table_grants")
+    ),
+    "SELECT grantee, table_name, column_name, privilege_type, is_grantable FROM information_schema.column_privileges"
+    " WHERE table_name IN ('t', 'v') ORDER BY 1, 2, 3, 4, 5",
+    "SELECT grantee, routine_name, privilege_type, is_grantable FROM information_schema.routine_privileges"
+    " WHERE routine_name = 'f' ORDER BY 1",
+    "SELECT grantor::regrole::text, grantee::regrole::text, privilege_type, is_grantable"
+    " FROM pg_class, aclexplode(relacl)"
+    " WHERE relname = 't' AND grantee = 'team'::regrole ORDER BY 3",
+    "SELECT (aclexplode(relacl)).privilege_type FROM pg_class WHERE relname = 't'",
+    "SELECT acldefault('f', 'owner'::regrole)::text, acldefault('r', 'owner'::regrole)::text",
+    "SELECT count(*) FROM pg_namespace, aclexplode(coalesce(nspacl, acldefault('n', nspowner))) WHERE nspname = 's'",
     "SELECT defaclobjtype::text, defaclacl::text FROM pg_default_acl",
 )
 
