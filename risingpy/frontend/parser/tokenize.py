@@ -39,6 +39,8 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     """
     blanks = _ends_of_mistakes(sql)
     text = _with_blanks(sql, blanks)
+    if text.endswith("'") and "$" in text:  # sqlglot miscounts doubled quotes after a $, if they end the text
+        text += "\n"
     core = _DIALECT.tokenizer()._core
     assert isinstance(core, InterruptibleCore)
     core.check = check

@@ -40,3 +40,9 @@ def test_numbers_end_where_an_operator_begins(sql: str) -> None:
     tokens = tokenize(sql)
     assert all(token.text in sql[token.start : token.end + 1] for token in tokens)
     assert any(token.text in "+-" for token in tokens)
+
+
+@pytest.mark.parametrize("text", ["''", "''''", "'a''b'", "'a', ''", "E'', ''", "'$''1'''"])
+def test_doubled_quotes_may_end_a_text_with_parameters(text: str) -> None:
+    tokens = tokenize(f"SELECT $1, {text}")
+    assert (tokens[1].text + tokens[2].text, tokens[-1].end) == ("$1", len(f"SELECT $1, {text}") - 1)
