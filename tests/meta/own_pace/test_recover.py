@@ -8,6 +8,7 @@ import pytest
 
 from risingpy.errors import InsufficientPrivilege, OutOfMemory, QueryCanceled, SqlError, WrongObjectType
 from risingpy.executors.epoch import task
+from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.plan.catalog import JobStatus
 from tests.meta.conftest import Client, Server
@@ -195,10 +196,11 @@ def test_what_is_dropped_is_a_job_until_its_rows_are_gone(server: Server, monkey
     create_tables(client)
     client.run("INSERT INTO t SELECT i, i % 5, i FROM generate_series(1, 30000) i")
     client.run(f"CREATE MATERIALIZED VIEW grouped AS {QUERIES['grouped']}")
-    held = threading.Event()
+    held, dropped = threading.Event(), job_of(server, "t")
 
-    def hold(descriptor: object) -> None:
-        held.wait(60)
+    def hold(descriptor: EpochDescriptor) -> None:
+        if dropped in descriptor.purge:
+            held.wait(60)
 
     server.runner.before = hold
     client.run("DROP TABLE t CASCADE")
