@@ -21,7 +21,6 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret, opened_statement, refuse_references
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
-from risingpy.frontend.statements.rights.checks import check_refers
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
@@ -120,7 +119,6 @@ def _bound_constraints(
     # A foreign key may refer to a unique key that stands after it.
     for definition in sorted(statement.constraints, key=lambda each: isinstance(each, ForeignKeyDefinition)):
         binder.add(definition)
-    check_refers(session, binder.constraints)
     return binder
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from risingpy.errors import InsufficientPrivilege
 from risingpy.frontend.binder.scope.uses import check_schema, denied
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import (
     ConnectionDesc,
-    ForeignKey,
     FunctionDesc,
     InternalTable,
     Relation,
     SecretDesc,
-    TableConstraint,
 )
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import database_of, owns, privileges_of, schema_of, securable
@@ -74,14 +72,6 @@ def check_allowed(
     found = privileges_of(catalog, role, securable(catalog, relation)) & wanted
     if not (found if any_of_them else found == wanted):
         raise denied(relation)
-
-
-def check_refers(session: StatementContext, constraints: Iterable[TableConstraint]) -> None:
-    """Raises InsufficientPrivilege unless the session may refer to the tables of these foreign keys."""
-    for each in constraints:
-        target = session.database.reads.catalog.relations.get(each.table_id) if isinstance(each, ForeignKey) else None
-        if target is not None:
-            check_allowed(session, target, Privilege.REFERENCES)
 
 
 def check_indexes(session: StatementContext, relation: Relation) -> None:
