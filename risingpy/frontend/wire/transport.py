@@ -14,6 +14,7 @@ import struct
 from typing import IO
 
 WRITE_BUFFER_BYTES = 1 << 16
+RECORD_BYTES = 1 << 14  # the most that a record of TLS has: a read gives no more, and takes memory for all it asks
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 
@@ -59,7 +60,7 @@ class TlsTransport(Transport):
 
     def receive(self, size: int) -> bytes:
         try:
-            return self._tls.recv(size)
+            return self._tls.recv(min(size, RECORD_BYTES))
         except ssl.SSLError as error:
             raise ConnectionError(str(error)) from None
 
@@ -68,7 +69,7 @@ class TlsTransport(Transport):
             raise BlockingIOError
         self._tls.setblocking(False)
         try:
-            return self._tls.recv(size)
+            return self._tls.recv(min(size, RECORD_BYTES))
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise BlockingIOError from None  # a part of a record
         except ssl.SSLError as error:
