@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 import ipaddress
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -105,33 +107,47 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     opened.close()
 
 
+@contextmanager
+def serving(
+    database: Database,
+    certificates: Path,
+    directory: Path,
+    *hba: str,
+    tls: bool = False,
+    limits: Limits | None = None,
+    **options: object,
+) -> Iterator[Served]:
+    """A server with rules, with or without TLS; its Unix socket is in the directory."""
+    config = replace(base_config(), data_dir=database.data_dir, hba=hba, **options)  # type: ignore[arg-type]
+    if tls:
+        files = {"tls_cert": "server.crt", "tls_key": "server.key", "tls_ca": "ca.crt"}
+        config = replace(config, **{name: certificates / file for name, file in files.items()})  # type: ignore[arg-type]
+    door = door_of(config, database)
+    wire = WireServer(
+        "127.0.0.1",
+        0,
+        lambda startup: open_session(database, startup),
+        limits=limits,
+        door=door,
+        tls=tls_of(config),
+        socket_directory=directory,
+    )
+    wire.start()
+    try:
+        yield Served(wire, door, database, directory)
+    finally:
+        wire.stop()
+
+
 @pytest.fixture
 def serve(database: Database, certificates: Path, tmp_path: Path) -> Iterator[Callable[..., Served]]:
     """Starts servers with rules, with or without TLS."""
-    started: list[Served] = []
+    with ExitStack() as started:
 
-    def serve(*hba: str, tls: bool = False, limits: Limits | None = None, **options: object) -> Served:
-        config = replace(base_config(), data_dir=database.data_dir, hba=hba, **options)  # type: ignore[arg-type]
-        if tls:
-            files = {"tls_cert": "server.crt", "tls_key": "server.key", "tls_ca": "ca.crt"}
-            config = replace(config, **{name: certificates / file for name, file in files.items()})  # type: ignore[arg-type]
-        door = door_of(config, database)
-        wire = WireServer(
-            "127.0.0.1",
-            0,
-            lambda startup: open_session(database, startup),
-            limits=limits,
-            door=door,
-            tls=tls_of(config),
-            socket_directory=tmp_path,
-        )
-        wire.start()
-        started.append(Served(wire, door, database, tmp_path))
-        return started[-1]
+        def serve(*hba: str, **options: Any) -> Served:
+            return started.enter_context(serving(database, certificates, tmp_path, *hba, **options))
 
-    yield serve
-    for served in started:
-        served.wire.stop()
+        yield serve
 
 
 def base_config() -> ServeConfig:
