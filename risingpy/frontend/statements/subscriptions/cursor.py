@@ -78,7 +78,7 @@ def bind_fetch(session: StatementContext, statement: Fetch, cursor: Subscription
     """The next rows, at most as many as asked for; the cursor passes them when the client has been sent all of them.
 
     With a timeout it waits so long for the first row. The command does not last, because an ALTER TABLE changes its
-    columns.
+    columns. Running raises InsufficientPrivilege after SELECT on the subscription has been revoked, also meanwhile.
     """
     back = statement.backward or (statement.count or 0) < 0
     if statement.move or statement.kind is not FetchKind.FORWARD or back:
@@ -91,10 +91,19 @@ def bind_fetch(session: StatementContext, statement: Fetch, cursor: Subscription
     def run(parameters: Parameters) -> Result:
         if session.subscription_cursors.get(statement.name) is not cursor:
             raise UndefinedCursor(f'cursor "{statement.name}" does not exist')
+        _check_still_allowed(session, cursor)
         rows = cursor.next_rows(count, wait, session.cancelled)
+        _check_still_allowed(session, cursor)
         return Result(CommandTag("FETCH", counts_rows=True), fields, _passing(cursor, rows))
 
     return Command(run, fields, lasts=False)
+
+
+def _check_still_allowed(session: StatementContext, cursor: SubscriptionCursor) -> None:
+    """Of a subscription that is dropped the reader says so."""
+    subscription = session.database.reads.catalog.relations.get(cursor.subscription_id)
+    if subscription is not None:
+        check_allowed(session, subscription, Privilege.SELECT)
 
 
 def _passing(cursor: SubscriptionCursor, rows: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -21,14 +21,15 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Query, Subscribe
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.describe import named_relation
-from risingpy.frontend.statements.rights.checks import check_allowed
-from risingpy.frontend.statements.subscriptions.subscription import followed_relation
+from risingpy.frontend.statements.subscriptions.reading_right import (
+    ReadingRight,
+    reading_right,
+    subscribed_relation,
+)
 from risingpy.frontend.statements.subscriptions.view_of_query import bound_query, view_of
 from risingpy.frontend.subscription_cursors import visible_fields
 from risingpy.meta.schema.subscriptions import subscriptions_of
 from risingpy.plan.catalog import ColumnDesc, FollowedForm, FollowedRelation, Subscription
-from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType
 
 PROGRESS_SECONDS = 1.0  # between two progress rows of a relation that does not change, and until UP TO is noticed
@@ -38,6 +39,8 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Subscribe, parameter_types: Sequence[SqlType]
 ) -> Command:
     """Rows come as they happen. The result ends with UP TO, a cancel, or an ALTER TABLE of what is followed.
+
+    After a REVOKE of the right to read it, no more rows come, but InsufficientPrivilege.
 
     Raises 72000 if changes after AFTER EPOCH are deleted already.
     """
@@ -62,16 +65,23 @@ def subscribed_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows; a batch without rows comes before each wait."""
     with ExitStack() as made:
+        right = reading_right(session, statement.target)
         subscription_id = _subscription(session, statement, made).relation_id
-        yield from _Subscribed(session, statement, fields, subscription_id).batches()
+        yield from _Subscribed(session, statement, fields, subscription_id, right).batches()
 
 
 class _Subscribed:
     """One SUBSCRIBE that runs."""
 
     def __init__(
-        self, session: StatementContext, statement: Subscribe, fields: Sequence[ResultField], subscription_id: int
+        self,
+        session: StatementContext,
+        statement: Subscribe,
+        fields: Sequence[ResultField],
+        subscription_id: int,
+        right: ReadingRight,
     ) -> None:
+        self._right = right
         self._cancelled = session.cancelled
         self._reader = session.database.subscriptions
         self._statement = statement
@@ -139,12 +149,14 @@ class _Subscribed:
             )
 
     def _shown(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        self._right.check()
         progressed = [pa.repeat(pa.scalar(False), rows.num_rows)] if self._statement.progress else []
         columns = [rows.column("epoch"), *progressed, rows.column("word"), *rows.columns[2:]]
         yield from pa.table(columns, schema=self._schema).to_batches()
 
     def _progress(self, epoch: int) -> Iterator[pa.RecordBatch]:
         if self._statement.progress:
+            self._right.check()
             values = [[epoch], [True], *([None] for _ in self._schema.names[2:])]
             columns = [pa.array(value, type_) for value, type_ in zip(values, self._schema.types, strict=True)]
             yield pa.record_batch(columns, schema=self._schema)
@@ -154,15 +166,9 @@ class _Subscribed:
 
 
 def _columns(session: StatementContext, target: ObjectName | Query) -> tuple[ColumnDesc, ...]:
-    return bound_query(session, target).columns if isinstance(target, Query) else _followed(session, target).columns
-
-
-def _followed(session: StatementContext, name: ObjectName) -> Subscription | FollowedRelation:
-    relation = named_relation(session, name)
-    if not isinstance(relation, Subscription):
-        return followed_relation(session, name)
-    check_allowed(session, relation, Privilege.SELECT)
-    return relation
+    if isinstance(target, Query):
+        return bound_query(session, target).columns
+    return subscribed_relation(session, target).columns
 
 
 def _subscription(session: StatementContext, statement: Subscribe, made: ExitStack) -> Subscription:
@@ -173,7 +179,7 @@ def _subscription(session: StatementContext, statement: Subscribe, made: ExitSta
             hint = "CREATE MATERIALIZED VIEW of the query, and CREATE SUBSCRIPTION FROM the view."
             raise _nothing_kept("a query", target.position, hint)
         return _temporary(session, made.enter_context(view_of(session, target)), made)
-    relation, reader = _followed(session, target), session.database.subscriptions
+    relation, reader = subscribed_relation(session, target), session.database.subscriptions
     if isinstance(relation, Subscription):
         return relation
     kept = [each for each in subscriptions_of(session.database.reads.catalog, relation) if not each.is_temporary]
