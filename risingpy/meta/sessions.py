@@ -70,7 +70,7 @@ class SessionRecord:
     ) -> None:
         self.process_id = process_id
         self.backend = backend
-        self._user = user
+        self.user = user  # its name when it logged in
         self.database = database  # which a statement may change
         self._client_address = client_address
         self._application_name = application_name
@@ -107,7 +107,7 @@ class SessionRecord:
         waits = self._cancelled.waits_for if self._is_working else WaitEvent.CLIENT
         return SessionActivity(
             process_id=self.process_id,
-            user=self._user,
+            user=self.user,
             database=self.database,
             application_name=self._application_name(),
             client_address=self._client_address,
@@ -159,6 +159,11 @@ class Sessions:
     def activities(self) -> Sequence[SessionActivity]:
         """What every session does, in the order in which they were opened."""
         return [record.activity() for record in self._all()]
+
+    def user_of(self, process_id: int) -> str | None:
+        """Who opened a session; None if there is no such session that another can end."""
+        known = (each for each in self._all() if each.process_id == process_id and each.backend is not None)
+        return next((each.user for each in known), None)
 
     def send(self, signal: Signal, process_id: int) -> bool:
         """Sends the session a signal; False if there is no such session."""

@@ -23,6 +23,7 @@ from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.recurring_texts import RecurringTexts
+from risingpy.frontend.session.signal_rights import check_signals
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.session_identity import SessionIdentity
@@ -355,8 +356,12 @@ class SessionContext:
         )
 
     def _signal(self, function: str, process_id: int, milliseconds: int) -> bool:
-        """pg_cancel_backend and pg_terminate_backend; waits so long for the end of the other session."""
+        """pg_cancel_backend and pg_terminate_backend; waits so long for the end of the other session.
+
+        Raises InsufficientPrivilege for a session that is not this role's to end.
+        """
         sessions = self.database.sessions
+        check_signals(self.identity, self.database.reads.catalog, Signal(function), sessions.user_of(process_id))
         if not sessions.send(Signal(function), process_id):
             self.notice(f"PID {process_id} is not a PostgreSQL backend process", severity="WARNING", sqlstate="01000")
             return False

@@ -12,8 +12,10 @@ from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
 from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.graph import Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.types import BIGINT, DOUBLE, VARCHAR, SqlType
@@ -33,10 +35,14 @@ _FIELDS = (
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: ExplainAnalyze, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """A row per operator: its work since the start, or in the seconds waited. 42809 for another kind."""
+    """A row per operator: its work since the start, or in the seconds waited. 42809 for another kind.
+
+    Raises InsufficientPrivilege unless the session may read the relation: EXPLAIN needs what its query would need.
+    """
     relation = named_relation(session, statement.name)
     if relation.noun != statement.words:
         raise WrongObjectType(f'"{relation.name}" is not a {statement.words}', position=statement.name.position)
+    check_allowed(session, relation, Privilege.SELECT)
 
     def run(parameters: Parameters) -> Result:
         before = _work_before(session, statement.seconds)

@@ -17,6 +17,7 @@ from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema.recovering import Recovered, recover, recover_all
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Catalog, CreatedRelation, Index, InternalTable, MaterializedView
+from risingpy.plan.catalog.roles import CHECKPOINT_ROLE_ID
 from risingpy.types import SqlType
 
 _REASONS = {
@@ -42,6 +43,8 @@ def bind(
         is_open = session.transaction.status is not TransactionStatus.IDLE
         if is_open and statement.command in _NOT_IN_A_TRANSACTION:
             raise SqlError(f"{statement.command} cannot run inside a transaction block", sqlstate="25001")
+        if statement.command == "CHECKPOINT":
+            _check_may_checkpoint(session)
         session.notice(f"{statement.command} has nothing to do here: {_REASONS[statement.command]}")
         return Result(CommandTag(statement.command))
 
@@ -92,6 +95,12 @@ def _recovered(session: StatementContext, catalog: Catalog, statement: Recover, 
         article = "an" if statement.kind is Index else "a"
         raise WrongObjectType(f'"{relation.name}" is not {article} {statement.kind.noun}', position=name.position)
     return relation
+
+
+def _check_may_checkpoint(session: StatementContext) -> None:
+    identity, catalog = session.identity, session.database.reads.catalog
+    if not (identity.is_superuser or CHECKPOINT_ROLE_ID in catalog.inherited(identity.current_id)):
+        raise InsufficientPrivilege("must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")
 
 
 def _check(session: StatementContext, command: str, table: NamedTable) -> None:

@@ -15,6 +15,7 @@ from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.system_catalog.constraints.listed import shown_definition
 from risingpy.frontend.system_catalog.index_text import included_names, key_text, ordered_text
+from risingpy.frontend.system_catalog.pg_settings import visible_parameters
 from risingpy.frontend.system_catalog.rw_sources import shown_options
 from risingpy.plan.catalog import (
     ExternalSource,
@@ -27,6 +28,7 @@ from risingpy.plan.catalog import (
     View,
     is_temporary,
 )
+from risingpy.plan.catalog.rights import owns
 from risingpy.types import SqlType
 
 Rows = list[tuple[str | None, ...]]
@@ -109,7 +111,8 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
         case ShowKind.DATABASES:
             return sorted((each.name,) for each in database.reads.catalog.databases.values())
         case ShowKind.PARAMETERS:
-            return sorted(database.introspection.parameters().items())
+            shown = database.introspection.parameters()
+            return sorted(visible_parameters(shown, database.reads.catalog, session.identity.current_id).items())
         case ShowKind.JOBS:
             return _jobs(session)
         case ShowKind.FUNCTIONS:
@@ -129,7 +132,10 @@ def _jobs(session: StatementContext) -> Rows:
     introspection = session.database.introspection
     behind = {each.relation.relation_id: each for each in introspection.set_aside()}
     rows: Rows = []
+    catalog, role_id = session.database.reads.catalog, session.identity.current_id
     for relation, count in introspection.ddl_progress():
+        if is_temporary(relation) and not owns(catalog, role_id, relation.owner):  # another session's SUBSCRIBE
+            continue
         where = " in epochs of its own" if behind.pop(relation.relation_id, None) else ""
         again = "recovers after a failure: " if relation.has_no_answer else ""
         rows.append((str(relation.relation_id), relation.definition, f"{again}{count} rows{where}"))

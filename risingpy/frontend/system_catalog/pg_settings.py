@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog.roles import READ_ALL_SETTINGS_ROLE_ID
+
+_OF_THE_MACHINE = ("data_directory",)
 
 
 def _rows(state: SystemState) -> Iterable[Row]:
@@ -21,7 +25,14 @@ def _values(state: SystemState) -> Iterable[Row]:
 
 
 def _parameters(state: SystemState) -> Iterable[Row]:
-    return state.parameters.items()
+    return visible_parameters(state.parameters, state.catalog, state.role_id).items()
+
+
+def visible_parameters(parameters: Mapping[str, str], catalog: Catalog, role_id: int) -> Mapping[str, str]:
+    """The system's parameters without those that PostgreSQL shows only to members of pg_read_all_settings."""
+    if catalog.has_role(role_id, READ_ALL_SETTINGS_ROLE_ID):
+        return parameters
+    return {name: value for name, value in parameters.items() if name not in _OF_THE_MACHINE}
 
 
 PG_SETTINGS = relation(

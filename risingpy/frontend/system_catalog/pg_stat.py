@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from risingpy.frontend.system_catalog.oids import relation_oid
-from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
 from risingpy.plan.catalog import Table
 
 
@@ -18,7 +18,7 @@ def _activity(state: SystemState) -> Iterable[Row]:
         database_id = None if database is None else database.database_id
         head = database_id, session.database, session.process_id, None, user_id, session.user
         if not state.may_watch(session.user):
-            yield *head, *(None,) * 13, "<insufficient privilege>", None
+            yield *head, *(None,) * 13, HIDDEN, None
             continue
         host, _, port = session.client_address.rpartition(":")
         times = (session.backend_start, session.transaction_start, session.query_start, session.state_change)

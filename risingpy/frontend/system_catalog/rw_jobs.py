@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from risingpy.frontend.system_catalog.oids import DATABASE_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.meta.epochs.epoch_times import EpochPhase
-from risingpy.plan.catalog import MaterializedView, Table
+from risingpy.plan.catalog import MaterializedView, Table, is_temporary
 from risingpy.plan.operator_work import OperatorWork
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import nodes_of_fragment
@@ -17,6 +17,8 @@ from risingpy.plan.traversal import nodes_of_fragment
 def _progress(state: SystemState) -> Iterable[Row]:
     for entry in state.progress:
         made = entry.relation
+        if is_temporary(made) and not state.may_watch(state.role_name(made.owner)):  # another session's SUBSCRIBE
+            continue
         yield made.relation_id, made.definition, "FOREGROUND", f"{entry.rows_read} rows read", None, entry.rows_read
 
 

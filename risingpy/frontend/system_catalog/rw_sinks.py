@@ -30,7 +30,7 @@ def _lags(state: SystemState) -> Iterable[Row]:
         yield (
             *(relation_oid(sink), sink.name, _shown_status(sink), epoch, state.committed_epoch, behind),
             *(waiting.value_bytes if waiting is not None else 0, status.rows if status is not None else 0),
-            status.failure if status is not None else sink.failure,
+            state.told(sink, status.failure if status is not None else sink.failure),
         )
 
 

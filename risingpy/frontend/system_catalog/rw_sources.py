@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from risingpy.connectors.secret_options import MASK
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, connector_oid, relation_oid, schema_oid
-from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
 from risingpy.plan.catalog import ConnectionDesc, CreatedRelation, ExternalSource, SecretDesc
 
 
@@ -24,7 +24,7 @@ def _lags(state: SystemState) -> Iterable[Row]:
             behind = None if lag.end is None else max(lag.end - (lag.position or 0), 0)
             yield (
                 *(relation_oid(lag.source), lag.source.name, *_named(job), lag.split),
-                *(lag.position, lag.end, behind, lag.rejected, lag.failure),
+                *(lag.position, lag.end, behind, lag.rejected, state.told(lag.source, lag.failure)),
             )
 
 
@@ -37,7 +37,8 @@ def _errors(state: SystemState) -> Iterable[Row]:
         source = state.catalog.sources.get(kept.source_id)
         if source is not None:
             found = kept.message
-            yield relation_oid(source), source.name, found.split, found.position, kept.time, found.reason, found.text
+            shown = (found.reason, found.text) if state.may_read(source) else (HIDDEN, None)
+            yield relation_oid(source), source.name, found.split, found.position, kept.time, *shown
 
 
 def _sources(state: SystemState) -> list[ExternalSource]:

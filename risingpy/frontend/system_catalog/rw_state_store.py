@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from risingpy.frontend.system_catalog.oids import index_oid, relation_oid, system_relation_oid
-from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key
 from risingpy.meta.epochs.number import milliseconds
 from risingpy.meta.statistics import TableStatistics
@@ -16,17 +16,21 @@ from risingpy.plan.catalog import Relation, StoredRelation
 
 
 def _table_stats(state: SystemState) -> Iterable[Row]:
-    known = {*state.catalog.relations, *state.catalog.internal_tables}
     for table_id, table in sorted(state.statistics().items()):
-        if table_id in known:
-            yield table_id, table.rows, table.key_bytes, table.value_bytes, f"{table.digest:016x}"
+        found = state.catalog.get(table_id)
+        if found is not None:
+            digest = f"{table.digest:016x}" if state.may_read(found) else None
+            yield table_id, table.rows, table.key_bytes, table.value_bytes, digest
 
 
 def _state_store(state: SystemState) -> Iterable[Row]:
     epoch = int(state.parameters["committed_epoch"])
     committed_at = datetime.fromtimestamp(milliseconds(epoch) / 1000, UTC) if epoch else None
     sizes = (int(state.parameters["data_bytes"]), int(state.parameters["log_bytes"]))
-    yield epoch, committed_at, int(state.parameters["parallelism"]), *sizes, state.epoch_failure()
+    failure = state.epoch_failure()
+    if failure is not None and not state.reads_all_stats:  # it may quote rows of any table
+        failure = HIDDEN
+    yield epoch, committed_at, int(state.parameters["parallelism"]), *sizes, failure
 
 
 def _read_views(state: SystemState) -> Iterable[Row]:
@@ -70,11 +74,14 @@ def _sizes(state: SystemState) -> Iterable[Row]:
 
 
 def _digests(state: SystemState) -> Iterable[Row]:
-    """The digests by every text that names the relation; NULL if it stores no rows. Empty tables have no statistics."""
+    """The digests by every text that names the relation; NULL if it stores no rows, or none that the session may read.
+
+    A digest would tell somebody who guesses the rows whether they are right. Empty tables have no statistics.
+    """
     statistics = state.statistics()
     for found in (*state.catalog.own_relations, *state.catalog.own_internal_tables):
         digest = None
-        if isinstance(found, StoredRelation):
+        if isinstance(found, StoredRelation) and state.may_read(found):
             table = statistics.get(found.relation_id)
             digest = f"{0 if table is None else table.digest:016x}"
         yield from ((text, digest) for text in (*state.keys(found), str(relation_oid(found))))

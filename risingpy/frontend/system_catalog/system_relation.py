@@ -33,12 +33,16 @@ from risingpy.plan.catalog import (
     View,
     is_temporary,
 )
+from risingpy.plan.catalog.acl import Privilege
+from risingpy.plan.catalog.rights import privileges_of, securable
 from risingpy.plan.graph import Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, REAL, SMALLINT, TIMESTAMPTZ, SqlType, array_of
 from risingpy.types.system_types import SYSTEM_TYPES
 
 Row = tuple[object, ...]
+HIDDEN = "<insufficient privilege>"
+"""What stands in place of a text that the session may not see, as in PostgreSQL's pg_stat_activity."""
 
 # Without a schema a name is looked for in these, before the search path.
 IMPLICIT_SCHEMAS = ("pg_catalog", "rw_catalog")
@@ -143,11 +147,23 @@ class SystemState:
         role = self.catalog.roles.get(role_id)
         return f"unknown (OID={role_id})" if role is None else role.name
 
+    def may_read(self, relation: Relation) -> bool:
+        """Whether the session may read all rows of a relation, and so texts that may quote some of them."""
+        return Privilege.SELECT in privileges_of(self.catalog, self.role_id, securable(self.catalog, relation))
+
+    def told(self, relation: Relation, text: str | None) -> str | None:
+        """A text that may quote rows of a relation, such as the error of a connector."""
+        return text if text is None or self.may_read(relation) else HIDDEN
+
+    @property
+    def reads_all_stats(self) -> bool:
+        """Whether the session sees what the server does for others."""
+        return self.catalog.has_role(self.role_id, READ_ALL_STATS_ROLE_ID)
+
     def may_watch(self, user: str) -> bool:
         """Whether the session sees what the sessions of `user` do."""
         roles, watched = self.catalog, self.catalog.role_named(user)
-        all_of_them = roles.has_role(self.role_id, READ_ALL_STATS_ROLE_ID)
-        return all_of_them or (watched is not None and roles.has_role(self.role_id, watched.role_id))
+        return self.reads_all_stats or (watched is not None and roles.has_role(self.role_id, watched.role_id))
 
     @property
     def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:

@@ -57,7 +57,10 @@ class Securable:
 
 
 def securable(catalog: Catalog, found: Relation | FunctionDesc | SecretDesc | ConnectionDesc) -> Securable:
-    """An object of the catalog as what rights are on. An index and a state table have those of what they belong to."""
+    """An object of the catalog as what rights are on. An index has those of what it is on.
+
+    A state table is its job's owner's alone: it has columns of what the job reads, which the job's readers do not see.
+    """
     match found:
         case FunctionDesc():
             what = ObjectKind.FUNCTION, found.function_id, "function", found.name
@@ -69,7 +72,7 @@ def securable(catalog: Catalog, found: Relation | FunctionDesc | SecretDesc | Co
             return Securable(*what, found.owner, found.acl)
         case InternalTable():
             of = catalog.relations.get(found.job_id, found)
-            return Securable(ObjectKind.RELATION, found.relation_id, "table", found.name, of.owner, of.acl)
+            return Securable(ObjectKind.RELATION, found.relation_id, "table", found.name, of.owner, None)
         case Index():
             indexed = catalog.relations.get(found.index.relation_id, found)
             return Securable(ObjectKind.RELATION, found.relation_id, found.noun, found.name, indexed.owner, indexed.acl)

@@ -17,6 +17,8 @@ READ_ALL_STATS_ROLE_ID = 3375
 READ_ALL_SETTINGS_ROLE_ID = 3374
 READ_ALL_DATA_ROLE_ID = 6181
 WRITE_ALL_DATA_ROLE_ID = 6182
+SIGNAL_BACKEND_ROLE_ID = 4200
+CHECKPOINT_ROLE_ID = 4544
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ _PREDEFINED = {
     "pg_read_server_files": 4569,
     "pg_write_server_files": 4570,
     "pg_execute_server_program": 4571,
-    "pg_signal_backend": 4200,
-    "pg_checkpoint": 4544,
+    "pg_signal_backend": SIGNAL_BACKEND_ROLE_ID,
+    "pg_checkpoint": CHECKPOINT_ROLE_ID,
     "pg_database_owner": 6171,
     "pg_read_all_data": READ_ALL_DATA_ROLE_ID,
     "pg_write_all_data": WRITE_ALL_DATA_ROLE_ID,

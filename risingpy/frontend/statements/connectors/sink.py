@@ -171,10 +171,14 @@ def bind_alter(
 def bind_wait(
     session: StatementContext, parsed: ParsedStatement, statement: WaitSink, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Returns when the other side has what the session's own writes, and all that is committed now, have changed."""
+    """Returns when the other side has what the session's own writes, and all that is committed now, have changed.
+
+    Running raises InsufficientPrivilege without SELECT on the sink: its failures may quote rows.
+    """
 
     def run(parameters: Parameters) -> Result:
         sink = _as_sink(named_relation(session, statement.name), statement.name)
+        check_allowed(session, sink, Privilege.SELECT)
         database = session.database
         epoch = database.reads.flush(session.cancelled)
         if sink.into is not None:  # the epoch has its rows in the table
