@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from risingpy.frontend.system_catalog.index_text import included_numbers, index_definition_text, index_key_numbers
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key
 from risingpy.plan.catalog import CreatedRelation, ExternalSource, JobRelation, JobStatus, MaterializedView, Table, View
@@ -22,49 +23,61 @@ _STATUS = {
 }
 
 
-def _all_of(kind: type[Kind], row: Callable[[Kind], Row]) -> Callable[[SystemState], Iterable[Row]]:
-    return lambda state: (row(found) for found in state.relations if isinstance(found, kind))
+def _all_of(kind: type[Kind], row: Callable[[SystemState, Kind], Row]) -> Callable[[SystemState], Iterable[Row]]:
+    return lambda state: (row(state, found) for found in state.relations if isinstance(found, kind))
 
 
 def _head(found: CreatedRelation) -> tuple[int, str, int, int, str]:
     return relation_oid(found), found.name, schema_oid(found.schema_name), found.owner, found.definition
 
 
-def _table(found: Table) -> Row:
-    return *_head(found), found.append_only, None
+def _table(state: SystemState, found: Table) -> Row:
+    return *_head(found), found.append_only, acl_texts(state, found.acl)
 
 
-def _view(found: View) -> Row:
-    return *_head(found), None
+def _view(state: SystemState, found: View) -> Row:
+    return *_head(found), acl_texts(state, found.acl)
 
 
-def _materialized_view(found: MaterializedView) -> Row:
+def _materialized_view(state: SystemState, found: MaterializedView) -> Row:
     relation_id, name, schema, owner, definition = _head(found)
     status = _STATUS[found.status]
-    return relation_id, name, schema, found.schema_name, owner, definition, found.append_only, None, False, status
+    return (
+        relation_id,
+        name,
+        schema,
+        found.schema_name,
+        owner,
+        definition,
+        found.append_only,
+        acl_texts(state, found.acl),
+        False,
+        status,
+    )
 
 
-def _source(found: ExternalSource) -> Row:
+def _source(state: SystemState, found: ExternalSource) -> Row:
     relation_id, name, schema, owner, definition = _head(found)
     options = dict(found.options)
     columns = [column.name for column in found.columns if not column.hidden]
     connector = options.get("connector", "").upper()
-    return relation_id, name, schema, owner, connector, columns, options.get("format"), True, definition, None
+    shown = options.get("format"), True, definition, acl_texts(state, found.acl)
+    return relation_id, name, schema, owner, connector, columns, *shown
 
 
 def _relations(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         relation_id, name, schema, owner, definition = _head(found)
-        yield relation_id, name, found.noun, schema, owner, definition, None
+        yield relation_id, name, found.noun, schema, owner, definition, acl_texts(state, found.acl)
     for index, indexed in state.indexes:
         relation_id, name, schema, owner, _ = _head(index)
         yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
     for sink in state.sinks:
         relation_id, name, schema, owner, definition = _head(sink)
-        yield relation_id, name, "sink", schema, owner, definition, None
+        yield relation_id, name, "sink", schema, owner, definition, acl_texts(state, sink.acl)
     for subscription in state.subscriptions:
         relation_id, name, schema, owner, definition = _head(subscription)
-        yield relation_id, name, "subscription", schema, owner, definition, None
+        yield relation_id, name, "subscription", schema, owner, definition, acl_texts(state, subscription.acl)
     for system in state.system_relations:
         oid = system_relation_oid(system.schema, system.name)
         yield oid, system.name, "system table", schema_oid(system.schema), ROOT_USER_OID, "", None
@@ -99,7 +112,8 @@ def _indexes(state: SystemState) -> Iterable[Row]:
 def _subscriptions(state: SystemState) -> Iterable[Row]:
     for found in state.subscriptions:
         relation_id, name, schema, owner, definition = _head(found)
-        yield relation_id, name, schema, found.schema_name, owner, definition, found.retention_seconds, None
+        acl = acl_texts(state, found.acl)
+        yield relation_id, name, schema, found.schema_name, owner, definition, found.retention_seconds, acl
 
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:

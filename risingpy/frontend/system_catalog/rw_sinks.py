@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.executors.epoch.time import milliseconds
 from risingpy.frontend.system_catalog.oids import relation_oid, schema_oid
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import JobStatus, Sink
 
@@ -14,7 +15,7 @@ def _sinks(state: SystemState) -> Iterable[Row]:
     for sink in state.sinks:
         connector = "TABLE" if sink.into is not None else dict(sink.options).get("connector", "").upper()
         head = relation_oid(sink), sink.name, schema_oid(sink.schema_name), sink.owner
-        yield *head, connector, sink.type.value.upper(), None, sink.definition, None, None, None
+        yield *head, connector, sink.type.value.upper(), None, sink.definition, acl_texts(state, sink.acl), None, None
 
 
 def _lags(state: SystemState) -> Iterable[Row]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from risingpy.connectors.secret_options import MASK
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, connector_oid, relation_oid, schema_oid
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
 from risingpy.plan.catalog import ConnectionDesc, CreatedRelation, ExternalSource, SecretDesc
 
@@ -73,14 +74,15 @@ def shown_options(connection: ConnectionDesc, secrets: Mapping[int, SecretDesc])
 
 def _secrets(state: SystemState) -> Iterable[Row]:
     for each in state.catalog.own_secrets:
-        yield each.secret_id, schema_oid(each.schema_name), each.name, ROOT_USER_OID, None
+        yield each.secret_id, schema_oid(each.schema_name), each.name, each.owner, acl_texts(state, each.acl)
 
 
 def _connections(state: SystemState) -> Iterable[Row]:
     for each in state.catalog.own_connections:
         shown = json.dumps(shown_options(each, state.catalog.secrets), ensure_ascii=False)
         schema = schema_oid(each.schema_name)
-        yield each.connection_id, each.name, schema, ROOT_USER_OID, each.type.upper(), "", None, shown
+        acl = acl_texts(state, each.acl)
+        yield each.connection_id, each.name, schema, each.owner, each.type.upper(), "", acl, shown
 
 
 RW_SOURCE_LAG = relation(

@@ -166,3 +166,29 @@ def test_signals_as_in_postgres(database: Database, users: Users) -> None:
     assert [each.got for each in connections.values()] == [["cancel"], ["terminate"], ["cancel"]]
     for session in opened:
         session.close()
+
+
+def test_information_schema_shows_what_one_may_do_something_with(users: Users) -> None:
+    alice, bob = users["alice"], users["bob"]
+    alice.run("CREATE VIEW v AS SELECT a FROM t; CREATE TABLE x (c int DEFAULT 7)")
+    tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
+    columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1"
+    views = "SELECT table_name, view_definition FROM information_schema.views"
+    assert (bob.run(tables), bob.run(columns), bob.run(views)) == ([], [], [])
+    alice.run("GRANT UPDATE (b) ON t TO bob; GRANT DELETE ON v TO bob")
+    assert bob.run(tables) == [("t",), ("v",)]
+    assert bob.run(columns) == [("t", "b")]  # as in PostgreSQL: nobody deletes a column
+    assert bob.run(views) == [("v", None)]
+    assert alice.run(tables) == users["root"].run(tables) == [("t",), ("v",), ("x",)]
+    assert alice.run(views) == [("v", " SELECT a FROM t;")]
+
+
+def test_lists_of_rights_in_rw_catalog(users: Users) -> None:
+    alice, root = users["alice"], users["root"]
+    alice.run("CREATE VIEW v AS SELECT a FROM t; CREATE SUBSCRIPTION s FROM t WITH (retention = '1 day')")
+    root.run("CREATE SECRET sec WITH (backend = 'meta') AS 'x'; GRANT USAGE ON SECRET sec TO bob")
+    alice.run("GRANT SELECT ON t, v, s TO bob WITH GRANT OPTION")
+    of_all, of_bob = "alice=arwdDxt/alice", "bob=r*/alice"
+    for relation, name in (("rw_tables", "t"), ("rw_views", "v"), ("rw_subscriptions", "s"), ("rw_relations", "t")):
+        assert root.run(f"SELECT acl FROM {relation} WHERE name = '{name}'") == [([of_all, of_bob],)], relation
+    assert root.run("SELECT acl FROM rw_secrets") == [(["root=U/root", "bob=U/root"],)]
