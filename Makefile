@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test engines-test test-connectors installation-test abuse injection-test suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test door-test fault-test engines-test test-connectors installation-test abuse injection-test suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -70,6 +70,10 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 
 injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL (3 min)
 	RISINGPY_HOSTILE_STATEMENTS=10000 $(PYTEST) -q -n 0 tests/frontend/session/databases/test_hostile_names.py
+
+door-test: $(STAMP) ## send 50,000 attackers to the door, and five clients (pgjdbc and node's pg where they are) (5 min)
+	RISINGPY_DOOR_CAMPAIGN=1 $(PYTEST) -s -rs -n 0 -m 'slow or not slow' \
+		tests/frontend/authentication/campaign tests/frontend/authentication/clients
 
 ABUSE_SECONDS ?= 300
 

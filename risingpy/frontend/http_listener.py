@@ -2,12 +2,14 @@
 
 With a certificate, clients may begin with TLS on the same port. The door decides who may ask.
 
-A request must arrive whole in time, however slowly its bytes come; an idle connection is closed after that time.
+A request must arrive whole in time, however slowly its bytes come; an idle connection is closed after that time, or
+sooner if its place is needed.
 Webhooks and monitoring each have one, with a handler class of their own.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import ssl
@@ -109,14 +111,28 @@ class HttpListener(ThreadingHTTPServer):
     # Called by the standard library's server
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        with self._guard:
-            is_full = len(self._deadlines) >= self._most_connections
-        if is_full:
+        if not self._makes_room():
             request.sendall(_FULL)
             self.shutdown_request(request)
             return
         self.waits_for_request(request)
         super().process_request(request, client_address)
+
+    def _makes_room(self) -> bool:
+        """Whether one more may be served. If all places are taken, whoever has waited longest for its request goes.
+
+        So clients who begin a request and do not end it keep nobody out. False: every place has a whole request.
+        """
+        with self._guard:
+            if len(self._deadlines) < self._most_connections:
+                return True
+            slowest = min(self._deadlines, key=self._deadlines.__getitem__)
+            if self._deadlines[slowest] == float("inf"):
+                return False
+            del self._deadlines[slowest]
+            with contextlib.suppress(OSError):  # the client has gone by itself
+                _end_reading(slowest)
+            return True
 
     def shutdown_request(self, request: Any) -> None:
         with self._guard:
@@ -130,14 +146,16 @@ class HttpListener(ThreadingHTTPServer):
         with self._guard:
             for connection, deadline in self._deadlines.items():
                 if deadline < now:
-                    try:
-                        # The class's own method: a TLS socket's would go on in clear.
-                        socket.socket.shutdown(connection, socket.SHUT_RD)
-                    except OSError:
-                        continue  # the client has gone by itself
+                    with contextlib.suppress(OSError):  # the client has gone by itself
+                        _end_reading(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         _log.debug("an HTTP client has gone: %s", client_address, exc_info=True)
+
+
+def _end_reading(connection: socket.socket) -> None:
+    """Whoever reads it reads the end of it. The class's own method: a TLS socket's would go on in clear."""
+    socket.socket.shutdown(connection, socket.SHUT_RD)
 
 
 class HttpHandler(BaseHTTPRequestHandler):

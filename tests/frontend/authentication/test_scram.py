@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import random
 import unicodedata
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -17,6 +16,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.authentication.saslprep import saslprep
 from risingpy.frontend.authentication.scram import PLAIN, PLUS, ScramExchange, mechanisms
 from risingpy.frontend.authentication.scram_secret import ScramSecret, made_secret, mock_secret, parsed_secret
+from tests.frontend.authentication.mangling import mangled
 
 BINDING = b"\x17" * 32
 MANGLED = 20_000
@@ -94,24 +94,6 @@ def test_first_messages_that_are_refused(mechanism: str, message: bytes, sqlstat
     with pytest.raises(SqlError) as raised:
         ScramExchange(secret_of("secret"), BINDING).answer_first(mechanism, message)
     assert raised.value.sqlstate == sqlstate
-
-
-MANGLES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    lambda message, dice: message[: dice.randrange(len(message))],
-    lambda message, dice: message + dice.randbytes(dice.randrange(1, 40)),
-    lambda message, dice: bytes(b ^ (1 << dice.randrange(8)) if dice.random() < 0.05 else b for b in message),
-    lambda message, dice: message.replace(b",", b"", 1),
-    lambda message, dice: message[::-1],
-    lambda message, dice: dice.randbytes(dice.randrange(200)),
-    lambda message, dice: b",".join(dice.sample(parts := message.split(b","), len(parts))),
-    lambda message, dice: message * dice.randrange(2, 5),
-    lambda message, dice: message.replace(b"=", b"==", 1),
-)
-
-
-def mangled(message: bytes, dice: random.Random) -> bytes:
-    changed = dice.choice(MANGLES)(message, dice)
-    return changed if changed != message else changed + b"x"
 
 
 def test_nobody_gets_in_with_mangled_messages() -> None:

@@ -1,6 +1,7 @@
 // Reads attempts to log in, one a line, and writes what node's pg says: user, SQLSTATE and message between tabs.
 const fs = require("fs");
 const { Client } = require("pg");
+const PATIENCE = { connectionTimeoutMillis: 60000 };
 
 function tls(encrypted, authority, certificate) {
   if (encrypted !== "true") return false;
@@ -16,7 +17,7 @@ async function outcome(line) {
   const [host, port, user, password, database, encrypted, authority, certificate, bound] = line.split("\t");
   const ssl = tls(encrypted, authority, certificate);
   const enableChannelBinding = bound === "true";
-  const client = new Client({ host, port: Number(port), user, password, database, ssl, enableChannelBinding });
+  const client = new Client({ host, port: Number(port), user, password, database, ssl, enableChannelBinding, ...PATIENCE });
   client.on("error", () => {}); // what comes after the first error says nothing more
   try {
     await client.connect();
@@ -25,7 +26,7 @@ async function outcome(line) {
   } catch (error) {
     return `\t${error.code ?? ""}\t${String(error.message).replace(/\s+/g, " ")}`;
   } finally {
-    await client.end().catch(() => {});
+    client.end().catch(() => {}); // not awaited: of a connection that has ended already, it would hear nothing
   }
 }
 
