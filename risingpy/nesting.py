@@ -6,8 +6,6 @@ import sys
 
 MAX_NESTING = 1_100  # levels; a chain of + or || nests to the left. More is refused (54001)
 MAX_TYPE_NESTING = 60  # levels of an array or a row: Arrow transfers no more than 64
-# The limit for an expression that is written several times, as BETWEEN does with its operand: nesting multiplies it.
-MAX_COPIED_NODES = 100_000
 MAX_TERMS = 3_000  # of one AND or OR, branches of one CASE: one takes a second to plan, and time grows superlinearly
 MAX_CONDITIONS = 10_000  # words AND, OR and WHEN in one statement: the parser takes 0.1 ms for each
 # Frames of Python. Few of them are also frames of C, of which a thread's 8 MB hold some 10,000.

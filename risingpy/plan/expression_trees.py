@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from risingpy.plan.expressions import Call, Expr, InputRef, operands, with_operands
-from risingpy.types import BOOLEAN
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal, operands, with_operands
+from risingpy.types import BOOLEAN, VARCHAR, SqlType
+
+# LET(operand, body, OPERAND): the body, in which `operand_of` stands for the operand, however often; it is computed
+# once. A body reads only its own operand, and nothing around it reads that. So one name is enough for all of them.
+LET = "let"
+OPERAND = Literal("operand", VARCHAR)
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
@@ -47,6 +52,26 @@ def substituted(expr: Expr, columns: Sequence[Expr]) -> Expr:
 def remapped(expr: Expr, positions: dict[int, int]) -> Expr:
     """The expression over an input whose columns have moved: old position → new position."""
     return transform(expr, lambda e: InputRef(positions[e.index], e.type) if isinstance(e, InputRef) else None)
+
+
+def operand_of(type_: SqlType) -> Call:
+    """What stands for the operand in the body of a LET."""
+    return Call("lambda_parameter", (OPERAND,), type_)
+
+
+def opened(body: Expr, operand: Expr) -> Expr:
+    """The body of a LET over another expression in place of its operand."""
+
+    def change(part: Expr) -> Expr | None:
+        match part:
+            case Call("lambda_parameter", (name,)) if name == OPERAND:
+                return operand
+            case Call("let", (inner, own, name)):  # its body does not read the operand around it
+                return Call(LET, (transform(inner, change), own, name), part.type)
+            case _:
+                return None
+
+    return transform(body, change)
 
 
 def conjunction(parts: Sequence[Expr]) -> Expr | None:

@@ -20,6 +20,7 @@ from risingpy.functions.evaluation import literal_lists, numeric_arithmetic
 from risingpy.functions.evaluation.sql_functions import SPECIAL
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED, of_numbers, to_narrow
+from risingpy.plan.expression_trees import LET, opened
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.statement_limits import current_limits
 from risingpy.storage.codec.column_buffers import whole
@@ -127,6 +128,8 @@ def _call(call: Call) -> Evaluate | None:
         return _python(call)
     if call.function == "field":
         return _field(call)
+    if call.function == LET:
+        return _let(call)
     if call.function == "in_list":
         operand = compile_arrow(call.args[0])
         return None if operand is None else literal_lists.by_arrow(call, operand)
@@ -140,6 +143,15 @@ def _call(call: Call) -> Evaluate | None:
     if len(evaluated) == 2:
         return lambda columns: function(evaluated[0](columns), evaluated[1](columns))
     return lambda columns: function(*[arg(columns) for arg in evaluated])
+
+
+def _let(call: Call) -> Evaluate | None:
+    """The body over the operand's values, which come after the columns."""
+    given, body, _ = call.args
+    operand, over = compile_arrow(given), compile_arrow(opened(body, InputRef(-1, given.type)))
+    if operand is None or over is None:
+        return None
+    return lambda columns: over([*columns, operand(columns)])
 
 
 def _function(call: Call) -> Callable[..., Value] | None:

@@ -25,6 +25,7 @@ from risingpy.functions.evaluation.sql_text import literal, own_call, quoted
 from risingpy.functions.evaluation.sql_tree import DEEPEST, Guard, Layers, Piece, Tree, simple
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
+from risingpy.plan.expression_trees import LET, OPERAND
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.types import NUMERIC, SqlType, TypeKind
 
@@ -74,9 +75,10 @@ class Selected:
 
 
 class _Compiler:
-    def __init__(self, column: Column, tree: Tree) -> None:
+    def __init__(self, column: Column, tree: Tree, operand: Piece | None = None) -> None:
         self._column = column
         self._tree = tree
+        self._operand = operand  # of the LET around
 
     def piece(self, expr: Expr, guard: Guard | None) -> Piece:
         """The SQL of an expression that is evaluated where the guard holds."""
@@ -102,7 +104,20 @@ class _Compiler:
         """The SQL of the condition of a filter or a CASE."""
         if isinstance(expr, Call) and expr.function in ("and", "or"):
             return in_turn(expr.function, _operands(expr), self.condition, self._tree, guard)
+        if isinstance(expr, Call) and expr.function == LET:
+            return self._let(expr, guard, as_condition=True)
         return self.piece(expr, guard)
+
+    def _let(self, let: Call, guard: Guard | None, *, as_condition: bool = False) -> Piece:
+        """The body over the operand as a column of an inner SELECT or, where there is none, as a lambda's parameter."""
+        given, body, _ = let.args
+        operand = self._tree.cut(self.piece(given, guard), guard)
+        own = operand if operand.simple or not self._tree.has_layers else self._tree.bound(operand, guard)
+        if not own.simple:
+            own = simple(self._tree.parameter())
+        inside = _Compiler(self._column, self._tree, own)
+        made = inside.condition(body, guard) if as_condition else inside.piece(body, guard)
+        return made if own is operand or self._tree.has_layers else self._tree.given(own, operand, made)
 
     def _cast(self, expr: Cast, guard: Guard | None) -> Piece:
         def write(args: list[str]) -> str:
@@ -113,7 +128,12 @@ class _Compiler:
 
     def _call(self, call: Call, guard: Guard | None) -> Piece:
         if call.function == "lambda_parameter":
+            if call.args[0] == OPERAND:
+                assert self._operand is not None
+                return self._operand
             return simple(_written(call, []))
+        if call.function == LET:
+            return self._let(call, guard)
         if call.function in IN_TURN:
             as_condition = call.function == "coalesce"
             return in_turn(call.function, _operands(call), self.piece, self._tree, guard, as_condition=as_condition)
@@ -143,7 +163,7 @@ class _Compiler:
     def _over_elements(self, call: Call, guard: Guard | None) -> Piece:
         """A function that is given a function, whose body stays where it is: it reads a lambda's parameter."""
         given, body, variable = call.args
-        inside = _Compiler(self._column, self._tree.in_lambda()).piece(body, None)
+        inside = _Compiler(self._column, self._tree.in_lambda(), self._operand).piece(body, None)
         args = [self.piece(given, guard), replace(inside, simple=True), self.piece(variable, guard)]
         return self._tree.applied(partial(_written, call), args, guard)
 

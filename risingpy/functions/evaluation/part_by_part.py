@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from risingpy.functions.evaluation.arrow_functions import as_column, compile_arrow
 from risingpy.functions.evaluation.chunk_query import FAILURES, by_arrow, raise_if_invalid, run, select_of, typed
 from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
+from risingpy.plan.expression_trees import opened
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands
 from risingpy.storage.codec.column_buffers import whole, with_values
 
@@ -71,6 +72,8 @@ class _Parts:
                 values = self._value(given, chunk, tried)
                 column = InputRef(chunk.num_columns - 1, given.type)
                 return self._node(Call(name, (column, body, variable), expr.type), [*chunk.columns[1:], values], chunk)
+            case Call("let", (given, body, _)):
+                return self._let(given, body, chunk, tried)
             case Call():
                 columns = [self._value(arg, chunk, tried) for arg in expr.args if not isinstance(arg, Literal)]
                 places = iter(range(len(columns)))
@@ -140,6 +143,13 @@ class _Parts:
             value = self._value(arg, chunk.take(rows), tried)
             result = with_values(result, rows, joined(result.take(pa.array(rows)), value))
         return result
+
+    def _let(self, given: Expr, body: Expr, chunk: pa.Table, tried: int) -> pa.Array:
+        """The body over the operand's values, as one more column."""
+        values = chunk.append_column(f"c{chunk.num_columns - 1}", self._value(given, chunk, tried))
+        over = opened(body, InputRef(chunk.num_columns - 1, given.type))
+        _measure(over, self.sizes)
+        return self._value(over, values, tried)
 
     def _case(self, case: Case, chunk: pa.Table, tried: int) -> pa.Array:
         result = pa.nulls(chunk.num_rows, case.type.arrow)

@@ -138,7 +138,7 @@ class Tree:
         several = {k for k, times in uses.items() if times > 1 or apart}
         if _LAMBDA in text:
             several.update(int(found) for found in _HOLE.findall(text, text.index(_LAMBDA)))
-        own = f"s{next(self._names)}" if several else ""
+        own = self.parameter() if several else ""
         inside: dict[int, Piece] = {}
         fields: dict[int, Piece] = {}
         for k in uses:
@@ -157,6 +157,15 @@ class Tree:
             text = f"list_transform([{{{values}}}], {_LAMBDA}{own}: {text})[1]"
         used = [*(arg for arg in args if arg.simple), *inside.values(), *fields.values()]
         return piece_of(text, used, safe=safe and all(arg.safe for arg in args))
+
+    def parameter(self) -> str:
+        """A new name of a lambda's parameter."""
+        return f"s{next(self._names)}"
+
+    def given(self, parameter: Piece, value: Piece, body: Piece) -> Piece:
+        """The body, which reads the parameter, over the value, which is computed once for each row."""
+        text = f"list_transform([{value.text}], {_LAMBDA}{parameter.text}: {body.text})[1]"
+        return piece_of(text, [value, body], safe=value.safe and body.safe)
 
     def cut(self, piece: Piece, guard: Guard | None) -> Piece:
         """The piece, bound if it has become too deep."""

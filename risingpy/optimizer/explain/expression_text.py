@@ -48,7 +48,7 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
             return _call_text(definition_of(definition).name, [expression_text(arg, columns) for arg in given])
         case Call("lambda_parameter", (Literal(str(name)),)):
             return name
-        case Call("array_transform" | "map_filter", (value, body, Literal(str(name)))):
+        case Call("array_transform" | "map_filter" | "let", (value, body, Literal(str(name)))):
             inside = f"|{name}| {expression_text(body, columns)}"
             return _call_text(expression.function, [expression_text(value, columns), inside])
         case Call("numeric_key", (number,)):

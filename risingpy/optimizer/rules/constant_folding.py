@@ -13,7 +13,8 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
-from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, operands, with_operands
+from risingpy.plan.expression_trees import opened
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import BOOLEAN, MAX_PRECISION, SqlType, TypeKind
 from risingpy.types.wide_numeric import to_decimal
@@ -75,6 +76,10 @@ def fold(expr: Expr) -> Expr:
             return Literal(text.value, target)
         case Case():
             return _case(expr)
+        case Call("let", (Literal() | InputRef() as operand, body, _)):
+            return fold(opened(body, operand))
+        case Call("let", (_, Literal() as constant, _)):
+            return constant
         case _:
             return expr
 

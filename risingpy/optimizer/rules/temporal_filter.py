@@ -22,7 +22,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.now import motion, now_alone, reads_now
 from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.rules.positive_conditions import disjuncts, positive
-from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, disjunction, shifted
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, disjunction, opened, shifted, transform
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.logical import Field, Filter, Join, JoinKind, LogicalPlan, Union, Values
 from risingpy.types import BOOLEAN
@@ -45,20 +45,33 @@ def temporal_filter(plan: LogicalPlan) -> LogicalPlan:
 def _rewritten(plan: LogicalPlan) -> LogicalPlan:
     match plan:
         case Filter() if reads_now(plan.predicate):
-            return _filtered(plan.input, conjuncts(positive(plan.predicate)))
+            return _filtered(plan.input, _parts(plan.predicate))
         case Join() if plan.condition is not None and reads_now(plan.condition):
             if plan.kind not in _INNER:
                 raise FeatureNotSupported(
                     f"now() in the ON of this join ({plan.kind.value}) of a materialized view is not supported",
                     hint="Filter the input before: JOIN (SELECT … WHERE ts > now() - interval '1 hour') …",
                 )
-            parts = conjuncts(positive(plan.condition))
+            parts = _parts(plan.condition)
             rest = conjunction([part for part in parts if not reads_now(part)])
             kind = JoinKind.CROSS if rest is None else JoinKind.INNER
             joined = replace(plan, kind=kind, condition=rest)
             return _filtered(joined, [part for part in parts if reads_now(part)])
         case _:
             return plan
+
+
+def _parts(condition: Expr) -> list[Expr]:
+    """The parts that must be true. A computed operand of BETWEEN now() … is written into both comparisons."""
+
+    def written_out(part: Expr) -> Expr | None:
+        match part:
+            case Call("let", (operand, body, _)) if reads_now(body) and not reads_now(operand):
+                return opened(body, operand)
+            case _:
+                return None
+
+    return conjuncts(positive(transform(condition, written_out)))
 
 
 def _filtered(input: LogicalPlan, parts: Sequence[Expr]) -> LogicalPlan:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from risingpy.errors import CannotCoerce, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import constructed
-from risingpy.frontend.binder.scope.context import check_copies
+from risingpy.frontend.binder.scope.copies import bound_once
 from risingpy.frontend.binder.trees import begin_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.typing.type_names import internal_name, resolve_type
@@ -91,13 +91,14 @@ def bind_try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
 
 
 def bind_case(binder: ExpressionBinder, tree: exp.Case) -> Expr:
-    """CASE of conditions or of a subject; without ELSE it is NULL. The results get one type (manual, 10.5).
+    """CASE of conditions or of a subject; without ELSE it is NULL. The results get one type (manual, 10.5)."""
+    subject = tree.args.get("this")
+    if subject is None:
+        return _case(binder, tree, None)
+    return bound_once(binder.bind(subject), lambda operand: _case(binder, tree, operand), copies=len(tree.args["ifs"]))
 
-    The subject is copied into each comparison; see `check_copies`.
-    """
-    subject = None if tree.args.get("this") is None else binder.bind(tree.args["this"])
-    if subject is not None:
-        check_copies(subject.expr, len(tree.args["ifs"]))
+
+def _case(binder: ExpressionBinder, tree: exp.Case, subject: Operand | None) -> Expr:
     conditions = [_case_condition(binder, subject, branch) for branch in tree.args["ifs"]]
     default = tree.args.get("default")
     results = [binder.bind(branch.args["true"]) for branch in tree.args["ifs"]]

@@ -12,7 +12,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.expressions.rows import row_comparison, row_null_test
 from risingpy.frontend.binder.expressions.subqueries import quantified, row_of_subquery
 from risingpy.frontend.binder.expressions.symbols import BINARY
-from risingpy.frontend.binder.scope.context import check_copies
+from risingpy.frontend.binder.scope.copies import bound_once
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.literals import number_literal, written_number
@@ -136,21 +136,20 @@ def bind_named_operator(binder: ExpressionBinder, tree: exp.Operator) -> Expr:
 
 
 def bind_between(binder: ExpressionBinder, tree: exp.Between) -> Expr:
-    """Two comparisons joined by AND; SYMMETRIC tries the bounds in both orders.
-
-    The operand is copied into each comparison; see `check_copies`.
-    """
+    """Two comparisons joined by AND; SYMMETRIC tries the bounds in both orders."""
     operand, low, high = binder.bind(tree.this), binder.bind(tree.args["low"]), binder.bind(tree.args["high"])
     position = position_of(tree)
-    check_copies(operand.expr, 2)
 
-    def within(low: Operand, high: Operand) -> Expr:
-        at_least = binder.calls.operator(">=", [operand, low], position)
-        return Call("and", (at_least, binder.calls.operator("<=", [operand, high], position)), BOOLEAN)
+    def compared(operand: Operand) -> Expr:
+        def within(low: Operand, high: Operand) -> Expr:
+            at_least = binder.calls.operator(">=", [operand, low], position)
+            return Call("and", (at_least, binder.calls.operator("<=", [operand, high], position)), BOOLEAN)
 
-    if tree.args.get("symmetric"):
-        return Call("or", (within(low, high), within(high, low)), BOOLEAN)
-    return within(low, high)
+        if tree.args.get("symmetric"):
+            return Call("or", (within(low, high), within(high, low)), BOOLEAN)
+        return within(low, high)
+
+    return bound_once(operand, compared, copies=2)
 
 
 def bind_escape(binder: ExpressionBinder, tree: exp.Escape) -> Expr:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from itertools import islice
 from typing import ParamSpec, Protocol, TypeVar
 
 from sqlglot import exp
@@ -15,9 +14,7 @@ from risingpy.frontend.binder.scope.uses import RelationUse, check_uses
 from risingpy.frontend.binder.typing.coercion import Coercer
 from risingpy.frontend.binder.typing.parameters import Parameters
 from risingpy.frontend.system_catalog.registry import object_names
-from risingpy.nesting import MAX_COPIED_NODES
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
-from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import CorrelatedRef, Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
@@ -173,9 +170,3 @@ def depth_limited(bind: Callable[P, R]) -> Callable[P, R]:
             raise StatementTooComplex from None
 
     return limited
-
-
-def check_copies(expr: Expr, copies: int) -> None:
-    """Refuses to write an expression as many times if that is too much."""
-    if sum(1 for _ in islice(walk(expr), MAX_COPIED_NODES)) * copies > MAX_COPIED_NODES:
-        raise StatementTooComplex

@@ -217,14 +217,6 @@ def test_the_longest_that_is_allowed(numbers: Client) -> None:
     assert len(parse(part * 6)) == 6
 
 
-def test_what_is_written_several_times_does_not_explode(numbers: Client) -> None:
-    """BETWEEN writes its operand twice: 40 in each other would be a million million."""
-    nested = "(" * 40 + "a" + " BETWEEN 0 AND 1)::int" * 40
-    with pytest.raises(SqlError) as raised:
-        numbers.run(f"SELECT {nested} FROM t")
-    assert raised.value.sqlstate == "54001"
-
-
 def test_twelve_floats(numbers: Client) -> None:
     """Its SQL had 5 ^ 11 copies of the first term."""
     chains = (operator.join(["f"] * 12) for operator in "+*/")
