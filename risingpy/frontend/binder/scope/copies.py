@@ -12,8 +12,9 @@ from risingpy.plan.expression_trees import LET, OPERAND, operand_of, walk
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.types import TypeKind
 
-# Nodes of an operand that is written twice all the same: rules see through copies, to ranges of keys and of time.
-_SMALL = 12
+# Nodes of all copies of an operand that is copied all the same: rules see through copies, to ranges of keys and of
+# time, and DuckDB plans them faster than inner SELECTs.
+_FEW = 120
 # Their types depend on where they stand, and rows are compared field by field.
 _UNSETTLED = frozenset({TypeKind.UNKNOWN, TypeKind.STRUCT, TypeKind.MAP})
 
@@ -27,12 +28,12 @@ def bound_once(operand: Operand, write: Callable[[Operand], Expr], copies: int) 
 
 
 def _is_cheap(expr: Expr, copies: int) -> bool:
-    """Whether the expression is a column or a constant, with a cast or without, or small where two copies are made."""
+    """Whether the expression is a column or a constant, with a cast or without, or all its copies are small."""
     inner = expr.arg if isinstance(expr, Cast) else expr
     if isinstance(inner, InputRef | Literal | Parameter):
         return True
-    parts = list(islice(walk(expr), _SMALL + 1))
-    return copies == 2 and len(parts) <= _SMALL and not any(map(_is_once_only, parts))
+    parts = list(islice(walk(expr), _FEW + 1))
+    return copies * len(parts) <= _FEW and not any(map(_is_once_only, parts))
 
 
 def _is_once_only(part: Expr) -> bool:
