@@ -10,12 +10,13 @@ from risingpy.frontend.system_catalog.function_texts import (
     definition,
     spellings,
 )
-from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS, ROOT_USER_OID, schema_oid
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
 from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
 from risingpy.plan.catalog import FunctionKind, FunctionLanguage
+from risingpy.plan.catalog.roles import BOOTSTRAP_NAME
 from risingpy.types.type_entries import TYPES_BY_NAME
 
 _ANY_ELEMENT_OID = 2283
@@ -26,9 +27,6 @@ _HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # named by pg_am; the
 _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
 _NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
 _FIRST_OID = 10000  # the first of our own oids, below the users' range
-_INTERNAL_LANGUAGE_OID = 12
-_SQL_LANGUAGE_OID = 14
-_PYTHON_LANGUAGE_OID = 15
 _PYTHON_HANDLER_OID = _FIRST_OID - 1  # the handler of Python functions, which has no row here
 _KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
 
@@ -57,7 +55,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.own_functions:
         arguments = [type_.oid for type_ in function.argument_types]
         kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
-        language = _PYTHON_LANGUAGE_OID if function.language is FunctionLanguage.PYTHON else _SQL_LANGUAGE_OID
+        language = LANGUAGE_OIDS["python"] if function.language is FunctionLanguage.PYTHON else LANGUAGE_OIDS["sql"]
         owner = (schema_oid(function.schema_name), function.owner, language, kind, is_set, function.strict)
         volatility = "i" if function.immutable else "v"
         names = list(function.argument_names) if any(function.argument_names) else None
@@ -68,7 +66,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
         yield (
-            *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, _INTERNAL_LANGUAGE_OID, kind),
+            *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], kind),
             *(False, False, "i"),
             *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
             *(None, None, "s", False),
@@ -81,7 +79,7 @@ def _type_function_row(function: TypeFunction) -> Row:
     form, type_oid = _FORM_OIDS[function.purpose], _type_of(function)
     result, argument = (type_oid, form) if function.purpose in ("in", "recv") else (form, type_oid)
     return (
-        *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, _INTERNAL_LANGUAGE_OID, "f"),
+        *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], "f"),
         *(False, True, "i", 1, 0, result, [argument], None, None, None, None, function.name, None, None, "s", False),
     )
 
@@ -113,9 +111,10 @@ def _spellings(state: SystemState) -> Iterable[Row]:
 
 
 def _languages(_state: SystemState) -> Iterable[Row]:
-    yield _INTERNAL_LANGUAGE_OID, "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
-    yield _SQL_LANGUAGE_OID, "sql", ROOT_USER_OID, False, True, 0, 0, 0, None
-    yield _PYTHON_LANGUAGE_OID, "python", ROOT_USER_OID, True, True, _PYTHON_HANDLER_OID, 0, 0, None
+    yield LANGUAGE_OIDS["internal"], "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
+    yield LANGUAGE_OIDS["sql"], "sql", ROOT_USER_OID, False, True, 0, 0, 0, None
+    only_root = [f"{BOOTSTRAP_NAME}=U/{BOOTSTRAP_NAME}"]
+    yield LANGUAGE_OIDS["python"], "python", ROOT_USER_OID, True, False, _PYTHON_HANDLER_OID, 0, 0, only_root
 
 
 PG_PROC = relation(

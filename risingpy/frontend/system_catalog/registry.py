@@ -32,7 +32,7 @@ from risingpy.frontend.system_catalog.constraints import pg_constraint, usage
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
-from risingpy.frontend.system_catalog.rights import acls, privilege_views
+from risingpy.frontend.system_catalog.rights import acls, fixed_rights, privilege_views
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, SystemRelation, SystemState
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import Field, SystemScan
@@ -40,6 +40,7 @@ from risingpy.types.system_types import OID
 
 _MODULES = (
     acls,
+    fixed_rights,
     privilege_views,
     lookups,
     pg_class,

@@ -20,12 +20,18 @@ from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BIGINT, BOOLEAN, SMALLINT, VARCHAR, SqlType, array_of
 from risingpy.types.system_types import OID, SYSTEM_TYPES, TEXT, is_oid
 
-_NAMED_BY = {"r": "regclass", "n": "regnamespace", "f": "regprocedure"}
+_NAMED_BY = {"r": "regclass", "n": "regnamespace", "f": "regprocedure", "type": "regtype"}
 _KINDS = {
     "has_table_privilege": "r",
     "has_schema_privilege": "n",
     "has_database_privilege": "d",
     "has_function_privilege": "f",
+    "has_type_privilege": "type",
+    "has_language_privilege": "language",
+    "has_tablespace_privilege": "tablespace",
+    "has_sequence_privilege": "sequence",
+    "has_server_privilege": "server",
+    "has_foreign_data_wrapper_privilege": "foreign-data wrapper",
 }
 
 
@@ -107,11 +113,16 @@ def _user(binder: ExpressionBinder, given: Operand) -> Expr:
 
 def _object(binder: ExpressionBinder, kind: str, given: Operand) -> Expr:
     coercer = binder.context.coercer
+    if kind == "sequence":
+        return Call("sequence_of", (_object(binder, "r", given),), OID)
     if _is_number(given):
         return coercer.coerce(given, OID, Context.EXPLICIT)
-    if kind == "d":
-        return Call("database_of", (coercer.coerce(given, VARCHAR, Context.EXPLICIT),), OID)
-    return coercer.coerce(given, SYSTEM_TYPES[_NAMED_BY[kind]], Context.EXPLICIT)
+    if kind in _NAMED_BY:
+        return coercer.coerce(given, SYSTEM_TYPES[_NAMED_BY[kind]], Context.EXPLICIT)
+    name = coercer.coerce(given, VARCHAR, Context.EXPLICIT)
+    return (
+        Call("database_of", (name,), OID) if kind == "d" else Call("oid_of_named", (Literal(kind, VARCHAR), name), OID)
+    )
 
 
 def _bits(binder: ExpressionBinder, kind: str, given: Operand) -> Expr:

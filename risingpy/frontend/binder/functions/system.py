@@ -24,9 +24,7 @@ _UTF8 = 6  # PostgreSQL's number of the encoding
 _TRUE = (
     "pg_type_is_visible pg_function_is_visible pg_opfamily_is_visible pg_collation_is_visible pg_opclass_is_visible "
     "pg_operator_is_visible pg_conversion_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
-    "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible "
-    "has_sequence_privilege has_tablespace_privilege has_type_privilege has_language_privilege "
-    "has_foreign_data_wrapper_privilege has_server_privilege"
+    "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible"
 )
 _FALSE = (
     "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property row_security_active"

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import relation_oid, schema_oid, system_relation_oid
+from risingpy.frontend.system_catalog.rights.fixed_rights import fixed_rights
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.functions.topics.object_names import quote_name
@@ -93,6 +94,7 @@ def _acls(state: SystemState) -> Iterable[Row]:
         yield ObjectKind.RELATION.value, oid, 0, PUBLIC, bits
     for name in ("pg_catalog", "information_schema", "rw_catalog"):
         yield ObjectKind.SCHEMA.value, schema_oid(name), 0, PUBLIC, int(Privilege.USAGE)
+    yield from fixed_rights()
 
 
 def _memberships(state: SystemState) -> Iterable[Row]:

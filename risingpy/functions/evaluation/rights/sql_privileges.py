@@ -36,6 +36,12 @@ _WORDS = {
     "n": ("CREATE", "USAGE"),
     "d": ("CREATE", "TEMPORARY", "TEMP", "CONNECT"),
     "f": ("EXECUTE",),
+    "type": ("USAGE",),
+    "language": ("USAGE",),
+    "tablespace": ("CREATE",),
+    "sequence": ("USAGE", "SELECT", "UPDATE"),
+    "server": ("USAGE",),
+    "foreign-data wrapper": ("USAGE",),
 }
 
 
@@ -75,7 +81,7 @@ def _arguments(body: str, args: list[str]) -> str:
 
 
 def _has(call: Call, args: list[str]) -> str:
-    """`has_privilege_n(role, object, bits)`; the last letter is the kind of object."""
+    """`has_privilege_n(role, object, bits)`; what follows the last underscore is the kind of object."""
     kind = quoted(call.function.removeprefix("has_privilege_"))
     exists = f"EXISTS (SELECT 1 FROM rp_acls WHERE rp_object = b AND rp_kind = {kind})"
     nothing = f"a IS NULL OR b IS NULL OR c IS NULL OR NOT {exists}"
@@ -145,6 +151,23 @@ def _database(call: Call, args: list[str]) -> str:
     return _arguments(f"CASE WHEN a IS NULL THEN NULL ELSE coalesce({found}, {missing}) END", args)
 
 
+def _named(call: Call, args: list[str]) -> str:
+    """`oid_of_named(kind, name)`: of a language, a tablespace and other things without a schema. Raises 42704."""
+    kind = call.args[0]
+    assert isinstance(kind, Literal) and isinstance(kind.value, str)
+    missing = raised("42704", f"concat({quoted(kind.value)}, ' \"', a, '\" does not exist')", BIGINT)
+    found = f"(SELECT rp_named FROM rp_named_objects WHERE rp_named_kind = {quoted(kind.value)} AND rp_named_name = a)"
+    return _arguments(f"CASE WHEN a IS NULL THEN NULL ELSE coalesce({found}, {missing}) END", args[1:])
+
+
+def _sequence(call: Call, args: list[str]) -> str:
+    """`sequence_of(relation)`: NULL for what is not there. Raises 42809 for the others, as there are no sequences."""
+    name = "(SELECT rp_name FROM rp_objects WHERE rp_oid = a)"
+    other = raised("42809", f"concat('\"', {name}, '\" is not a sequence')", BIGINT)
+    exists = "EXISTS (SELECT 1 FROM rp_objects WHERE rp_oid = a)"
+    return _arguments(f"CASE WHEN a IS NULL OR NOT {exists} THEN NULL ELSE {other} END", args)
+
+
 def _role(call: Call, args: list[str]) -> str:
     """`role_of(name)`: 0 for public. Raises 42704."""
     missing = raised("42704", "concat('role \"', a, '\" does not exist')", BIGINT)
@@ -154,13 +177,15 @@ def _role(call: Call, args: list[str]) -> str:
 
 PRIVILEGES: Mapping[str, Callable[[Call, list[str]], str]] = MappingProxyType(
     {
-        **dict.fromkeys((f"has_privilege_{kind}" for kind in "rndf"), _has),
+        **dict.fromkeys((f"has_privilege_{kind}" for kind in _WORDS), _has),
         "has_privilege_on_column": _has_on_column,
         "has_privilege_on_any_column": _has_on_any_column,
         "has_role_bits": _has_role,
         "privilege_bits": _bits,
         "attnum_of": _column_number,
         "database_of": _database,
+        "oid_of_named": _named,
+        "sequence_of": _sequence,
         "role_of": _role,
     }
 )

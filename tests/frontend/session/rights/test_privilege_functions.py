@@ -35,6 +35,18 @@ _OTHERS = {
         *("current_database(), 'CONNECT'", "current_database(), 'CREATE'", "'nosuch', 'CREATE'"),
         "current_database(), 'TEMP'",
     ),
+    "type": (
+        "'int4', 'USAGE'",
+        "'direct', 'text', 'usage'",
+        "'nosuch', 'USAGE'",
+        "'int4', 'CREATE'",
+        "0::oid, 'USAGE'",
+    ),
+    "language": ("'sql', 'USAGE'", "'direct', 'sql', 'USAGE'", "'nosuch', 'USAGE'", "'sql', 'EXECUTE'"),
+    "tablespace": ("'pg_default', 'CREATE'", "'direct', 'pg_default', 'CREATE'", "'nosuch', 'CREATE'"),
+    "sequence": ("'t', 'USAGE'", "'nosuch', 'USAGE'", "'t', 'INSERT'", "99999999::oid, 'USAGE'"),
+    "server": ("'nosuch', 'USAGE'", "99999999::oid, 'USAGE'"),
+    "foreign_data_wrapper": ("'nosuch', 'USAGE'", "99999999::oid, 'USAGE'"),
 }
 _ROLES = (
     *("'team', 'MEMBER'", "'aloof', 'team', 'USAGE'", "'aloof', 'team', 'MEMBER'", "'member', 'team', 'USAGE'"),
