@@ -65,6 +65,11 @@ ALTER SUBSCRIPTION feed SET retention = '1 day';
 CREATE TABLE bare (id int, v int);
 INSERT INTO bare VALUES (1, 1), (2, 4);
 ALTER TABLE bare ADD PRIMARY KEY (id);
+ALTER TABLE bare ADD CONSTRAINT positive CHECK (id > 0) NOT VALID;
+ALTER TABLE bare VALIDATE CONSTRAINT positive;
+ALTER TABLE bare RENAME CONSTRAINT positive TO above_zero;
+ALTER TABLE bare ADD CONSTRAINT once UNIQUE (id);
+ALTER TABLE bare DROP CONSTRAINT once;
 CREATE SECRET word WITH (backend = 'meta') AS 'first';
 ALTER SECRET word AS 'second';
 DROP SECRET word;
@@ -128,7 +133,11 @@ def server(data_dir: Path) -> Iterator[ServerProcess]:
 def test_the_history_has_every_kind_of_alter() -> None:
     kinds = {
         "AddColumn": " ADD COLUMN ",
+        "AddConstraint": " ADD CONSTRAINT ",
         "AddPrimaryKey": " ADD PRIMARY KEY ",
+        "DropConstraint": " DROP CONSTRAINT ",
+        "RenameConstraint": " RENAME CONSTRAINT ",
+        "ValidateConstraint": " VALIDATE CONSTRAINT ",
         "DropColumn": " DROP COLUMN ",
         "RenameColumn": " RENAME COLUMN ",
         "SetDefault": " SET DEFAULT ",
