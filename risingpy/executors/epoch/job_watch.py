@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from risingpy.errors import SqlError
 from risingpy.memory import JOB_SHARE, share_of_memory
 from risingpy.statement_limits import StatementLimits, current_limits, working_for
+from risingpy.storage import kernels
 
 LOOK_SECONDS = 0.05
 BYTES_PER_ROW = 1024  # that a job may write for each row of the epoch, besides JOB_SHARE
@@ -67,6 +68,7 @@ class JobWatch:
         self._some = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._kernels_are_there = False
 
     @contextmanager
     def limited(self, seconds: float, rows: int, interrupt: Callable[[], None]) -> Iterator[None]:
@@ -74,6 +76,9 @@ class JobWatch:
 
         The epoch has `rows`: what the work writes to a table must be in proportion to them, or WroteTooMuch is raised.
         """
+        if not self._kernels_are_there:  # to compile them takes an installation's first epoch seconds: no job's own time
+            kernels.load()
+            self._kernels_are_there = True
         written = self._written + BYTES_PER_ROW * rows
         limits = replace(current_limits(), cancelled=threading.Event(), written=written)
         work = _LimitedWork(seconds, interrupt, limits)
