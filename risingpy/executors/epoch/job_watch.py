@@ -76,7 +76,7 @@ class JobWatch:
 
         The epoch has `rows`: what the work writes to a table must be in proportion to them, or WroteTooMuch is raised.
         """
-        if not self._kernels_are_there:  # to compile them takes an installation's first epoch seconds: no job's own time
+        if not self._kernels_are_there:  # compiled once, in seconds that are no job's own
             kernels.load()
             self._kernels_are_there = True
         written = self._written + BYTES_PER_ROW * rows
