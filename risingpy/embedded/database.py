@@ -24,9 +24,8 @@ from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.memory import ENVIRONMENT_NAME, available_memory, parse_bytes
 from risingpy.meta.database import Database
+from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
-
-_SUPERUSER, _DATABASE = "root", "dev"
 
 
 def connect(
@@ -149,7 +148,10 @@ class EmbeddedDatabase:
     def _new_session(self) -> ClientSession:
         if not self._is_open:
             raise SqlError("the database is closed", sqlstate="08003")
-        return open_session(self._database, StartupParameters(_SUPERUSER, _DATABASE, process_id=next(self._numbers)))
+        catalog = self._database.reads.catalog  # a server may have renamed the first user and the first database
+        superuser = catalog.roles[BOOTSTRAP_ROLE_ID].name
+        startup = StartupParameters(superuser, catalog.database, process_id=next(self._numbers))
+        return open_session(self._database, startup)
 
 
 def _close_if_there(reference: weakref.ref[EmbeddedDatabase]) -> None:

@@ -72,7 +72,7 @@ def _text(kind: TypeKind, value: object) -> str:
             return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
         case datetime() if value.tzinfo is not None:
             return value.astimezone(UTC).isoformat(" ")
-        case bool() | int() | float() | Decimal() | date() | time() | UUID():
+        case int() | float() | Decimal() | date() | time() | UUID():
             return str(value)
     raise SqlError(f"a value of the Python type {type(value).__name__} cannot be a parameter", sqlstate="42804")
 

@@ -47,9 +47,9 @@ class EmbeddedSession:
                     raise SqlError("several statements cannot have parameters", sqlstate="42601")
                 session.begin_implicit()
             for statement in statements[:-1]:
-                self._rows(session, self._executed(session, session.prepare(statement, ()), ()))
+                _rows(session, _executed(session, session.prepare(statement, ()), ()))
             prepared = session.prepare(statements[-1], ())
-            answer = self._answer(session, self._executed(session, prepared, parameters))
+            answer = _answer(session, _executed(session, prepared, parameters))
             if len(statements) > 1:
                 session.end_implicit()
             return answer
@@ -118,38 +118,39 @@ class EmbeddedSession:
                 raise
             self._session.sync()
 
-    def _executed(self, session: ClientSession, prepared: Prepared, parameters: Sequence[object]) -> Result:
-        wanted = prepared.parameter_types
-        if len(parameters) != len(wanted):
-            message = f"{len(parameters)} parameters are given, but the statement has {len(wanted)}"
-            raise SqlError(message, sqlstate="08P01")
-        zone = session.time_zone()
-        values = [parameter_value(type_, value, zone) for type_, value in zip(wanted, parameters, strict=True)]
-        result = session.execute(prepared, values)
-        if isinstance(result.copy, CopyIn):
-            result.copy.sink.abort()
-        if result.copy is not None:
-            raise FeatureNotSupported(
-                "COPY from or to STDIN has no client here", hint="Use insert(), or sql(SELECT …)."
-            )
-        return result
 
-    def _rows(self, session: ClientSession, result: Result) -> pa.Table:
-        """All rows, in columns that are named by their positions: names of results may be equal."""
-        fields = result.fields or ()
-        described = pa.schema([pa.field(str(k), field.type.arrow) for k, field in enumerate(fields)])
-        if result.batches is None or not fields:
-            return described.empty_table()
-        batches = []
-        for batch in result.batches:
-            session.check()
-            batches.append(pa.RecordBatch.from_arrays(batch.columns, schema=described))
-        return pa.Table.from_batches(batches, described)
+def _executed(session: ClientSession, prepared: Prepared, parameters: Sequence[object]) -> Result:
+    wanted = prepared.parameter_types
+    if len(parameters) != len(wanted):
+        message = f"{len(parameters)} parameters are given, but the statement has {len(wanted)}"
+        raise SqlError(message, sqlstate="08P01")
+    zone = session.time_zone()
+    values = [parameter_value(type_, value, zone) for type_, value in zip(wanted, parameters, strict=True)]
+    result = session.execute(prepared, values)
+    if isinstance(result.copy, CopyIn):
+        result.copy.sink.abort()
+    if result.copy is not None:
+        raise FeatureNotSupported("COPY from or to STDIN has no client here", hint="Use insert(), or sql(SELECT …).")
+    return result
 
-    def _answer(self, session: ClientSession, result: Result) -> StatementResult:
-        rows = self._rows(session, result)
-        tag = result.tag.text(rows.num_rows)
-        return StatementResult(result.fields, rows, tag, session.drain_notices(), session.time_zone())
+
+def _rows(session: ClientSession, result: Result) -> pa.Table:
+    """All rows, in columns that are named by their positions: names of results may be equal."""
+    fields = result.fields or ()
+    described = pa.schema([pa.field(str(k), field.type.arrow) for k, field in enumerate(fields)])
+    if result.batches is None or not fields:
+        return described.empty_table()
+    batches = []
+    for batch in result.batches:
+        session.check()
+        batches.append(pa.RecordBatch.from_arrays(batch.columns, schema=described))
+    return pa.Table.from_batches(batches, described)
+
+
+def _answer(session: ClientSession, result: Result) -> StatementResult:
+    rows = _rows(session, result)
+    tag = result.tag.text(rows.num_rows)
+    return StatementResult(result.fields, rows, tag, session.drain_notices(), session.time_zone())
 
 
 def _copied(copy: CopyIn, reader: pa.RecordBatchReader) -> int:

@@ -20,8 +20,12 @@ import pyarrow as pa
 import pytest
 
 import risingpy
-from risingpy.embedded import EmbeddedDatabase
+from risingpy.embedded import EmbeddedDatabase, EmbeddedSession
 from risingpy.errors import QueryCanceled, SqlError
+from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.session import open_session
+from risingpy.meta.database import Database
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
 
 
 @pytest.fixture(scope="module")
@@ -285,3 +289,18 @@ def test_a_directory_outlives_its_process_however_that_ends(tmp_path: Path) -> N
     with pytest.raises(SqlError, match="closed"):
         database.session()
     database.close()
+
+
+def test_a_directory_whose_database_and_user_were_renamed_opens(tmp_path: Path) -> None:
+    with risingpy.connect(tmp_path, parallelism=2) as database:
+        database.sql("CREATE TABLE t (k INT); CREATE DATABASE other; CREATE USER ann SUPERUSER")
+    engine = Database(tmp_path, parallelism=2)
+    engine.start(InProcessRunner(tmp_path))
+    session = EmbeddedSession(open_session(engine, StartupParameters("ann", "other")), lambda _: None)
+    session.sql("ALTER DATABASE dev RENAME TO first")
+    session.sql("ALTER USER root RENAME TO boss")
+    session.close()
+    engine.close()
+    with risingpy.connect(tmp_path) as database:
+        found = database.sql("SELECT current_database(), current_user, count(*) FROM t").fetchall()
+        assert found == [("first", "boss", 0)]

@@ -149,7 +149,6 @@ def _shown(catalog: Catalog, on: Securable) -> str:
 def with_default(catalog: Catalog, role: int, kind: ObjectKind, schema: str | None, given: Given) -> Catalog:
     """The catalog after ALTER DEFAULT PRIVILEGES."""
     here, place = catalog.own_database, (role, kind.value, schema)
-    here, place = catalog.own_database, (role, kind.value, schema)
     places = [each for each in here.default_acls if (each.role, each.kind, each.schema) == place]
     usual = default_acl(kind, role) if schema is None else ()
     before = places[0].acl if places else usual
