@@ -66,6 +66,7 @@ def test_three_answers_agree(
         write(root, encoding, batch, rows)
         client.run("INSERT INTO t VALUES " + ", ".join(map(str, rows)))
         wait_for(client, f"SELECT max(last) / 1000 >= {batch} FROM before")
+        wait_for(client, f"SELECT max(id) / 1000 >= {batch} FROM fed")  # its source lists the files at its own times
         if batch == 1:
             server.restart()
             client = server.client()

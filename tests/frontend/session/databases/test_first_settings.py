@@ -58,9 +58,9 @@ def test_what_the_client_asks_for_counts_more(joe: Any, database: Database) -> N
     session = in_database(database, "dev", "joe")
     found = [shown(session, name) for name in ("search_path", "statement_timeout", "my.own", "application_name")]
     assert found == ["s, public", "5000", "a b", "taken over"]
-    given = {"application_name": "own", "statement_timeout": "7"}
+    given = {"application_name": "own", "statement_timeout": "7000"}
     asked = Client(open_session(database, StartupParameters("joe", "dev", given)))
-    assert shown(asked, "application_name") == "own" and shown(asked, "statement_timeout") == "7"
+    assert shown(asked, "application_name") == "own" and shown(asked, "statement_timeout") == "7000"
     assert asked.session.parameter_status()["application_name"] == "own"
 
 
