@@ -33,7 +33,7 @@ run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for opti
 test: $(STAMP) ## run the tests that CI runs
 	$(PYTEST) -n 2 --dist worksteal
 
-EXTRAS := delta,iceberg,kafka,mqtt,mysql,nats,protobuf,redis,s3,systems
+EXTRAS := delta,iceberg,kafka,mqtt,mysql,nats,protobuf,redis,s3,state,systems
 SYSTEMS := redis-server mariadb-server mosquitto postgresql
 installation-test: $(STAMP) ## install the wheel alone in an empty environment, with every extra, and run it there
 	RISINGPY_INSTALLED_EXTRAS=$(EXTRAS) $(PYTEST) -n 0 tests/installation

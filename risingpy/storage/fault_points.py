@@ -37,6 +37,11 @@ POINTS = (
     "sink.noted",  # and now the meta store does
     "shard.undo",  # after a crash, a shard is about to go back to the committed epoch
 )
+STATE_POINTS = (  # with --state only
+    "object.write",  # an object of shared storage is about to be written,
+    "object.link",  # to get its name,
+    "object.sync",  # and its name to be synced
+)
 VARIABLE = "RISINGPY_FAULT_POINTS"
 _ENTRY = re.compile(r"([\w.]+)=(kill|eio|enospc)@(\d+)")
 _ERRORS = {"eio": errno.EIO, "enospc": errno.ENOSPC}
@@ -62,8 +67,8 @@ class FaultPoints:
         self.reached.clear()
         for entry in filter(None, (part.strip() for part in text.split(","))):
             found = _ENTRY.fullmatch(entry)
-            if found is None or found[1] not in POINTS:
-                names = ", ".join(POINTS)
+            if found is None or found[1] not in (*POINTS, *STATE_POINTS):
+                names = ", ".join((*POINTS, *STATE_POINTS))
                 raise ValueError(f"{VARIABLE}: {entry!r} is not a point's name=kill|eio|enospc@N; names: {names}")
             self._armed[found[1]] = _Fault(found[2], int(found[3]))
 

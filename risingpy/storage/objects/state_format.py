@@ -1,0 +1,79 @@
+"""format.json: whose objects they are, and in which formats. It is put first and never changes.
+
+    {"cluster": "6f1c…", "state": 1, "encoding": 1, "hash": 1, "vnodes": 256}
+
+`state` is the version of the layout of names and of the journal, the rest as in every shard.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from uuid import uuid4
+
+from risingpy.errors import IoError
+from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION
+from risingpy.storage.codec.table_schema import VNODE_COUNT
+from risingpy.storage.objects.object_store import ObjectExists, ObjectMissing, ObjectStore, get_surely
+
+NAME = "format.json"
+STATE_VERSION = 1
+
+
+class IncompatibleState(IoError):
+    """The objects are another version's, another database's or no database's: the operator decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFormat:
+    """Whose objects, and in which formats."""
+
+    cluster: str
+    state: int = STATE_VERSION
+    encoding: int = FORMAT_VERSION
+    hash: int = HASH_VERSION
+    vnodes: int = VNODE_COUNT
+
+
+def read_format(objects: ObjectStore) -> StateFormat | None:
+    """That of the objects, None if there are none. Raises IncompatibleState if this version cannot use them."""
+    try:
+        stored = json.loads(get_surely(objects, NAME))
+        found = StateFormat(**stored)
+    except ObjectMissing:
+        return None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise IncompatibleState(f"{objects.uri}/{NAME} is damaged: {error}") from error
+    expected = StateFormat(found.cluster)
+    if found != expected:
+        differing = [name for name, value in asdict(expected).items() if getattr(found, name) != value]
+        has, needed = (", ".join(f"{name} {getattr(each, name)}" for name in differing) for each in (found, expected))
+        raise IncompatibleState(
+            f"{objects.uri} has {has}; this version of RisingPy needs {needed}",
+            hint="Start the version that wrote it, save its tables with COPY, and load them into a new place.",
+        )
+    return found
+
+
+def read_or_make_format(objects: ObjectStore) -> StateFormat:
+    """That of the objects; where there are none, a new database's. Of several that make it at once, one wins.
+
+    Raises IncompatibleState, or StateUnavailable if the place cannot be written.
+    """
+    found = read_format(objects)
+    if found is not None:
+        return found
+    foreign = next(iter(objects.list("")), None)
+    if foreign is not None and read_format(objects) is None:
+        raise IncompatibleState(
+            f"{objects.uri} is not empty, and no database: it has {foreign.name} and no {NAME}",
+            hint="Name an empty place for a new database.",
+        )
+    new = StateFormat(str(uuid4()))
+    try:
+        objects.put(NAME, json.dumps(asdict(new)).encode())
+    except ObjectExists:  # somebody else was faster, or an earlier try of ours was
+        found = read_format(objects)
+        assert found is not None
+        return found
+    return new
