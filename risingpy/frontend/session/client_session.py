@@ -1,4 +1,4 @@
-"""A client's session, as the wire layer calls it (`wire/session_protocol.py`), in the connection's thread.
+"""A client's session, as the wire layer calls it (`wire/session_protocol.py`), from a thread at a time.
 
 Only `cancel` may be called from another thread. Statements use the session's context.
 """

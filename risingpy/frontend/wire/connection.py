@@ -1,5 +1,6 @@
-"""One connection at its socket: carries bytes between it and the protocol. A thread runs it (server.py).
+"""One connection at its socket: carries bytes between it and the protocol.
 
+A worker's thread serves it while its client has requests. At rest it is parked: the event loop waits for its client.
 protocol.py reads the client's bytes, conversation.py answers them, transport.py has the socket. This file has the
 clock, the calls of other threads, and the connection's end: the client is told a fatal error; half a message ends it
 silently.
@@ -47,6 +48,7 @@ _READ_BYTES = 1 << 16  # asked of the socket at a time
 _TLS_HANDSHAKE = b"\x16"  # the first byte of a client that speaks TLS without asking
 _PAUSE_MILLISECONDS = 250  # how often a client that must wait is looked at
 _MOST_READ_BYTES = 1 << 20  # if a message lacks so much: its length is only a claim, so memory grows step by step
+_LINGER_MILLISECONDS = 20  # a client that says its next thing so soon finds the thread that has answered the last one
 
 
 class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no types
@@ -58,8 +60,14 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     rbufsize = 0  # protocol.py keeps what has been read
     wbufsize = WRITE_BUFFER_BYTES
 
+    def __init__(self, request: socket.socket, client_address: tuple[str, int] | str, server: _Listener) -> None:
+        """Serves nothing yet, as socketserver's would."""
+        self.request, self.client_address, self.server = request, client_address, server
+        self.setup()
+
     def setup(self) -> None:
         super().setup()
+        self._responder: Responder | None = None
         self._transport = Transport(self.request)
         self._binding: bytes | None = None  # with TLS, the digest of the certificate that the client has seen
         self._certificate_name: str | None = None
@@ -75,12 +83,24 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, True)
 
-    def handle(self) -> None:
+    def serve(self) -> None:
+        """Serves the client until it is at rest, or gone: from the start, or on from where it rested. Never raises."""
+        if self._is_served_to_rest():
+            self.server.loop.park(self)
+            return
+        self._end()
         try:
-            self.server.open.register(self)
-            responder = self._start()
-            if responder is not None:
-                converse(responder)
+            self.finish()
+        finally:
+            self.server.shutdown_request(self.request)
+
+    def _is_served_to_rest(self) -> bool:
+        """Serves the client. False: the connection has ended, and the client has been told if it is told something."""
+        try:
+            if self._responder is None:
+                self.server.open.register(self)
+                self._responder = self._start()
+            return self._responder is not None and not converse(self._responder)
         except (Hangup, ConnectionError, TimeoutError, ssl.SSLError):
             pass
         except Fatal as end:
@@ -90,8 +110,15 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         except Exception as error:
             _log.exception("a connection failed")
             self._say_fatal(InternalError(f"internal error: {error}"))
-        finally:
-            self._end()
+        return False
+
+    def fileno(self) -> int:
+        """The socket's descriptor, for the event loop."""
+        return self.request.fileno()
+
+    def wake(self) -> bool:
+        """The client of a connection at rest has said something, or has gone. False: a thread must serve it."""
+        return False
 
     def finish(self) -> None:
         with contextlib.suppress(OSError):  # the client may have gone, and then needs no last bytes
@@ -218,17 +245,23 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     # What the client says
 
-    def next_message(self) -> Message:
+    def next_message(self) -> Message | None:
         while True:
             self.check_ending()
             message = self._protocol.next_message()
             if message is None and not self._protocol.has_begun:
                 self.rest()
+                if self._can_park() and not self._transport.has_more(_LINGER_MILLISECONDS):
+                    return None
             else:
                 self.activity.work()
             if message is not None:
                 return message
             self._receive()
+
+    def _can_park(self) -> bool:
+        """Whether nothing depends on this thread: all is answered, and no transaction is open that may hold locks."""
+        return self._protocol.is_at_rest and self.session is not None and self.session.transaction_status() == b"I"
 
     def next_copy_message(self, check: Callable[[], None]) -> CopyMessage:
         while True:
@@ -267,9 +300,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             except BlockingIOError:
                 self.check_ending()
                 check()
-                poller = select.poll()
-                poller.register(self.request, select.POLLIN)
-                poller.poll(_WAIT_MILLISECONDS)
+                self._transport.has_more(_WAIT_MILLISECONDS)
 
     # What it is told
 

@@ -40,8 +40,8 @@ def greet(responder: Responder, parameters: Mapping[str, str], process_id: int, 
     responder.ready()
 
 
-def converse(responder: Responder) -> None:
-    """Answers messages until the client terminates."""
+def converse(responder: Responder) -> bool:
+    """Answers messages until the client terminates (True), or rests (False): then it is called again later."""
     extended = ExtendedQuery(responder)
     channel = responder.channel
     while True:
@@ -62,7 +62,9 @@ def converse(responder: Responder) -> None:
                 refusal = SqlError("function call messages are not supported", sqlstate="0A000")
                 _refuse(responder, refusal, in_series=False)
             case Terminate():
-                return
+                return True
+            case None:
+                return False
             case _:
                 assert_never(message)
 

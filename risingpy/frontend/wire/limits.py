@@ -9,9 +9,10 @@ from dataclasses import dataclass
 class Limits:
     """Times are in seconds."""
 
-    max_connections: int = 1000  # a thread each
+    max_connections: int = 1000  # a thread each, while their statements run
     startup_timeout: float = 60.0  # PostgreSQL's authentication_timeout
     max_message_bytes: int = 256 << 20  # queries, parameters, COPY data; PostgreSQL stops at 1 GB
+    idle_worker: float = 10.0  # how long a thread without work is kept; to start another one takes some 100 µs
     shutdown_grace: float = 5.0  # how long `stop` waits for connections to end
 
 

@@ -136,6 +136,11 @@ class ClientProtocol:
         return self._header is not None
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether the client has sent nothing since the end of its last series."""
+        return self.phase is Phase.IDLE and self._header is None and not self._bytes
+
+    @property
     def sync_is_next(self) -> bool:
         """Whether the next message is a Sync; also False if nothing more has arrived yet."""
         return self._header is None and self._bytes.starts_with(ClientCommand.SYNC)

@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 class Channel(Protocol):
     """The client, as the responder sees it. Every method may raise Hangup, Fatal or ConnectionError."""
 
-    def next_message(self) -> Message:
-        """Waits for the client's next message."""
+    def next_message(self) -> Message | None:
+        """Waits for the client's next message. None: the client rests, and this thread should not wait for it."""
 
     def next_copy_message(self, check: Callable[[], None]) -> CopyMessage:
         """Waits for the next message of the client's COPY; calls `check` all the time, which may raise an error."""

@@ -1,11 +1,12 @@
-"""The listeners: accept connections, give each a thread, watch over them, and end them in an orderly way.
+"""The listeners: accept connections, have them served, watch over them, and end them in an orderly way.
 
     server = WireServer("127.0.0.1", 4566, open_session, door=door)
     server.start()      # listening; server.port says where
     server.stop()       # every client is told 57P01
 
-Threads: one per listening socket that accepts, one per connection, and a watchman that looks four times a second for
-startups that take too long, sessions that idle too long, and clients that vanished while their statement runs.
+Threads: one per listening socket that accepts, one that waits for all clients at rest (threads/event_loop.py), one per client
+that has requests (threads/workers.py), and a watchman that looks four times a second for startups that take too long, sessions
+that idle too long, and clients that vanished while their statement runs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -30,10 +32,13 @@ from risingpy.frontend.wire.connection import Connection
 from risingpy.frontend.wire.limits import Limits, LoggedConnections
 from risingpy.frontend.wire.open_connections import OpenConnections
 from risingpy.frontend.wire.session_protocol import Session
+from risingpy.frontend.wire.threads.event_loop import EventLoop
+from risingpy.frontend.wire.threads.workers import Workers
 from risingpy.frontend.wire.tls import ServerTls
 
 _log = logging.getLogger(__name__)
 
+WORKER_THREADS = "wire-worker"  # their name
 _WATCH_SECONDS = 0.25
 _SOCKET_MODE = 0o700  # only the server's own user, and root, may connect
 
@@ -76,6 +81,8 @@ class WireServer:
         self._socket_directory = socket_directory
         self._open = OpenConnections(self._limits)
         self._logged = logged or LoggedConnections()
+        self._workers = Workers(WORKER_THREADS, self._limits.idle_worker)
+        self._loop = EventLoop(self._workers.run)
         self._listeners: list[_Listener] = []
         self._threads: list[threading.Thread] = []
         self._stopped = threading.Event()
@@ -116,6 +123,7 @@ class WireServer:
             ),
             threading.Thread(target=self._watch, name="wire-watch", daemon=True),
         ]
+        self._loop.start()
         for thread in self._threads:
             thread.start()
 
@@ -137,11 +145,21 @@ class WireServer:
             for connection in self._open.all():
                 connection.shut(socket.SHUT_RDWR)
             self._open.wait_until_empty(1.0)
+        self._loop.stop()
         for thread in self._threads:
             thread.join(timeout=2.0)
 
     def _listener(self, address: tuple[str, int] | str, family: socket.AddressFamily) -> _Listener:
-        return _Listener(address, family, self._open, self._open_session, self._door, lambda: self.tls, self._logged)
+        shared = _OfServer(
+            self._open,
+            self._open_session,
+            self._door,
+            lambda: self.tls,
+            self._logged,
+            self._loop,
+            self._workers,
+        )
+        return _Listener(address, family, shared)
 
     def _watch(self) -> None:
         while not self._stopped.wait(_WATCH_SECONDS):
@@ -168,6 +186,19 @@ class _Backend(BackendConnection):  # type: ignore[misc]  # buenavista has no ty
     """What buenavista calls a connection to the engine: unused, as sessions are opened by `open_session`."""
 
 
+@dataclass(frozen=True, slots=True)
+class _OfServer:
+    """What the listeners of a server share."""
+
+    open: OpenConnections
+    open_session: Callable[[StartupParameters], Session]
+    door: Gate | None
+    tls: Callable[[], ServerTls | None]
+    logged: LoggedConnections
+    loop: EventLoop
+    workers: Workers
+
+
 class _Listener(BuenaVistaServer):  # type: ignore[misc]
     """buenavista's server with our handler, on a TCP port or a Unix socket."""
 
@@ -180,19 +211,17 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
         self,
         address: tuple[str, int] | str,
         family: socket.AddressFamily,
-        open_connections: OpenConnections,
-        open_session: Callable[[StartupParameters], Session],
-        door: Gate | None,
-        tls: Callable[[], ServerTls | None],
-        logged: LoggedConnections,
+        shared: _OfServer,
     ) -> None:
         self.address_family = family
-        self.open = open_connections
-        self.limits = open_connections.limits
-        self.open_session = open_session
-        self.door = door
-        self.tls = tls
-        self.logged = logged
+        self.open = shared.open
+        self.limits = shared.open.limits
+        self.open_session = shared.open_session
+        self.door = shared.door
+        self.tls = shared.tls
+        self.logged = shared.logged
+        self.loop = shared.loop
+        self._workers = shared.workers
         super().__init__(address, _Backend())
         self.RequestHandlerClass = Connection
 
@@ -205,6 +234,10 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
         """Accepts every client; buenavista would accept only local ones. The door decides who stays."""
         self.open.make_room()
         return True
+
+    def process_request(self, request: socket.socket, client_address: tuple[str, int] | str) -> None:
+        """Has the connection served, not in this thread."""
+        self._workers.run(Connection(request, client_address, self).serve)
 
     def handle_error(self, request: object, client_address: object) -> None:
         _log.exception("a connection's thread failed")

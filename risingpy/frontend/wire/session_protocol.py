@@ -1,8 +1,9 @@
 """The interface between the wire protocol and a session: the wire layer's calls, and the session's results.
 
-One connection has one session, and calls it from one thread; only `cancel` and `idle_end` may come from others. The
-wire layer knows messages, formats and portals; the session knows SQL, transactions and data. Every error meant for the
-client is a `SqlError`; anything else that a session raises is answered as XX000 and logged.
+One connection has one session, and calls it from one thread at a time, within a transaction from one and the same; only
+`cancel` and `idle_end` may come from others. The wire layer knows messages, formats and portals; the session knows SQL,
+transactions and data. Every error meant for the client is a `SqlError`; anything else that a session raises is
+answered as XX000 and logged.
 
 How a statement travels:
 
@@ -126,4 +127,4 @@ class Session(Protocol):
         """The series has been answered: a `cancel` that came too late for it ends nothing that comes later."""
 
     def close(self) -> None:
-        """The connection is gone: roll back and release everything. Called once, by the connection's thread."""
+        """The connection is gone: roll back and release everything. Called once, by the thread that served it last."""

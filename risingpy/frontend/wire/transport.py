@@ -19,7 +19,7 @@ _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 
 class Transport:
-    """A connected socket. Only the connection's thread reads and writes; any thread may call `shut`."""
+    """A connected socket. Only the thread that serves the connection reads and writes; any thread may call `shut`."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -35,6 +35,10 @@ class Transport:
     def receive_now(self, size: int) -> bytes:
         """Likewise, but raises BlockingIOError if there are none yet."""
         return self._socket.recv(size, socket.MSG_DONTWAIT)
+
+    def has_more(self, milliseconds: int) -> bool:
+        """Waits for bytes, or the end, so long; False if nothing has come."""
+        return _is_readable(self._socket, milliseconds)
 
     def writer(self) -> IO[bytes]:
         """A buffered file for what is sent."""
@@ -65,7 +69,7 @@ class TlsTransport(Transport):
             raise ConnectionError(str(error)) from None
 
     def receive_now(self, size: int) -> bytes:
-        if not self._tls.pending() and not _is_readable(self._tls):
+        if not self.has_more(0):
             raise BlockingIOError
         self._tls.setblocking(False)
         try:
@@ -77,6 +81,9 @@ class TlsTransport(Transport):
         finally:
             self._tls.setblocking(True)
 
+    def has_more(self, milliseconds: int) -> bool:
+        return bool(self._tls.pending()) or super().has_more(milliseconds)
+
     def close(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # the client may have gone
             self._tls.setblocking(False)
@@ -84,10 +91,10 @@ class TlsTransport(Transport):
         self._tls.close()
 
 
-def _is_readable(connected: socket.socket) -> bool:
+def _is_readable(connected: socket.socket, milliseconds: int) -> bool:
     poller = select.poll()
     poller.register(connected, select.POLLIN)
-    return bool(poller.poll(0))
+    return bool(poller.poll(milliseconds))
 
 
 def peer_name(connected: socket.socket) -> str | None:
