@@ -4,9 +4,9 @@
     server.start()      # listening; server.port says where
     server.stop()       # every client is told 57P01
 
-Threads: one per listening socket that accepts, one that waits for all clients at rest (threads/event_loop.py), one per client
-that has requests (threads/workers.py), and a watchman that looks four times a second for startups that take too long, sessions
-that idle too long, and clients that vanished while their statement runs.
+Threads: one per listening socket that accepts, one that waits for all clients at rest (threads/event_loop.py), one per
+client that has requests (threads/workers.py), and a watchman that looks four times a second for startups that take too
+long, sessions that idle too long, and clients that vanished while their statement runs.
 """
 
 from __future__ import annotations
