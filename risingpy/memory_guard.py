@@ -18,6 +18,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
+
 from risingpy.memory import server_memory
 
 PROCESS_SHARE = 3 / 4  # of the server's memory: Spark's processes take the rest
@@ -35,8 +37,11 @@ class MemoryGuard:
     The server calls `look` all the time, a process of Spark before each piece of work.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, more: int | None = None) -> None:
+        """`more`: bytes that the process may take beyond what it has now, if not its share of the server's memory."""
         self._limit = int(server_memory() * PROCESS_SHARE)
+        if more is not None and can_measure():
+            self._limit = min(self._limit, own_memory() + more)
         _, self._hard = resource.getrlimit(resource.RLIMIT_DATA)
         self._trimmed = 0.0
 
@@ -48,16 +53,15 @@ class MemoryGuard:
 
     def look(self) -> None:
         """Moves the limit."""
-        if not _STATM.exists():
+        if not can_measure():
             return
-        _, resident, shared, _, _, data, _ = map(int, _STATM.read_text().split())
-        own = (resident - shared) * _PAGE
+        own, data = own_memory(), int(_STATM.read_text().split()[5])
         allowed = data * _PAGE + max(self._limit - own, _LEAST_LEFT)
         if self._hard != resource.RLIM_INFINITY:
             allowed = min(allowed, self._hard)
         resource.setrlimit(resource.RLIMIT_DATA, (allowed, self._hard))
         if own > self._limit * _LARGE and time.monotonic() > self._trimmed + _TRIMS_EVERY_SECONDS:
-            _give_back()
+            give_back()
             self._trimmed = time.monotonic()
 
     def _run(self) -> None:
@@ -65,6 +69,17 @@ class MemoryGuard:
             time.sleep(_LOOKS_EVERY_SECONDS)
             with suppress(MemoryError):  # not even `look` has memory: the next call may
                 self.look()
+
+
+def can_measure() -> bool:
+    """Whether the system says what a process has in memory: Linux does."""
+    return _STATM.exists()
+
+
+def own_memory() -> int:
+    """The bytes that this process has in memory of its own. Linux only."""
+    _, resident, shared, *_ = _STATM.read_text().split()
+    return (int(resident) - int(shared)) * _PAGE
 
 
 def return_freed_memory() -> None:
@@ -78,8 +93,9 @@ def lift_limit() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
-def _give_back() -> None:
-    """Gives back freed memory that the C library keeps; once large blocks were freed, it also keeps those."""
+def give_back() -> None:
+    """Gives back freed memory that Arrow and the C library keep; once large blocks were freed, they also keep those."""
+    pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc
         trim(0)

@@ -31,10 +31,6 @@ def _has_no_settings(name: str, value: str, local: bool) -> str:
     return value
 
 
-class WroteTooMuch(OutOfMemory):
-    """A job's rows are more than one epoch may write: a job that can be set aside goes on in smaller epochs."""
-
-
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
     """`memory` is in bytes; `setting` is the parameter that a user can raise to have more.
@@ -117,7 +113,7 @@ def check_written(values: pa.BinaryArray, written: int, table: str) -> None:
     if limits.written is not None and written > limits.written:
         what = f'an epoch\'s changes of table "{table}" would take {show_bytes(_rounded(written))}'
         limit = show_bytes(_rounded(limits.written))
-        raise WroteTooMuch(f"out of memory: {what}; the limit is {limit}", hint=limits.hint)
+        raise OutOfMemory(f"out of memory: {what}; the limit is {limit}", hint=limits.hint)
 
 
 def works_alone() -> bool:

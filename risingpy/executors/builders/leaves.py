@@ -8,14 +8,14 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
+from risingpy.executors.change_chunk import empty_chunk, make_chunk
 from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always, at_start
 from risingpy.executors.relation.backfill import TableScanExecutor
 from risingpy.executors.relation.dml import DmlExecutor
 from risingpy.executors.relation.source import SourceExecutor
 from risingpy.executors.stateless.values import ValuesExecutor
 from risingpy.executors.watermark.now import NowExecutor
-from risingpy.functions.evaluation.evaluate import evaluate_constants
+from risingpy.functions.evaluation.evaluate import evaluate_columns
 from risingpy.plan.expressions import Expr
 from risingpy.plan.operators import Dml, Now, Source, StreamValues, TableScan
 
@@ -143,13 +143,13 @@ def _values(plan: StreamValues, epoch: FragmentEpoch, empty: pa.Table) -> Execut
 
 
 def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple[pa.Table, int]:
-    """The rows as insertions, and how many expressions failed. One query computes all: a query costs a millisecond."""
+    """The rows as insertions, and how many expressions failed."""
     if not rows:
         return empty, 0
     ops = pa.repeat(pa.scalar(1, pa.int8()), len(rows))
-    width = len(column_names(empty.num_columns - 1))
-    values, errors = evaluate_constants([expr for row in rows for expr in row])
-    return make_chunk(ops, [pa.concat_arrays(values[k::width]) for k in range(width)]), errors
+    types = [field.type for field in list(empty.schema)[1:]]
+    columns, errors = evaluate_columns(list(zip(*rows, strict=True)), types)
+    return make_chunk(ops, columns), errors
 
 
 def _now(epoch: FragmentEpoch, empty: pa.Table) -> Executor:

@@ -6,6 +6,10 @@ without that job.
 
 The allowance is of the thread's own CPU time, so a busy machine takes nothing from it. Elapsed time counts a fraction:
 a job that sleeps or waits for another process holds the epoch as well.
+
+Memory has an allowance too, and an operator may collect less than in an epoch of the job's own. Vectors of long texts
+in the middle of an expression are counted nowhere. So in a process that does nothing else, the watch looks at how much
+the process has grown since the work began. Which thread grew is not known: all works that run then are ended.
 """
 
 from __future__ import annotations
@@ -17,15 +21,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from risingpy.errors import SqlError
-from risingpy.memory import JOB_SHARE, share_of_memory
+from risingpy.errors import OutOfMemory, SqlError
+from risingpy.memory import EPOCH_SHARE, JOB_OPERATOR_SHARE, JOB_SHARE, share_of_memory
+from risingpy.memory_guard import can_measure, give_back, own_memory
 from risingpy.statement_limits import StatementLimits, current_limits, working_for
 from risingpy.storage import kernels
 
 LOOK_SECONDS = 0.05
-BYTES_PER_ROW = 1024  # that a job may write for each row of the epoch, besides JOB_SHARE
-ELAPSED_FACTOR = 10.0  # a job may take so many times its allowance of elapsed time
+BYTES_PER_ROW = 1024  # that a job may have or write for each row of the epoch, besides its shares
+ELAPSED_FACTOR = 4.0  # a job may take so many times its allowance of elapsed time
 GRACE_SECONDS = 1.0  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
+_KEPT = 64 << 20  # freed memory that allocators may keep after a job that was ended
 
 
 class JobTookTooLong(SqlError):
@@ -48,7 +54,9 @@ class _LimitedWork:
     thread_id: int = field(default_factory=threading.get_ident)
     cpu_before: float = field(default_factory=time.thread_time)
     began: float = field(default_factory=time.monotonic)
+    most_grown: int = 0  # bytes that the process may grow meanwhile
     ended_at: float | None = None  # when the watch ended it
+    ended_for: str | None = None  # if not for its time
     was_interrupted: bool = False
 
     def exceeds(self) -> bool:
@@ -61,8 +69,10 @@ class _LimitedWork:
 class JobWatch:
     """One for a process that runs epochs. Its thread starts with the first limited work, and sleeps between epochs."""
 
-    def __init__(self) -> None:
-        self._written = share_of_memory(JOB_SHARE)
+    def __init__(self, *, alone: bool = False) -> None:
+        """`alone`: the process does nothing else, and so its memory is that of the works."""
+        self._measures = alone and can_measure()
+        self._before = 0  # bytes that the process had before the works began
         self._guard = threading.Lock()
         self._works: dict[int, _LimitedWork] = {}
         self._some = threading.Event()
@@ -74,24 +84,21 @@ class JobWatch:
     def limited(self, seconds: float, rows: int, interrupt: Callable[[], None]) -> Iterator[None]:
         """A context manager in which this thread's work may take `seconds` of CPU. Raises JobTookTooLong.
 
-        The epoch has `rows`: what the work writes to a table must be in proportion to them, or WroteTooMuch is raised.
+        The epoch has `rows`: what the work collects, or writes to a table, must be in proportion to them. Otherwise
+        OutOfMemory is raised.
         """
         if not self._kernels_are_there:  # compiled once, in seconds that are no job's own
             kernels.load()
             self._kernels_are_there = True
-        written = self._written + BYTES_PER_ROW * rows
-        limits = replace(current_limits(), cancelled=threading.Event(), written=written)
-        work = _LimitedWork(seconds, interrupt, limits)
+        limits = _limits_of_job(current_limits(), rows)
+        work = _LimitedWork(seconds, interrupt, limits, most_grown=share_of_memory(EPOCH_SHARE) + BYTES_PER_ROW * rows)
         self._begin(work)
         try:
             with working_for(work.limits):
                 yield
         except BaseException as error:
             if self._end(work):
-                raise JobTookTooLong(
-                    f"its part of an epoch took longer than {seconds:.1f} s of CPU time",
-                    hint="ALTER SYSTEM SET job_epoch_ms allows more; every other view waits so much longer.",
-                ) from (error if isinstance(error, Exception) else None)
+                raise _reason(work) from (error if isinstance(error, Exception) else None)
             raise
         else:
             self._end(work)  # it was through before it heard
@@ -103,6 +110,8 @@ class JobWatch:
 
     def _begin(self, work: _LimitedWork) -> None:
         with self._guard:
+            if self._measures and not self._works:
+                self._before = own_memory()
             self._works[work.thread_id] = work
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="job watch", daemon=True)
@@ -116,7 +125,11 @@ class JobWatch:
             del self._works[work.thread_id]
             if work.was_interrupted:  # the exception may not have been raised yet: it must not hit what comes next
                 _raise_in(work.thread_id, None)
-        return work.ended_at is not None
+        if work.ended_at is None:
+            return False
+        if self._measures and own_memory() - self._before > _KEPT:
+            give_back()
+        return True
 
     def _run(self) -> None:
         idle = 0
@@ -128,8 +141,11 @@ class JobWatch:
             time.sleep(LOOK_SECONDS)
             with self._guard:
                 idle = 0 if self._works else idle + 1
+                grown = own_memory() - self._before if self._measures and self._works else 0
                 for work in self._works.values():
-                    if work.ended_at is not None or work.exceeds():
+                    if work.ended_at is None and grown > work.most_grown:
+                        work.ended_for = f"its part of an epoch would take more than {work.most_grown >> 20}MB"
+                    if work.ended_at is not None or work.ended_for or work.exceeds():
                         self._strike(work)
 
     def _strike(self, work: _LimitedWork) -> None:
@@ -142,6 +158,23 @@ class JobWatch:
         if now - work.ended_at > GRACE_SECONDS and not work.was_interrupted:
             work.was_interrupted = True
             _raise_in(work.thread_id, _Interrupted)
+
+
+def _limits_of_job(limits: StatementLimits, rows: int) -> StatementLimits:
+    """The limits of a job in an epoch of so many rows, which others wait for."""
+    memory = min(limits.memory, share_of_memory(JOB_OPERATOR_SHARE) + BYTES_PER_ROW * rows)
+    written = share_of_memory(JOB_SHARE) + BYTES_PER_ROW * rows
+    return replace(limits, cancelled=threading.Event(), memory=memory, written=written)
+
+
+def _reason(work: _LimitedWork) -> SqlError:
+    """Why the watch has ended a work."""
+    if work.ended_for is not None:
+        return OutOfMemory(f"out of memory: {work.ended_for}", hint=work.limits.hint)
+    return JobTookTooLong(
+        f"its part of an epoch took longer than {work.seconds:.1f} s of CPU time",
+        hint="ALTER SYSTEM SET job_epoch_ms allows more; every other view waits so much longer.",
+    )
 
 
 def _raise_in(thread_id: int, kind: type[BaseException] | None) -> None:

@@ -87,7 +87,8 @@ class LoggedInput:
 class EpochWorker:
     """What a process that runs tasks keeps open. Several threads must not use it at once."""
 
-    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING) -> None:
+    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING, *, alone: bool = False) -> None:
+        """`alone`: the process does nothing else."""
         self.data_dir = data_dir
         self._tuning = tuning
         self._reader = GraphReader()
@@ -96,7 +97,7 @@ class EpochWorker:
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
         self._reading = SourceReading(Vault(key_file_of(data_dir)))
         self._threads = ShardThreads()
-        self.watch = JobWatch()
+        self.watch = JobWatch(alone=alone)
 
     @cached_property
     def _log(self) -> LogReader:

@@ -7,7 +7,6 @@ than the server, and a limit on its memory: a job that needs more fails alone.
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -17,10 +16,10 @@ from risingpy.executors.own_pace.messages import Answer, Pinned, Step, StepFaile
 from risingpy.executors.own_pace.step import OwnPaceJob
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.memory import EPOCH_SHARE, share_of_memory
+from risingpy.memory_guard import MemoryGuard
 from risingpy.storage.engine.read_views import ReadView, StateStore
 
 NICENESS = 10
-_STATM = Path("/proc/self/statm")
 
 
 class OwnPaceWorker:
@@ -29,6 +28,7 @@ class OwnPaceWorker:
     def __init__(self, data_dir: Path, shards: int, connection: Connection) -> None:
         self._store = StateStore(data_dir, shards, cast=cast_stored)
         self._connection = connection
+        self._guard = MemoryGuard(share_of_memory(EPOCH_SHARE))
         self._job: OwnPaceJob | None = None
 
     def serve(self) -> None:
@@ -50,7 +50,7 @@ class OwnPaceWorker:
             view.release()
 
     def _run_pinned(self, step: Step, view: ReadView) -> Answer:
-        limit_memory()
+        self._guard.look()
         if self._job is not None and not self._job.is_of(step.graph):
             self._forget()
         if self._job is None:
@@ -64,16 +64,6 @@ class OwnPaceWorker:
         if self._job is not None:
             self._job.close()
             self._job = None
-
-
-def limit_memory() -> None:
-    """Lets this process take an eighth of the server's memory more than it has now."""
-    if not _STATM.exists():
-        return
-    data = int(_STATM.read_text().split()[5]) * resource.getpagesize()
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    allowed = data + share_of_memory(EPOCH_SHARE)
-    resource.setrlimit(resource.RLIMIT_DATA, (allowed if hard == resource.RLIM_INFINITY else min(allowed, hard), hard))
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ class TaskProcess:
         if self._worker is None or self._worker[0] != server:
             if self._worker is not None:
                 self._worker[1].close()
-            self._worker = server, EpochWorker(Path(server.data_dir))
+            self._worker = server, EpochWorker(Path(server.data_dir), alone=True)
         return self._worker[1]
 
     def client(self, channel: str) -> EpochClient:

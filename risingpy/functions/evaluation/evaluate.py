@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +25,9 @@ from risingpy.functions.evaluation.chunk_query import (
     typed,
 )
 from risingpy.functions.evaluation.part_by_part import part_by_part
-from risingpy.plan.expressions import Expr
+from risingpy.plan.expressions import Expr, Literal
+
+_CONSTANTS_PER_QUERY = 256
 
 
 @dataclass(slots=True)
@@ -88,6 +91,29 @@ def evaluate_constants(expressions: Sequence[Expr]) -> tuple[list[pa.Array], int
     one_row = pa.table([pa.array([1], pa.int8())], names=["op"])
     columns, errors = _Compiled(expressions, [None] * len(expressions)).columns(one_row)
     return [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns], errors
+
+
+def evaluate_columns(columns: Sequence[Sequence[Expr]], types: Sequence[pa.DataType]) -> tuple[list[pa.Array], int]:
+    """Columns of expressions that read no columns, as arrays of these types; and how many evaluations failed.
+
+    Most are literals, of which Arrow makes an array. The others are computed by some hundreds at a time: each query
+    costs a millisecond, and DuckDB takes longer than in proportion for thousands of outputs.
+    """
+    arrays: list[pa.Array] = []
+    errors = 0
+    for column, type_ in zip(columns, types, strict=True):
+        parts = [pa.array([expr.value for expr in column if isinstance(expr, Literal)], type_)]
+        computed = [expr for expr in column if not isinstance(expr, Literal)]
+        for start in range(0, len(computed), _CONSTANTS_PER_QUERY):
+            values, failed = evaluate_constants(computed[start : start + _CONSTANTS_PER_QUERY])
+            parts += values
+            errors += failed
+        array = pa.concat_arrays(parts)
+        if computed and len(parts[0]):  # the parts are of other rows: each row's value goes to its place
+            is_computed = np.array([not isinstance(expr, Literal) for expr in column])
+            array = array.take(pa.array(np.argsort(np.argsort(is_computed, kind="stable"))))
+        arrays.append(array)
+    return arrays, errors
 
 
 def _filtered(chunk: pa.Table, predicate: _Compiled) -> tuple[pa.Table, int]:

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from risingpy.errors import DiskFailure, SqlError, StatementTooComplex
+from risingpy.errors import DiskFailure, OutOfMemory, SqlError, StatementTooComplex
 from risingpy.executors.epoch.descriptor import write_descriptor
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.source_reading import SourceFailed
@@ -27,7 +27,6 @@ from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.state import MetaState
-from risingpy.statement_limits import WroteTooMuch
 from risingpy.storage.fault_points import reach
 
 LOG = logging.getLogger(__name__)
@@ -79,6 +78,7 @@ class BarrierLoop:
         self._own_pace = own_pace
         self._retries = retries
         self._jobs_without_memory = 0  # how often in a row
+        self._spoilt_tries = 0  # of the next epoch, by jobs that have left it
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
 
     def start(self) -> None:
@@ -197,7 +197,8 @@ class BarrierLoop:
         state = self._published.state
         # No change of the schema finds a relation that is partly stored: a new reader of it would, for example.
         handed_over = self._own_pace.finished(state, whole=bool(self._changes))
-        epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=joining is not None)
+        closed = joining is not None
+        epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=closed, tries=self._spoilt_tries)
         if epoch is not None:
             reach("epoch.describe")
             write_descriptor(self._data_dir, epoch.descriptor)
@@ -212,7 +213,7 @@ class BarrierLoop:
                 clock.done(EpochPhase.RUN)
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)
-                self._jobs_without_memory = 0
+                self._jobs_without_memory = self._spoilt_tries = 0
                 self._committer.commit_epoch(epoch, report, clock)
                 self._own_pace.taken_over(handed_over, state.job_epoch_seconds)
                 if joining is not None and not self._committer.has_kept_changes(joining, report):
@@ -230,7 +231,8 @@ class BarrierLoop:
 
         Memory may lack for somebody else's sake: a job that cannot be set aside, such as a table's, is tried again.
         """
-        too_much = isinstance(failure.error, JobTookTooLong | WroteTooMuch | MemoryError)
+        self._spoilt_tries += 1
+        too_much = isinstance(failure.error, JobTookTooLong | OutOfMemory | MemoryError)
         if too_much and self._committer.set_aside(failure):
             return
         if isinstance(failure.error, MemoryError) and self._jobs_without_memory < _TRIES_WITHOUT_MEMORY:

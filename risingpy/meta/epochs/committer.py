@@ -169,8 +169,8 @@ class Committer:
     def stop_job(self, failure: FragmentFailed) -> None:
         """Removes a failed job, and all that read it, from the graph. The other jobs continue."""
         old = self._published.state
-        LOG.error("%s failed: %s", _name_of(old, failure.job_id), failure.error)
         new, failures = without_failed(old, failure)
+        LOG.error("%s failed: %s", _name_of(old, failure.job_id), failures.get(failure.job_id, failure.error))
         self._waiters.failed(failures)
         self.commit_change(old, new)
 

@@ -16,6 +16,7 @@ from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, Table
 
+LEAST_JOB_SECONDS = 0.1
 JOB_SECONDS_PER_ROW = 10e-6  # so much more CPU time a job may take for each row of the epoch: ten times a plain view's
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 
@@ -61,9 +62,13 @@ def _nothing(state: MetaState) -> NextRanges:
     return NextRanges((), state.committed.offsets, 0, moves=False)
 
 
-def _job_seconds(state: MetaState, rows: int) -> float:
-    """What a job may take of an epoch with so many rows; 0: any time."""
-    return state.job_epoch_seconds and state.job_epoch_seconds + JOB_SECONDS_PER_ROW * rows
+def _job_seconds(state: MetaState, rows: int, tries: int) -> float:
+    """What a job may take of an epoch with so many rows; 0: any time.
+
+    It is half as much after each try that a job has spoilt: all of them together make others wait for two allowances.
+    """
+    whole = state.job_epoch_seconds and state.job_epoch_seconds + JOB_SECONDS_PER_ROW * rows
+    return max(whole / 2.0**tries, min(whole, LEAST_JOB_SECONDS))
 
 
 def _snapshot_rows(state: MetaState, began: Sequence[CreatedRelation]) -> int:
@@ -88,13 +93,14 @@ def plan_epoch(
     passed: bool,
     handed_over: Mapping[int, StepResult],
     closed: bool,
+    tries: int,
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
     `number` gives its number, which is its time. It is called last, so that none of the epoch's rows is later.
     `idle`: there is no other work, so there is time to rewrite rows without dropped columns. `passed`: a view changes
     because time has passed. `handed_over`: by job, what it takes over from epochs of the job's own. With `closed` it
-    takes nothing else.
+    takes nothing else. `tries`: how often the epoch has failed because of one job or another, which has left it.
     """
     lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
     read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
@@ -121,7 +127,7 @@ def plan_epoch(
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(relation.relation_id for relation in began)),
         trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
-        job_seconds=_job_seconds(state, rows),
+        job_seconds=_job_seconds(state, rows, tries),
         rows=rows,
         handed_over=_taken_over(handed_over),
     )

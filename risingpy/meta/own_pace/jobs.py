@@ -33,6 +33,7 @@ MOST_PROCESSES = 2
 PIN_SECONDS = 2.0  # pinning takes a millisecond or two; a process that needs longer is started anew
 TURN_SECONDS = 10.0  # after which a process is given to a job that waits for one
 LOOK_SECONDS = 1.0
+REJOINING_SHARE = 0.25  # of what a job may take of a shared epoch: so long the others wait for its last step
 
 
 class OwnPaceJobs:
@@ -139,8 +140,10 @@ class OwnPaceJobs:
         return found
 
     def failure(self, state: MetaState) -> FragmentFailed | None:
-        """A job that has failed, if one has."""
+        """A job that has failed, if one has. One that lacked memory first tries with fewer rows, in a new process."""
         for pace in self._paces.values():
+            if pace.has_lacked_memory and pace.take_fewer_rows():
+                pace.end_process()
             fragment_id = root_fragment(state.jobs[pace.job_id]).fragment_id if pace.job_id in state.jobs else 0
             match pace.answer:
                 case StepFailed(error=error):
@@ -231,9 +234,9 @@ class OwnPaceJobs:
         return False
 
     def _waits_for(self, pace: Pace, state: MetaState) -> bool:
-        """Waits for a step as long as the job may take in a shared epoch; whether it has the committed epoch then."""
+        """Waits for a step, while all others wait too; whether the job has the committed epoch then."""
         with self._changed:
-            self._changed.wait_for(lambda: pace.answer is not None, state.job_epoch_seconds)
+            self._changed.wait_for(lambda: pace.answer is not None, state.job_epoch_seconds * REJOINING_SHARE)
         done = pace.answer
         return isinstance(done, StepDone) and done.up_to == state.committed.epoch and done.pieces == 1
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from risingpy.errors import OutOfMemory
 from risingpy.executors.epoch.handed_over import Pieces
 from risingpy.executors.own_pace.messages import Step, StepDone, StepFailed
 from risingpy.executors.own_pace.process import OwnPaceProcess
@@ -13,6 +14,7 @@ from risingpy.executors.own_pace.process import OwnPaceProcess
 FIRST_REST_SECONDS = 5.0  # a job whose last changes were too much for an epoch rests so long before it may rejoin
 LONGEST_REST_SECONDS = 3600.0
 LEAST_ROWS, FIRST_ROWS, MOST_ROWS = 2, 4096, 1 << 20
+FEWER_ROWS = 64  # so many times, after a step that lacked memory
 LARGE_STEP_BYTES = 32 << 20  # others wait while the shards take them over: a fifth of a second
 PIECE_BYTES = 8 << 20  # of a shard's results: an epoch stores them in less than a tenth of a second
 SHORT_STEP_SECONDS, LONG_STEP_SECONDS = 1.0, 5.0
@@ -75,6 +77,21 @@ class Pace:
             self.most_rows = max(LEAST_ROWS, self.most_rows // 4)
         elif done.seconds < SHORT_STEP_SECONDS and done.size < LARGE_STEP_BYTES // 2:
             self.most_rows = min(MOST_ROWS, self.most_rows * 2)
+
+    @property
+    def has_lacked_memory(self) -> bool:
+        """Whether its step has ended for lack of memory."""
+        match self.answer:
+            case StepFailed(error=error):
+                return isinstance(error, OutOfMemory | MemoryError)
+            case ProcessDied():
+                return True
+        return False
+
+    def take_fewer_rows(self) -> bool:
+        """Has the next step take much fewer rows; False if there cannot be fewer."""
+        before, self.most_rows = self.most_rows, max(LEAST_ROWS, self.most_rows // FEWER_ROWS)
+        return self.most_rows < before
 
     @property
     def may_rejoin(self) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.executors.epoch.time import COUNTER_BITS
 from risingpy.meta.changelogs.trimming import Trimming
+from risingpy.meta.epochs.next_epoch import LEAST_JOB_SECONDS
 from risingpy.meta.epochs.scheduler import COMPACTION_PAUSE_SECONDS, EpochScheduler
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
@@ -87,3 +88,13 @@ def test_an_epoch_that_is_tried_again_has_a_later_number(scheduler: EpochSchedul
     assert first is not None
     assert second is not None
     assert first.descriptor.epoch < second.descriptor.epoch
+
+
+def test_each_try_that_a_job_has_spoilt_leaves_jobs_less_time(scheduler: EpochScheduler, log: DmlLog) -> None:
+    write(log, 1)
+    epochs = [scheduler.next_epoch(STATE, EpochShape(), tries=tries) for tries in (0, 1, 2, 20)]
+    seconds = [epoch.descriptor.job_seconds for epoch in epochs if epoch is not None]
+    assert seconds == [whole := seconds[0], whole / 2, whole / 4, LEAST_JOB_SECONDS]
+    unlimited = scheduler.next_epoch(replace(STATE, job_epoch_seconds=0.0), EpochShape(), tries=3)
+    assert unlimited is not None
+    assert unlimited.descriptor.job_seconds == 0

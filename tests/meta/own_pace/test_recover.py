@@ -25,7 +25,7 @@ def status(server: Server, name: str) -> JobStatus:
 
 def fault_of(server: Server, name: str) -> FragmentFailed:
     job = server.database.reads.state.jobs[job_of(server, name)]
-    return FragmentFailed(job.job_id, job.fragments[0].fragment_id, OutOfMemory("out of memory: broken"))
+    return FragmentFailed(job.job_id, job.fragments[0].fragment_id, SqlError("broken"))
 
 
 def fail(server: Server, *names: str) -> None:

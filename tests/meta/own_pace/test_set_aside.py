@@ -12,9 +12,17 @@ import pytest
 from risingpy.errors import OutOfMemory, QueryCanceled, SqlError
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.stage_runner import FragmentFailed
-from risingpy.executors.own_pace.messages import StepDone
+from risingpy.executors.own_pace.messages import StepDone, StepFailed
 from risingpy.meta.epochs import next_epoch
-from risingpy.meta.own_pace.pace import FIRST_REST_SECONDS, LONGEST_REST_SECONDS, Pace
+from risingpy.meta.own_pace.pace import (
+    FEWER_ROWS,
+    FIRST_REST_SECONDS,
+    FIRST_ROWS,
+    LEAST_ROWS,
+    LONGEST_REST_SECONDS,
+    Pace,
+    ProcessDied,
+)
 from tests.meta.conftest import Client, Server
 
 QUERIES = {
@@ -258,3 +266,16 @@ def test_a_view_fails_whose_reader_is_set_aside(server: Server) -> None:
     relations = state.catalog.relations.values()
     assert {each.name for each in relations if each.has_stopped} == {"grouped", "above"}
     assert (state.set_aside, [each.name for each in relations if each.name.startswith("__kept")]) == ({}, [])
+
+
+def test_a_job_that_lacks_memory_tries_with_fewer_rows() -> None:
+    pace = Pace(1, 1)
+    pace.answer = StepFailed(1, 0, SqlError("division by zero"))
+    assert not pace.has_lacked_memory
+    for answer in (StepFailed(1, 0, OutOfMemory("out of memory")), StepFailed(1, 0, MemoryError()), ProcessDied()):
+        pace.answer = answer
+        assert pace.has_lacked_memory
+    tried = [pace.most_rows]
+    while pace.take_fewer_rows():
+        tried.append(pace.most_rows)
+    assert tried == [FIRST_ROWS, FIRST_ROWS // FEWER_ROWS, LEAST_ROWS]
