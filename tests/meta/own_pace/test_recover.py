@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from risingpy.errors import InsufficientPrivilege, OutOfMemory, QueryCanceled, SqlError, WrongObjectType
+from risingpy.errors import InsufficientPrivilege, QueryCanceled, SqlError, WrongObjectType
 from risingpy.executors.epoch import task
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.stage_runner import FragmentFailed
@@ -126,10 +126,10 @@ def test_what_fails_again_has_no_rows_and_can_be_recovered_once_more(server: Ser
     def fails_again(descriptor: object) -> None:
         if job.job_id in server.database.reads.state.jobs:
             server.runner.before = None
-            raise FragmentFailed(job.job_id, job.fragments[0].fragment_id, OutOfMemory("still too much"))
+            raise FragmentFailed(job.job_id, job.fragments[0].fragment_id, SqlError("still wrong"))
 
     server.runner.before = fails_again
-    with pytest.raises(OutOfMemory, match="still too much"):
+    with pytest.raises(SqlError, match="still wrong"):
         client.run("RECOVER MATERIALIZED VIEW grouped")
     assert status(server, "grouped") is status(server, "above") is JobStatus.UNRECOVERED
     with pytest.raises(SqlError, match="has failed again while it was recovered: it has no rows"):
