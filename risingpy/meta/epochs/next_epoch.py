@@ -104,9 +104,8 @@ def plan_epoch(
     """
     lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
     read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
-    compacts = idle and state.compactions
-    trims = trimming.seconds_left() == 0
-    is_due = lsn > state.committed.lsn or read.moves or is_work_in(state) or compacts or passed or trims
+    looks = (idle and state.compactions) or passed or trimming.seconds_left() == 0
+    is_due = lsn > state.committed.lsn or read.moves or is_work_in(state) or looks
     if not (is_due or handed_over):
         return None
     began = starting(state)
