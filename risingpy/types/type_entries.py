@@ -84,3 +84,4 @@ VALUE_TYPES: tuple[TypeEntry, ...] = tuple(_entries())
 
 TYPES: tuple[TypeEntry, ...] = (*VALUE_TYPES, *_pseudo_types())
 TYPES_BY_NAME: dict[str, TypeEntry] = {entry.name: entry for entry in TYPES}
+TYPES_BY_OID: dict[int, TypeEntry] = {entry.oid: entry for entry in TYPES}

@@ -16,7 +16,7 @@ from risingpy.frontend.system_catalog.system_relation import Row, SystemState, r
 from risingpy.frontend.system_catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
 from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
 from risingpy.plan.catalog import FunctionKind, FunctionLanguage
-from risingpy.plan.catalog.roles import BOOTSTRAP_NAME
+from risingpy.plan.catalog.rights import language_of
 from risingpy.types.type_entries import TYPES_BY_NAME
 
 _ANY_ELEMENT_OID = 2283
@@ -110,11 +110,12 @@ def _spellings(state: SystemState) -> Iterable[Row]:
         yield from ((*spelling, oid) for spelling in built_in_spellings(signature.name, types))
 
 
-def _languages(_state: SystemState) -> Iterable[Row]:
+def _languages(state: SystemState) -> Iterable[Row]:
     yield LANGUAGE_OIDS["internal"], "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
-    yield LANGUAGE_OIDS["sql"], "sql", ROOT_USER_OID, False, True, 0, 0, 0, None
-    only_root = [f"{BOOTSTRAP_NAME}=U/{BOOTSTRAP_NAME}"]
-    yield LANGUAGE_OIDS["python"], "python", ROOT_USER_OID, True, False, _PYTHON_HANDLER_OID, 0, 0, only_root
+    acl = language_of(state.catalog, "sql").stored
+    yield LANGUAGE_OIDS["sql"], "sql", ROOT_USER_OID, False, True, 0, 0, 0, acl_texts(state, acl)
+    of_python = acl_texts(state, language_of(state.catalog, "python").acl)  # never what acldefault gives
+    yield LANGUAGE_OIDS["python"], "python", ROOT_USER_OID, True, False, _PYTHON_HANDLER_OID, 0, 0, of_python
 
 
 PG_PROC = relation(
@@ -130,7 +131,7 @@ PG_LANGUAGE = relation(
     "pg_catalog",
     "pg_language",
     "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid,"
-    "lanvalidator oid, lanacl _text",
+    "lanvalidator oid, lanacl _aclitem",
     _languages,
 )
 # The texts of pg_get_function_result, pg_get_function_arguments and pg_get_functiondef.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import function_oids
 from risingpy.types.type_entries import TYPES, VALUE_TYPES
@@ -13,7 +14,8 @@ _PREFERRED = ("bool", "float8", "interval", "oid", "text", "timestamptz")
 _TEXTUAL = ("text", "varchar", "bpchar", "name")
 
 
-def _rows(_state: SystemState) -> Iterable[Row]:
+def _rows(state: SystemState) -> Iterable[Row]:
+    acls = state.catalog.own_database.type_acls
     for entry in TYPES:
         is_array = bool(entry.element_oid) and not entry.array_oid  # a vector has an array of its own
         collation = DEFAULT_COLLATION_OID if entry.name.lstrip("_") in _TEXTUAL else 0
@@ -23,7 +25,7 @@ def _rows(_state: SystemState) -> Iterable[Row]:
             *(entry.category, entry.name in _PREFERRED, True, ",", 0, entry.element_oid, entry.array_oid),
             *function_oids("array" if is_array else entry.name),
             *("i", "p" if entry.length > 0 else "x", False, 0, -1, 0, collation),
-            *(None, None, None),
+            *(None, None, acl_texts(state, acls.get(entry.name))),
         )
 
 
@@ -34,7 +36,7 @@ PG_TYPE = relation(
     "typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typelem oid, typarray oid, typinput regproc,"
     "typoutput regproc, typreceive regproc, typsend regproc, typalign char, typstorage char, typnotnull bool,"
     "typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin text, typdefault text,"
-    "typacl _text",
+    "typacl _aclitem",
     _rows,
 )
 

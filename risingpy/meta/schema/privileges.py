@@ -26,12 +26,15 @@ from risingpy.plan.catalog.rights import (
     Securable,
     column_of,
     database_of,
+    language_of,
     owns,
     privileges_of,
     schema_of,
     securable,
+    type_of,
     with_acl,
 )
+from risingpy.types.type_entries import TYPES_BY_NAME
 
 NOT_GRANTED, NOT_REVOKED = "01007", "01006"
 
@@ -182,6 +185,8 @@ def securables(catalog: Catalog) -> Iterator[Securable]:
     everything = [securable(catalog, each) for each in found]
     everything += [securable(catalog, each) for each in hidden]
     everything += [schema_of(catalog, name) for name in catalog.schemas]
+    everything += [language_of(catalog, name) for name in catalog.own_database.language_acls]
+    everything += [type_of(catalog, name) for name in catalog.own_database.type_acls]
     everything += [database_of(each) for each in catalog.databases.values()]
     yield from (each for each in everything if each.stored is not None)
     for relation in catalog.own_relations:
@@ -236,6 +241,7 @@ _PLURALS = {
     ObjectKind.SCHEMA.value: "schemas",
     ObjectKind.SECRET.value: "secrets",
     ObjectKind.CONNECTION.value: "connections",
+    ObjectKind.TYPE.value: "types",
 }
 
 
@@ -249,6 +255,8 @@ def _described(catalog: Catalog, on: Securable) -> str:
         return f"column {on.name} of {relation.noun} {relation.name}"
     if on.kind is ObjectKind.FUNCTION:
         return f"function {catalog.functions[int(on.key)].shown}"
+    if on.kind is ObjectKind.TYPE:
+        return f"type {TYPES_BY_NAME[str(on.key)].display}"
     return f"{on.noun} {on.name}"
 
 

@@ -51,6 +51,8 @@ class ObjectKind(Enum):
     FUNCTION = "f"
     SECRET = "s"
     CONNECTION = "S"
+    LANGUAGE = "l"
+    TYPE = "T"
 
 
 ALL_OF: Mapping[ObjectKind, Privilege] = MappingProxyType(
@@ -62,11 +64,18 @@ ALL_OF: Mapping[ObjectKind, Privilege] = MappingProxyType(
         ObjectKind.FUNCTION: Privilege.EXECUTE,
         ObjectKind.SECRET: Privilege.USAGE,
         ObjectKind.CONNECTION: Privilege.USAGE,
+        ObjectKind.LANGUAGE: Privilege.USAGE,
+        ObjectKind.TYPE: Privilege.USAGE,
     }
 )
 """What ALL PRIVILEGES means for each kind."""
 OF_PUBLIC: Mapping[ObjectKind, Privilege] = MappingProxyType(
-    {ObjectKind.DATABASE: Privilege.TEMPORARY | Privilege.CONNECT, ObjectKind.FUNCTION: Privilege.EXECUTE}
+    {
+        ObjectKind.DATABASE: Privilege.TEMPORARY | Privilege.CONNECT,
+        ObjectKind.FUNCTION: Privilege.EXECUTE,
+        ObjectKind.LANGUAGE: Privilege.USAGE,
+        ObjectKind.TYPE: Privilege.USAGE,
+    }
 )
 """What everybody may do with a new object."""
 

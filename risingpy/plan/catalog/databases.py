@@ -23,7 +23,8 @@ class DatabaseDesc:
     `schema_owners` has the ids of the roles that own schemas, by the schema's name; the bootstrap superuser owns the
     others. `settings` are ALTER DATABASE … SET's: each session begins with them. `acl` and
     `schema_acls` are the lists of rights on the database and on its schemas, as far as somebody has granted or revoked
-    something; `default_acls` are those of new objects.
+    something; `language_acls` and `type_acls` are those of languages and of built-in types, by their names in
+    pg_language and pg_type; `default_acls` are those of new objects.
     """
 
     database_id: int
@@ -37,6 +38,8 @@ class DatabaseDesc:
     acl: Acl | None = None
     schema_acls: Mapping[str, Acl] = field(default_factory=dict)
     default_acls: tuple[DefaultAcl, ...] = ()
+    language_acls: Mapping[str, Acl] = field(default_factory=dict)
+    type_acls: Mapping[str, Acl] = field(default_factory=dict)
 
 
 FIRST_DATABASE = DatabaseDesc(database_id=DEFAULT_DATABASE_ID, name=DEFAULT_DATABASE)

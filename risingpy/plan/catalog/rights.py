@@ -22,9 +22,9 @@ from risingpy.plan.catalog.acl import (
     privileges_in,
 )
 from risingpy.plan.catalog.databases import DEFAULT_SCHEMA, DatabaseDesc
-from risingpy.plan.catalog.functions import FunctionDesc
+from risingpy.plan.catalog.functions import FunctionDesc, FunctionLanguage
 from risingpy.plan.catalog.relations import Index, InternalTable, Relation
-from risingpy.plan.catalog.roles import READ_ALL_DATA_ROLE_ID, WRITE_ALL_DATA_ROLE_ID
+from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, READ_ALL_DATA_ROLE_ID, WRITE_ALL_DATA_ROLE_ID
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.snapshot import Catalog
 
@@ -33,7 +33,7 @@ _WRITES = Privilege.INSERT | Privilege.UPDATE | Privilege.DELETE
 
 @dataclass(frozen=True, slots=True)
 class Securable:
-    """An object that rights are on: its kind and key (an id, or a schema's name), and its list.
+    """An object that rights are on: its kind and key (an id, or the name of a schema, language or type), and its list.
 
     `stored` is None as long as nobody has granted or revoked anything. A column is that of the relation `key`.
     """
@@ -53,6 +53,8 @@ class Securable:
             return self.stored
         if self.kind is ObjectKind.SCHEMA and self.key == DEFAULT_SCHEMA:
             return (*default_acl(self.kind, self.owner), AclItem(PUBLIC, self.owner, int(Privilege.USAGE)))
+        if self.kind is ObjectKind.LANGUAGE and self.key == FunctionLanguage.PYTHON.value:
+            return (AclItem(self.owner, self.owner, int(Privilege.USAGE)),)  # its functions are programs
         return default_acl(self.kind, self.owner)
 
 
@@ -97,6 +99,18 @@ def database_of(database: DatabaseDesc) -> Securable:
     """A database as what rights are on."""
     what = ObjectKind.DATABASE, database.database_id, "database", database.name
     return Securable(*what, database.owner, database.acl)
+
+
+def language_of(catalog: Catalog, name: str) -> Securable:
+    """A language of functions as what rights are on; all belong to the bootstrap superuser."""
+    stored = catalog.own_database.language_acls.get(name)
+    return Securable(ObjectKind.LANGUAGE, name, "language", name, BOOTSTRAP_ROLE_ID, stored)
+
+
+def type_of(catalog: Catalog, name: str) -> Securable:
+    """A built-in type as what rights are on, by its name in pg_type."""
+    stored = catalog.own_database.type_acls.get(name)
+    return Securable(ObjectKind.TYPE, name, "type", name, BOOTSTRAP_ROLE_ID, stored)
 
 
 def privileges_of(catalog: Catalog, role_id: int, on: Securable) -> Privilege:
@@ -151,6 +165,12 @@ def with_acl(catalog: Catalog, on: Securable, acl: Acl) -> Catalog:
         case ObjectKind.SCHEMA:
             here = catalog.own_database
             return catalog.with_database(replace(here, schema_acls={**here.schema_acls, str(on.key): acl}))
+        case ObjectKind.LANGUAGE:
+            here = catalog.own_database
+            return catalog.with_database(replace(here, language_acls={**here.language_acls, str(on.key): acl}))
+        case ObjectKind.TYPE:
+            here = catalog.own_database
+            return catalog.with_database(replace(here, type_acls={**here.type_acls, str(on.key): acl}))
         case ObjectKind.DATABASE:
             return catalog.with_database(replace(catalog.databases[int(on.key)], acl=acl))
         case ObjectKind.FUNCTION:

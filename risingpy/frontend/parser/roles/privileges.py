@@ -34,12 +34,15 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "CONNECTION": "CONNECTIONS",
         "SCHEMA": "SCHEMAS",
         "DATABASE": "",
+        "LANGUAGE": "",
+        "TYPE": "TYPES",
+        "DOMAIN": "",
     }
 )
 _ROUTINES = ("FUNCTION", "ROUTINE", "PROCEDURE")
-_WITHOUT_SCHEMA = ("SCHEMA", "DATABASE")
-_NOT_HERE = ("SEQUENCE", "LANGUAGE", "TYPE", "DOMAIN", "TABLESPACE", "PARAMETER", "LARGE", "FOREIGN")
-_BY_DEFAULT = ("TABLES", "FUNCTIONS", "ROUTINES", "SCHEMAS", "SECRETS", "CONNECTIONS")
+_WITHOUT_SCHEMA = ("SCHEMA", "DATABASE", "LANGUAGE")
+_NOT_HERE = ("SEQUENCE", "TABLESPACE", "PARAMETER", "LARGE", "FOREIGN")
+_BY_DEFAULT = ("TABLES", "FUNCTIONS", "ROUTINES", "SCHEMAS", "SECRETS", "CONNECTIONS", "TYPES")
 
 
 def parse_grant_privileges(cursor: Cursor) -> GrantPrivileges:
@@ -165,6 +168,6 @@ def _plural(cursor: Cursor) -> str:
     for words in _KINDS.values():
         if words and cursor.accept(*words.split()):
             return words
-    if cursor.word in ("SEQUENCES", "TYPES", "LARGE"):
+    if cursor.word in ("SEQUENCES", "LARGE"):
         cursor.unsupported(f"GRANT … ON {cursor.word}")
     return cursor.fail()

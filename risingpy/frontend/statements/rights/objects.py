@@ -16,7 +16,9 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.ast import FunctionArgument, ObjectName
+from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.roles.trees import GrantedOn
+from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS
 from risingpy.plan.catalog import (
     Catalog,
     ConnectionDesc,
@@ -31,8 +33,17 @@ from risingpy.plan.catalog import (
     Table,
     View,
 )
-from risingpy.plan.catalog.acl import ObjectKind, Privilege
-from risingpy.plan.catalog.rights import Securable, database_of, privileges_of, schema_of, securable
+from risingpy.plan.catalog.acl import INVALID_GRANT, ObjectKind, Privilege
+from risingpy.plan.catalog.rights import (
+    Securable,
+    database_of,
+    language_of,
+    privileges_of,
+    schema_of,
+    securable,
+    type_of,
+)
+from risingpy.types.type_entries import TYPES_BY_NAME
 
 _RELATIONS: Mapping[str, type | None] = MappingProxyType(
     {
@@ -63,6 +74,8 @@ KINDS: Mapping[str, ObjectKind] = MappingProxyType(
         **dict.fromkeys(("CONNECTION", "CONNECTIONS"), ObjectKind.CONNECTION),
         **dict.fromkeys(("SCHEMA", "SCHEMAS"), ObjectKind.SCHEMA),
         "DATABASE": ObjectKind.DATABASE,
+        "LANGUAGE": ObjectKind.LANGUAGE,
+        **dict.fromkeys(("TYPE", "TYPES", "DOMAIN"), ObjectKind.TYPE),
     }
 )
 Named = CreatedRelation | FunctionDesc | SecretDesc | ConnectionDesc
@@ -88,6 +101,10 @@ class Finder:
                         message = f'database "{each.name}" does not exist'
                         raise SqlError(message, sqlstate="3D000", position=each.position)
                     yield database_of(database)
+            case "LANGUAGE":
+                yield from (self._language(each) for each in on.schemas)
+            case "TYPE" | "DOMAIN":
+                yield from (self._type(name, is_domain=on.kind == "DOMAIN") for name in on.names)
             case _ if on.schemas:
                 for each in on.schemas:
                     self._schema(each.name, each.position)
@@ -151,6 +168,35 @@ class Finder:
         if found is None:
             raise UndefinedObject(f'connection "{name}" does not exist', position=name.position)
         return found
+
+    def _language(self, given: ColumnName) -> Securable:
+        if given.name not in LANGUAGE_OIDS:
+            raise UndefinedObject(f'language "{given.name}" does not exist', position=given.position)
+        if given.name == "internal":
+            raise WrongObjectType(
+                'language "internal" is not trusted',
+                detail="GRANT and REVOKE are not allowed on untrusted languages, "
+                "because only superusers can use untrusted languages.",
+                position=given.position,
+            )
+        return language_of(self.catalog, given.name)
+
+    def _type(self, name: ObjectName, *, is_domain: bool) -> Securable:
+        if name.schema != "pg_catalog":
+            self._check_schema(name)
+        entry = TYPES_BY_NAME.get(name.name) if name.schema in (None, "pg_catalog") else None
+        if entry is None:
+            raise UndefinedObject(f'type "{name}" does not exist', position=name.position)
+        if is_domain:
+            raise WrongObjectType(f'"{name.name}" is not a domain', position=name.position)
+        if entry.category == "A":
+            raise SqlError(
+                "cannot set privileges of array types",
+                sqlstate=INVALID_GRANT,
+                hint="Set the privileges of the element type instead.",
+                position=name.position,
+            )
+        return type_of(self.catalog, entry.name)
 
     def _check_schema(self, name: ObjectName) -> None:
         if name.schema is None:

@@ -27,6 +27,7 @@ _DEFAULT_KINDS = {
     "SCHEMAS": ObjectKind.SCHEMA,
     "SECRETS": ObjectKind.SECRET,
     "CONNECTIONS": ObjectKind.CONNECTION,
+    "TYPES": ObjectKind.TYPE,
 }
 
 
@@ -78,6 +79,10 @@ def _newest(catalog: Catalog, on: Securable) -> Securable:
             return replace(on, stored=catalog.relations[int(on.key)].acl)
         case ObjectKind.SCHEMA:
             return replace(on, stored=catalog.own_database.schema_acls.get(str(on.key)))
+        case ObjectKind.LANGUAGE:
+            return replace(on, stored=catalog.own_database.language_acls.get(str(on.key)))
+        case ObjectKind.TYPE:
+            return replace(on, stored=catalog.own_database.type_acls.get(str(on.key)))
     return on
 
 

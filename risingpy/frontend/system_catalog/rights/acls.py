@@ -5,14 +5,23 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import relation_oid, schema_oid, system_relation_oid
+from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS, relation_oid, schema_oid, system_relation_oid
 from risingpy.frontend.system_catalog.rights.fixed_rights import fixed_rights
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.functions.topics.object_names import quote_name
 from risingpy.plan.catalog.acl import ALL_OF, LETTERS, PUBLIC, Acl, AclItem, ObjectKind, Privilege
-from risingpy.plan.catalog.rights import Securable, column_of, database_of, schema_of, securable
+from risingpy.plan.catalog.rights import (
+    Securable,
+    column_of,
+    database_of,
+    language_of,
+    schema_of,
+    securable,
+    type_of,
+)
 from risingpy.plan.catalog.roles import READ_ALL_DATA_ROLE_ID, WRITE_ALL_DATA_ROLE_ID
+from risingpy.types.type_entries import TYPES, TYPES_BY_OID, TypeEntry
 
 GRANTABLE = 16  # as in PostgreSQL, so many bits further left stands the right to grant a privilege
 _DEFAULT_ACL_BASE = 11 << 27
@@ -63,9 +72,12 @@ PG_DEFAULT_ACL = relation(
 # -- what has_table_privilege and its like look up ---------------------------------------------------------------
 
 
+_KINDS_OF_NAMES = {ObjectKind.LANGUAGE: "language", ObjectKind.TYPE: "type"}
+
+
 def _of(on: Securable, oid: int, number: int = 0) -> Iterable[Row]:
     """(kind, object, column, grantee, bits) of each item; the right to grant is the owner's in any case."""
-    kind = on.kind.value
+    kind = _KINDS_OF_NAMES.get(on.kind, on.kind.value)
     for item in on.acl:
         yield kind, oid, number, item.grantee, item.privileges | item.grantable << GRANTABLE
     yield kind, oid, number, on.owner, int(ALL_OF[on.kind]) << GRANTABLE
@@ -86,6 +98,10 @@ def _acls(state: SystemState) -> Iterable[Row]:
         yield from _of(securable(catalog, function), function.function_id)
     for name in catalog.schemas:
         yield from _of(schema_of(catalog, name), schema_oid(name))
+    for name, oid in LANGUAGE_OIDS.items():
+        yield from _of(language_of(catalog, name), oid)
+    for entry in TYPES:
+        yield from _of(type_of(catalog, _element_name(entry)), entry.oid)
     for database in catalog.databases.values():
         yield from _of(database_of(database), database.database_id)
     for system in state.system_relations:
@@ -95,6 +111,11 @@ def _acls(state: SystemState) -> Iterable[Row]:
     for name in ("pg_catalog", "information_schema", "rw_catalog"):
         yield ObjectKind.SCHEMA.value, schema_oid(name), 0, PUBLIC, int(Privilege.USAGE)
     yield from fixed_rights()
+
+
+def _element_name(entry: TypeEntry) -> str:
+    """The type whose rights a type has: an array's are those of its elements."""
+    return TYPES_BY_OID[entry.element_oid].name if entry.category == "A" and entry.element_oid else entry.name
 
 
 def _memberships(state: SystemState) -> Iterable[Row]:

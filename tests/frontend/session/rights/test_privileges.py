@@ -247,6 +247,7 @@ def test_rights_survive_a_restart(tmp_path: Path) -> None:
     root = Client(open_session(opened, StartupParameters("root", "dev", {}, 1)))
     root.run("CREATE USER bob; CREATE TABLE t (a int); GRANT SELECT (a), UPDATE ON t TO bob WITH GRANT OPTION")
     root.run("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO bob; REVOKE USAGE ON SCHEMA public FROM PUBLIC")
+    root.run("GRANT USAGE ON LANGUAGE python TO bob; REVOKE USAGE ON TYPE jsonb FROM PUBLIC")
     root.session.close()
     before = opened.reads.catalog
     opened.close()
@@ -257,3 +258,5 @@ def test_rights_survive_a_restart(tmp_path: Path) -> None:
     assert after.own_database == before.own_database
     assert after.own_database.default_acls
     assert after.own_database.schema_acls
+    assert set(after.own_database.language_acls) == {"python"}
+    assert set(after.own_database.type_acls) == {"jsonb"}
