@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from risingpy.batch import Parameters as Parameters
 from risingpy.frontend.results import Result, ResultField
+from risingpy.meta.schema.demands import Demand
 from risingpy.types import SqlType
 
 
@@ -17,6 +18,7 @@ class Command:
     `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
     A command that `lasts` may be run again while the catalog and the settings are the same. One that `takes_constants`
     does with a value for a parameter just what it would do with a constant of that type in the parameter's place.
+    `demands` are what was asked when it was bound, and is asked again of a state that it changes.
     """
 
     run: Callable[[Parameters], Result]
@@ -24,3 +26,4 @@ class Command:
     parameter_types: tuple[SqlType, ...] = ()
     lasts: bool = True
     takes_constants: bool = False
+    demands: tuple[Demand, ...] = ()

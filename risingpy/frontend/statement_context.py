@@ -10,6 +10,7 @@ import pyarrow as pa
 from risingpy.batch import PreparedQuery
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.demands import Demands
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session_identity import SessionIdentity
@@ -42,8 +43,15 @@ class StatementContext(Protocol):
         """The session's user, and the role that it acts as."""
 
     @property
+    def demands(self) -> Demands:
+        """What the running statement must be allowed to do."""
+
+    @property
     def ddl(self) -> SchemaCommands:
-        """CREATE, ALTER and DROP; what they create belongs to the role that the session acts as."""
+        """CREATE, ALTER and DROP; what they create belongs to the role that the session acts as.
+
+        They are done if what `demands` were asked so far holds in the state that they change.
+        """
 
     @property
     def settings(self) -> Settings: ...

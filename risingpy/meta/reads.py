@@ -52,6 +52,12 @@ class Reads:
         return self._published.state
 
     @property
+    def seen_state(self) -> MetaState:
+        """The newest state, with the catalog that `catalog` gives."""
+        state = self._published.state
+        return replace(state, catalog=self._readable(state))
+
+    @property
     def catalog(self) -> Catalog:
         return self._readable(self._published.state)
 

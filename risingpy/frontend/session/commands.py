@@ -61,6 +61,7 @@ class Commands:
                     command = self.bind(statement, [type_.oid for type_ in types])
                 if prepared.fields is not None and command.fields != prepared.fields:
                     raise FeatureNotSupported("cached plan must not change result type")
+                context.demands.begin(command.demands)
                 try:
                     return _begun(command.run(parameters))
                 except StalePlan as stale:
@@ -74,7 +75,10 @@ class Commands:
 
     def _bound(self, statement: Statement, oids: Sequence[int]) -> Command:
         assert isinstance(statement, ParsedStatement)  # `split` gave it
-        return bind_statement(self._context, statement, [_type_of(oid) for oid in oids])
+        demands = self._context.demands
+        demands.begin()
+        command = bind_statement(self._context, statement, [_type_of(oid) for oid in oids])
+        return replace(command, demands=demands.asked) if demands.asked else command
 
 
 def _begun(result: Result) -> Result:

@@ -15,6 +15,7 @@ from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, Statem
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.binder.query.relations import check_has_answer
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.demands import Demands
 from risingpy.frontend.parameter_definitions import VERSION_TEXT
 from risingpy.frontend.parameter_kinds import Visibility
 from risingpy.frontend.parser import ast, parse
@@ -117,6 +118,7 @@ class SessionContext:
         self.portals = Portals()
         self.subscription_cursors = SubscriptionCursors()
         self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
+        self.demands = Demands(lambda: self.database.reads.seen_state)
         self._notices: list[Notice] = []
         self._deadline: Deadline | None = None  # that of the current statement
         self._runner = BatchRunner(self.transaction, database.query_engines, self.limits, self._system)
@@ -128,7 +130,7 @@ class SessionContext:
 
     @property
     def ddl(self) -> SchemaCommands:
-        return self.database.ddl.owned_by(self.identity.current_id)
+        return self.database.ddl.owned_by(self.identity.current_id, self.demands.asked)
 
     # Names and limits
 

@@ -33,7 +33,7 @@ from risingpy.frontend.parser.ast_alter import (
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
-from risingpy.frontend.statements.rights.checks import check_names_schema, check_owns
+from risingpy.frontend.statements.rights.checks import check_names_schema, check_owns, check_uses_types
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
@@ -100,6 +100,9 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
         search_path=session.search_path(),
         session=session.session_values(),
     )
+    known = {(column.column_id, column.type) for column in relation.columns}
+    made = (each.type for each in bound.relation.columns if (each.column_id, each.type) not in known)
+    check_uses_types(session, made)
     for notice in bound.notices:
         session.notice(notice)
     replace_altered(session, relation, bound)

@@ -18,10 +18,10 @@ from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
-from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema
+from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema, check_owns_all, check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_language
 from risingpy.functions.python import call_worker
-from risingpy.meta.schema.functions import FunctionTarget, create_function, drop, targets_of
+from risingpy.meta.schema.functions import FunctionTarget, create_function, drop, same_functions, targets_of
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for
@@ -34,10 +34,11 @@ def bind(
     """Checks the body before anything is stored. IF NOT EXISTS gives a notice (42723)."""
 
     def run(parameters: Parameters) -> Result:
+        schema = new_schema(session, statement.name)
         check_language(session, statement.language, statement.name.position)
         function = FunctionDesc(
             function_id=0,
-            schema_name=new_schema(session, statement.name),
+            schema_name=schema,
             name=statement.name.name,
             argument_names=tuple(argument.name for argument in statement.arguments),
             argument_types=_types(statement.arguments),
@@ -51,11 +52,10 @@ def bind(
             kind=_kind(statement),
             column=statement.columns[0].name if len(statement.columns) == 1 else "",
         )
+        check_uses_types(session, (*function.argument_types, function.result))
         function = _checked(session, function, statement)
         if statement.or_replace:
-            existing = session.database.reads.catalog.functions_named(function.name, function.schema_name, ())
-            replaced = [each for each in existing if each.argument_types == function.argument_types]
-            check_drops(session, replaced)
+            check_owns_all(session, lambda state: same_functions(state, function))
         made = create_function(
             session.ddl,
             function,
@@ -89,7 +89,7 @@ def bind_drop(
         if_exists, cascade = statement.if_exists, statement.cascade
         for name, _ in statement.functions:
             check_names_schema(session, name.schema, name.position)
-        check_drops(session, targets_of(session.database.reads.state, targets))
+        check_drops(session, lambda state: targets_of(state, targets))
         for notice in drop(session.ddl, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled):
             session.notice(notice)
         return Result(CommandTag("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION"))

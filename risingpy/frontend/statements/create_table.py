@@ -21,6 +21,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret, opened_statement, refuse_references
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
+from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
@@ -70,6 +71,7 @@ def new_table(
     columns, key, upstream = defined.columns, defined.primary_key, None
     if statement.copied is not None:
         columns, key, upstream = copied_columns(session, statement.copied, defined)
+    check_uses_types(session, (column.type for column in columns if not column.hidden))
     columns = _with_counters(session, columns if key else with_row_id(columns))
     schema_name = new_schema(session, statement.name)
     bound = _bound_constraints(session, statement, columns, key)

@@ -10,8 +10,9 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.rights.checks import check_creates_in, check_owns
+from risingpy.frontend.statements.rights.checks import check_creates_in, check_owns_all, check_reads, check_uses_types
 from risingpy.meta.schema.relations import NewMaterializedView, NewView
+from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.plan.catalog import View
 from risingpy.types import SqlType
@@ -26,9 +27,9 @@ def bind(
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         schema = new_schema(session, statement.name)
-        existing = catalog.find(statement.name.name, schema, ())
-        if statement.or_replace and isinstance(existing, View):
-            check_owns(session, existing)
+        if statement.or_replace:
+            check_owns_all(session, lambda state: _replaced(state, schema, statement.name.name))
+        check_uses_types(session, (column.type for column in bound.columns))
         view = NewView(
             schema_name=schema,
             name=statement.name.name,
@@ -63,6 +64,8 @@ def bind_materialized(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
+        check_uses_types(session, (column.type for column in bound.columns))
+        check_reads(session, bound.query)
         view = NewMaterializedView(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
@@ -89,6 +92,11 @@ def bind_materialized(
         return Result(CommandTag("CREATE MATERIALIZED VIEW"))
 
     return Command(run)
+
+
+def _replaced(state: MetaState, schema: str, name: str) -> list[View]:
+    found = state.catalog.find(name, schema, ())
+    return [found] if isinstance(found, View) else []
 
 
 def new_schema(session: StatementContext, name: ObjectName) -> str:

@@ -24,8 +24,9 @@ def bind(
         ]
         for name in statement.names:
             check_names_schema(session, name.schema, name.position)
-        found = drop_targets(session.database.reads.catalog, targets)
-        check_drops(session, [each for each in found if isinstance(each, statement.kind)])
+        check_drops(
+            session, lambda state: [r for r in drop_targets(state.catalog, targets) if isinstance(r, statement.kind)]
+        )
         notices = session.ddl.drop(
             targets,
             if_exists=statement.if_exists,

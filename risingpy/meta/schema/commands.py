@@ -22,6 +22,7 @@ from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema import alter, primary_key, relations, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.altered_table import replace_altered
+from risingpy.meta.schema.demands import Demand, allowed
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import all_gone_if_cancelled, gone_if_cancelled
 from risingpy.meta.schema.owners import owning, seen_by
@@ -70,11 +71,12 @@ class SchemaCommands:
         self._table_rows = table_rows  # how many rows a relation has now
         self.owner = BOOTSTRAP_ROLE_ID
         self.database_id = DEFAULT_DATABASE_ID
+        self.demands: Sequence[Demand] = ()
 
-    def owned_by(self, role_id: int) -> SchemaCommands:
-        """The same commands, whose new objects belong to the role."""
+    def owned_by(self, role_id: int, demands: Sequence[Demand] = ()) -> SchemaCommands:
+        """The same commands. New objects belong to the role; each begins in a state in which `demands` hold."""
         commands = copy.copy(self)
-        commands.owner = role_id
+        commands.owner, commands.demands = role_id, demands
         return commands
 
     def seen_from(self, database_id: int) -> SchemaCommands:
@@ -87,12 +89,14 @@ class SchemaCommands:
     def _state(self) -> MetaState:
         """The newest state, as the database sees it."""
         state = self._published.state
-        seen = state.catalog.seen_from(self.database_id)
-        return state if seen is state.catalog else replace(state, catalog=seen)
+        return replace(state, catalog=state.catalog.seen_from(self.database_id))
 
     def _apply(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change between two epochs, which finds the names of the database."""
         self._changes.apply(seen_by(change, self.database_id), cancelled)
+
+    def _apply_allowed(self, change: GraphChange, cancelled: Cancelled = None) -> None:
+        self._apply(allowed(change, self.demands), cancelled)
 
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`.
@@ -236,13 +240,10 @@ class SchemaCommands:
     ) -> bool:
         """Creates a subscription; False if it exists and `if_not_exists`. It has the changes of all later epochs."""
 
-        return self._create(
-            subscription.schema_name,
-            subscription.name,
-            if_not_exists,
-            lambda state: subscriptions.add_subscription(state, subscription)[0],
-            cancelled,
-        )
+        def add(state: MetaState) -> MetaState:
+            return subscriptions.add_subscription(state, subscription)[0]
+
+        return self._create(subscription.schema_name, subscription.name, if_not_exists, add, cancelled)
 
     def create_temporary_subscription(self, relation: FollowedRelation, cancelled: Cancelled = None) -> Subscription:
         """Keeps a relation's changes for one reader, until `drop_unused` or a restart."""
@@ -325,7 +326,7 @@ class SchemaCommands:
             made.append(copy)
             return after
 
-        self._apply(add, cancelled)
+        self._apply_allowed(add, cancelled)
         copy = made[-1]
         with gone_if_cancelled(self._changes, copy.relation_id):
             self._waiters.until_lsn(fill(copy), cancelled)
@@ -333,15 +334,15 @@ class SchemaCommands:
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""
-        self._apply(planned_ahead(lambda state: alter.rename(state, change), self._state), cancelled)
+        self._apply_allowed(planned_ahead(lambda state: alter.rename(state, change), self._state), cancelled)
 
     def swap(self, other_id: int, change: NewName, cancelled: Cancelled = None) -> None:
         """Exchanges the names of two relations."""
-        self._apply(planned_ahead(lambda state: alter.swap(state, other_id, change), self._state), cancelled)
+        self._apply_allowed(planned_ahead(lambda state: alter.swap(state, other_id, change), self._state), cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change of another module (`functions`, `roles`, …) between two epochs."""
-        self._apply(owning(change, self.owner), cancelled)
+        self._apply_allowed(owning(change, self.owner), cancelled)
 
     def drop_hidden(
         self, targets: Sequence[HiddenTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
@@ -377,16 +378,11 @@ class SchemaCommands:
             after, notices = change(state)
             return after
 
-        self._apply(apply, cancelled)
+        self._apply_allowed(apply, cancelled)
         return tuple(notices)
 
     def _create(
-        self,
-        schema_name: str,
-        name: str,
-        if_not_exists: bool,
-        change: GraphChange,
-        cancelled: Cancelled = None,
+        self, schema_name: str, name: str, if_not_exists: bool, change: GraphChange, cancelled: Cancelled = None
     ) -> bool:
         created = True
 
@@ -395,5 +391,5 @@ class SchemaCommands:
             created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
             return change(state) if created else state
 
-        self._apply(owning(add, self.owner), cancelled)
+        self._apply_allowed(owning(add, self.owner), cancelled)
         return created

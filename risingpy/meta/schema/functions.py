@@ -149,6 +149,12 @@ def targets_of(state: MetaState, targets: Sequence[FunctionTarget]) -> list[Func
     return [found for found in (_find(state, target) for target in targets) if found is not None]
 
 
+def same_functions(state: MetaState, function: FunctionDesc) -> list[FunctionDesc]:
+    """What CREATE OR REPLACE puts `function` in the place of: one or none."""
+    found = _same(state, function.name, function.schema_name, function.argument_types)
+    return [] if found is None else [found]
+
+
 def _a(noun: str) -> str:
     return f"{'an' if noun[0] == 'a' else 'a'} {noun}"
 

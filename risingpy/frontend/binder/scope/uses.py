@@ -59,6 +59,13 @@ def check_uses(catalog: Catalog, role_id: int, uses: Sequence[RelationUse], func
             raise InsufficientPrivilege(f"permission denied for function {function.name}")
 
 
+def check_reads(catalog: Catalog, role_id: int, reads: Iterable[ReadColumns], functions: Iterable[int]) -> None:
+    """As `check_uses`, of what is kept of a query's uses, on a later catalog; what is gone from it does not count."""
+    named = ((catalog.get(each.relation_id), each.column_ids) for each in reads)
+    uses = [RelationUse(found, read=set(ids)) for found, ids in named if found is not None]
+    check_uses(catalog, role_id, uses, (each for each in functions if each in catalog.functions))
+
+
 def reads_of(uses: Iterable[RelationUse]) -> tuple[ReadColumns, ...]:
     """What is kept of the uses of a view's query."""
     found: dict[int, set[int]] = {}

@@ -85,7 +85,7 @@ def bind_alter(
         with values.masked_errors():
             check_connection(connection.type, values.options)
         connection_id = connection.connection_id
-        database.ddl.change(lambda state: with_connection_options(state, connection_id, changes), session.cancelled)
+        session.ddl.change(lambda state: with_connection_options(state, connection_id, changes), session.cancelled)
         return Result(CommandTag("ALTER CONNECTION"))
 
     return Command(run)

@@ -14,6 +14,7 @@ from risingpy.frontend.statements.connectors.given_options import opened_stateme
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_table import with_row_id
 from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.meta.schema.sources import NewSource
 from risingpy.types import SqlType
@@ -35,6 +36,7 @@ def bind(
         stored = given.stored(options, statement.message_format)
 
     def run(parameters: Parameters) -> Result:
+        check_uses_types(session, (column.type for column in defined.columns if not column.hidden))
         source = NewSource(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,

@@ -68,8 +68,7 @@ def bind_drop(
         targets = [_target(session, statement, name) for name in statement.names]
         for name in statement.names:
             check_names_schema(session, name.schema, name.position)
-        found = (find(session.database.reads.state, target) for target in targets)
-        check_drops(session, [each for each in found if each is not None])
+        check_drops(session, lambda state: [found for each in targets if (found := find(state, each)) is not None])
         notices = session.ddl.drop_hidden(
             targets, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
         )

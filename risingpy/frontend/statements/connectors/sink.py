@@ -22,7 +22,7 @@ from risingpy.frontend.statements.connectors.given_options import GivenOptions, 
 from risingpy.frontend.statements.connectors.options import check_names, with_option_text
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
-from risingpy.frontend.statements.rights.checks import check_allowed
+from risingpy.frontend.statements.rights.checks import check_allowed, check_follows, check_reads
 from risingpy.frontend.statements.rights.server_rights import check_sink
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.sinks import NewSink, with_sink_options
@@ -77,12 +77,13 @@ def _new_sink(
     options = engine_options(dict(statement.options), statement.message_format)
     catalog = session.database.reads.catalog
     bound = _bound(session, statement, catalog)
+    check_reads(session, bound.query)
     plan, names, into = bound.query.plan, bound.column_names, None
     if statement.into is not None:
         path, values = session.search_path(), session.session_values()
         rows = bind_rows_for_table(plan, statement.into, statement.into_columns, catalog, path, session=values)
         plan, into = rows.plan, rows.table
-        check_allowed(session, into, _written_by(options.type))
+        check_follows(session, into, _written_by(options.type))
         names = tuple(field.name for field in plan.schema)
     plan = optimize_view(plan, catalog, emit_on_window_close=False, check=session.check)
     if not options.snapshot:

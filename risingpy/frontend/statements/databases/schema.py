@@ -74,11 +74,12 @@ def _create(session: StatementContext, statement: CreateSchema) -> None:
 
 def _rename(session: StatementContext, statement: RenameSchema) -> None:
     name = statement.name.name
+    check_schema(session.database.reads.seen_state, name)
+    check_owns_schema(session, name)
+    check_creates_schemas(session)
 
     def change(state: MetaState) -> MetaState:
         check_schema(state, name)
-        check_owns_schema(session, name)
-        check_creates_schemas(session)
         return rename_schema(state, name, statement.new_name.name, retold())
 
     session.ddl.change(change, session.cancelled)
@@ -87,14 +88,14 @@ def _rename(session: StatementContext, statement: RenameSchema) -> None:
 def _drop(session: StatementContext, statement: DropSchema) -> None:
     """All schemas or none. A notice tells what IF EXISTS skipped and what CASCADE took along."""
     cascade = statement.cascade
+    for name in statement.names:
+        check_owns_schema(session, name)
 
     def inside(catalog: Catalog) -> list[CreatedRelation]:
         return [each for each in catalog.own_relations if cascade and each.schema_name in statement.names]
 
     def change(state: MetaState) -> tuple[MetaState, Sequence[str]]:
         notices: list[str] = []
-        for name in statement.names:
-            check_owns_schema(session, name)
         for name in statement.names:
             state, said = drop_schema(state, name, if_exists=statement.if_exists, cascade=cascade)
             notices += said

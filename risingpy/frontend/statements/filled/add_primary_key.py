@@ -60,7 +60,7 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         refuse_readers(database.reads.state, check_unchanged(database.reads.state, table))
         _check_rows(session, table, bound, statement.key_name or table.key_constraint)
-        database.ddl.add_primary_key(change, fill, session.cancelled)
+        session.ddl.add_primary_key(change, fill, session.cancelled)
 
 
 def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey, name: str) -> None:

@@ -16,6 +16,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_table import with_row_id
 from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
 from risingpy.frontend.statements.filled.filling import filling
+from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.select import set_settings
 from risingpy.frontend.table_definition import definition_of_columns
 from risingpy.frontend.written_rows import check_writable
@@ -41,6 +42,7 @@ def bind(
         check_writable(session, "CREATE TABLE AS")
         _refuse_own_writes(session, bound)
         schema, counted = new_schema(session, statement.name), 0
+        check_uses_types(session, (column.type for column in columns))
         table = NewTable(
             schema_name=schema,
             name=statement.name.name,

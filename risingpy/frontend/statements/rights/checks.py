@@ -1,13 +1,20 @@
-"""What a statement that is no query must be allowed to do: create, alter and drop, and follow changes."""
+"""What a statement that is no query must be allowed to do: create, alter and drop, and follow changes.
+
+Each of them is asked now, and again of the state that the statement's change changes (`Demands`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from risingpy.errors import InsufficientPrivilege
+from risingpy.frontend.binder import BoundQuery
+from risingpy.frontend.binder.scope import uses
 from risingpy.frontend.binder.scope.uses import check_schema, denied
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
+    Catalog,
     ConnectionDesc,
     FunctionDesc,
     InternalTable,
@@ -15,7 +22,9 @@ from risingpy.plan.catalog import (
     SecretDesc,
 )
 from risingpy.plan.catalog.acl import Privilege
-from risingpy.plan.catalog.rights import database_of, owns, privileges_of, schema_of, securable
+from risingpy.plan.catalog.rights import database_of, owns, privileges_of, schema_of, securable, type_of
+from risingpy.types import SqlType
+from risingpy.types.type_entries import TYPES_BY_OID
 
 Owned = Relation | FunctionDesc | SecretDesc | ConnectionDesc
 
@@ -27,54 +36,145 @@ def check_names_schema(session: StatementContext, schema: str | None, position: 
 
 def check_creates_in(session: StatementContext, schema: str, position: int | None = None) -> None:
     """Raises InsufficientPrivilege unless the session may create in a schema; what is missing is not its concern."""
-    catalog, role = session.database.reads.catalog, session.identity.current_id
-    if schema in catalog.schemas and Privilege.CREATE not in privileges_of(catalog, role, schema_of(catalog, schema)):
-        raise InsufficientPrivilege(f"permission denied for schema {schema}", position=position)
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        place = schema_of(state.catalog, schema)
+        if schema in state.catalog.schemas and Privilege.CREATE not in privileges_of(state.catalog, role, place):
+            raise InsufficientPrivilege(f"permission denied for schema {schema}", position=position)
+
+    session.demands.ask(demand)
 
 
 def check_creates_schemas(session: StatementContext) -> None:
     """Raises InsufficientPrivilege unless the session may create schemas."""
-    catalog = session.database.reads.catalog
-    if Privilege.CREATE not in privileges_of(catalog, session.identity.current_id, database_of(catalog.own_database)):
-        raise InsufficientPrivilege(f"permission denied for database {catalog.database}")
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        here = state.catalog.own_database
+        if Privilege.CREATE not in privileges_of(state.catalog, role, database_of(here)):
+            raise InsufficientPrivilege(f"permission denied for database {here.name}")
+
+    session.demands.ask(demand)
 
 
 def check_owns(session: StatementContext, found: Owned, position: int | None = None) -> None:
     """Raises InsufficientPrivilege unless the session may do what only the owner of an object may."""
-    catalog, owner = session.database.reads.catalog, found.owner
-    if isinstance(found, InternalTable):
-        owner = catalog.relations[found.job_id].owner if found.job_id in catalog.relations else owner
-    if not owns(catalog, session.identity.current_id, owner):
-        noun = "function" if isinstance(found, FunctionDesc) else found.noun
-        raise InsufficientPrivilege(f"must be owner of {noun} {found.name}", position=position)
+    check_owns_all(session, lambda state: [_newest(state.catalog, found)], position)
 
 
-def check_drops(session: StatementContext, found: Sequence[Owned]) -> None:
+def check_owns_all(
+    session: StatementContext, find: Callable[[MetaState], Iterable[Owned]], position: int | None = None
+) -> None:
+    """As `check_owns` of each object that `find` gives: of those that have the names of a statement at that time."""
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        for each in find(state):
+            _check_owner(state.catalog, role, each, position)
+
+    session.demands.ask(demand)
+
+
+def check_drops(session: StatementContext, find: Callable[[MetaState], Sequence[Owned]]) -> None:
     """Raises InsufficientPrivilege unless the session owns the objects, or the schemas that they are in."""
-    catalog, role = session.database.reads.catalog, session.identity.current_id
-    for each in found:
-        if not owns(catalog, role, catalog.schema_owner(each.schema_name)):
-            check_owns(session, each)
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        for each in find(state):
+            if not owns(state.catalog, role, state.catalog.schema_owner(each.schema_name)):
+                _check_owner(state.catalog, role, each, None)
+
+    session.demands.ask(demand)
 
 
 def check_owns_schema(session: StatementContext, name: str) -> None:
     """Raises InsufficientPrivilege unless the session owns a schema; one that is missing is not its concern."""
-    catalog = session.database.reads.catalog
-    if name in catalog.schemas and not owns(catalog, session.identity.current_id, catalog.schema_owner(name)):
-        raise InsufficientPrivilege(f"must be owner of schema {name}")
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        catalog = state.catalog
+        if name in catalog.schemas and not owns(catalog, role, catalog.schema_owner(name)):
+            raise InsufficientPrivilege(f"must be owner of schema {name}")
+
+    session.demands.ask(demand)
+
+
+def check_uses_types(session: StatementContext, types: Iterable[SqlType]) -> None:
+    """Raises InsufficientPrivilege unless the session has USAGE of the types; an array's is that of its elements."""
+    role = session.identity.current_id
+    leaves = {leaf.oid: leaf for each in types for leaf in _leaves(each)}
+
+    def demand(state: MetaState) -> None:
+        for oid, leaf in leaves.items() if state.catalog.own_database.type_acls else ():
+            on = type_of(state.catalog, TYPES_BY_OID[oid].name)
+            if Privilege.USAGE not in privileges_of(state.catalog, role, on):
+                raise InsufficientPrivilege(f"permission denied for type {leaf.name}")
+
+    session.demands.ask(demand)
+
+
+def check_reads(session: StatementContext, query: BoundQuery) -> None:
+    """Raises InsufficientPrivilege unless the session may read what a query reads, also for what is to be created."""
+    role = session.identity.current_id
+    session.demands.ask(lambda state: uses.check_reads(state.catalog, role, query.reads, query.functions))
 
 
 def check_allowed(
     session: StatementContext, relation: Relation, wanted: Privilege, *, any_of_them: bool = False
 ) -> None:
-    """Raises InsufficientPrivilege unless the session may do all this with a relation, or any of it."""
+    """Raises InsufficientPrivilege unless the session may do all this with a relation, or any of it, now."""
     catalog, role = session.database.reads.catalog, session.identity.current_id
-    found = privileges_of(catalog, role, securable(catalog, relation)) & wanted
-    if not (found if any_of_them else found == wanted):
-        raise denied(relation)
+    _check_allowed(catalog, role, relation, wanted, any_of_them=any_of_them)
+
+
+def check_follows(session: StatementContext, relation: Relation, wanted: Privilege) -> None:
+    """As `check_allowed`, also for what is to be created."""
+    role, relation_id = session.identity.current_id, relation.relation_id
+
+    def demand(state: MetaState) -> None:
+        _check_allowed(state.catalog, role, state.catalog.relations.get(relation_id, relation), wanted)
+
+    session.demands.ask(demand)
 
 
 def check_indexes(session: StatementContext, relation: Relation) -> None:
     """Raises InsufficientPrivilege unless the session owns what an index is to be on, and may create in its schema."""
     check_owns(session, relation)
     check_creates_in(session, relation.schema_name)
+
+
+def _newest(catalog: Catalog, found: Owned) -> Owned:
+    """The object as the catalog has it; one that is gone as it was: the change itself says so."""
+    match found:
+        case FunctionDesc():
+            return catalog.functions.get(found.function_id, found)
+        case SecretDesc():
+            return catalog.secrets.get(found.secret_id, found)
+        case ConnectionDesc():
+            return catalog.connections.get(found.connection_id, found)
+        case _:
+            return catalog.relations.get(found.relation_id, found)
+
+
+def _check_owner(catalog: Catalog, role: int, found: Owned, position: int | None) -> None:
+    owner = found.owner
+    if isinstance(found, InternalTable):
+        owner = catalog.relations[found.job_id].owner if found.job_id in catalog.relations else owner
+    if not owns(catalog, role, owner):
+        noun = "function" if isinstance(found, FunctionDesc) else found.noun
+        raise InsufficientPrivilege(f"must be owner of {noun} {found.name}", position=position)
+
+
+def _check_allowed(
+    catalog: Catalog, role: int, relation: Relation, wanted: Privilege, *, any_of_them: bool = False
+) -> None:
+    found = privileges_of(catalog, role, securable(catalog, relation)) & wanted
+    if not (found if any_of_them else found == wanted):
+        raise denied(relation)
+
+
+def _leaves(sql_type: SqlType) -> Iterable[SqlType]:
+    if not sql_type.items:
+        return (sql_type,)
+    return (leaf for item in sql_type.items for leaf in _leaves(item))

@@ -8,9 +8,10 @@ from risingpy.connectors.file_roots import is_local
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.errors import InsufficientPrivilege
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.acl import Privilege
-from risingpy.plan.catalog.rights import privileges_of, securable
+from risingpy.plan.catalog.rights import language_of, privileges_of, securable
 
 _READ, _WRITE = "pg_read_server_files", "pg_write_server_files"
 _READS = "read files of the server"
@@ -54,22 +55,41 @@ def check_uses(session: StatementContext, found: SecretDesc | ConnectionDesc, po
 
     To name one is to use its value, which a connector would carry to any address.
     """
-    catalog = session.database.reads.catalog
-    if Privilege.USAGE not in privileges_of(catalog, session.identity.current_id, securable(catalog, found)):
-        raise InsufficientPrivilege(f"permission denied for {found.noun} {found.name}", position=position)
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        catalog = state.catalog
+        newest = (
+            catalog.secrets.get(found.secret_id, found)
+            if isinstance(found, SecretDesc)
+            else catalog.connections.get(found.connection_id, found)
+        )
+        if Privilege.USAGE not in privileges_of(catalog, role, securable(catalog, newest)):
+            raise InsufficientPrivilege(f"permission denied for {found.noun} {found.name}", position=position)
+
+    session.demands.ask(demand)
 
 
 def check_language(session: StatementContext, language: str, position: int) -> None:
-    """Raises InsufficientPrivilege unless the session may create functions of a language: Python's run programs."""
-    if language == "python" and not session.identity.is_superuser:
-        raise InsufficientPrivilege(f"permission denied for language {language}", position=position)
+    """Raises InsufficientPrivilege unless the session has USAGE of a language: Python's functions are programs."""
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        if Privilege.USAGE not in privileges_of(state.catalog, role, language_of(state.catalog, language)):
+            raise InsufficientPrivilege(f"permission denied for language {language}", position=position)
+
+    session.demands.ask(demand)
 
 
 def _check_member(session: StatementContext, name: str, what: str, position: int | None) -> None:
-    if session.identity.is_superuser:
-        return
-    catalog = session.database.reads.catalog
-    role = catalog.role_named(name)
-    if role is None or not catalog.has_role(session.identity.current_id, role.role_id):
-        message = f"must be superuser or have privileges of the {name} role to {what}"
-        raise InsufficientPrivilege(message, position=position)
+    current = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        catalog = state.catalog
+        acting, role = catalog.roles.get(current), catalog.role_named(name)
+        is_superuser = acting is not None and acting.superuser
+        if not is_superuser and (role is None or not catalog.has_role(current, role.role_id)):
+            message = f"must be superuser or have privileges of the {name} role to {what}"
+            raise InsufficientPrivilege(message, position=position)
+
+    session.demands.ask(demand)

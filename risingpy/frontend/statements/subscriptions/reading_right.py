@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.frontend.binder.scope.uses import RelationUse, check_uses
+from risingpy.frontend.binder.scope.uses import check_reads
 from risingpy.frontend.parser.ast import ObjectName, Query
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
@@ -41,9 +41,7 @@ def reading_right(session: StatementContext, target: ObjectName | Query) -> Read
         query, role_id = bound_query(session, target).query, session.identity.current_id
 
         def look_up(now: Catalog) -> None:
-            named = ((now.get(each.relation_id), each.column_ids) for each in query.reads)
-            uses = [RelationUse(found, read=set(ids)) for found, ids in named if found is not None]
-            check_uses(now, role_id, uses, (each for each in query.functions if each in now.functions))
+            check_reads(now, role_id, query.reads, query.functions)
 
         return ReadingRight(catalog, look_up)
     relation_id = subscribed_relation(session, target).relation_id

@@ -16,7 +16,7 @@ from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.connectors.options import check_names, with_option
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
-from risingpy.frontend.statements.rights.checks import check_allowed
+from risingpy.frontend.statements.rights.checks import check_follows
 from risingpy.memory import parse_bytes
 from risingpy.meta.schema.subscriptions import NewSubscription, Retention, with_retention
 from risingpy.plan.catalog import FollowedRelation, Relation, Subscription
@@ -97,7 +97,7 @@ def followed_relation(session: StatementContext, name: ObjectName) -> FollowedRe
             hint="A table or a materialized view can.",
             position=name.position,
         )
-    check_allowed(session, relation, Privilege.SELECT)
+    check_follows(session, relation, Privilege.SELECT)
     return relation
 
 
