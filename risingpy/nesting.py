@@ -14,4 +14,4 @@ _RECURSION_LIMIT = 60_000
 
 def allow_deep_nesting() -> None:
     """Lets this process recurse as deeply as `MAX_NESTING` needs; called where a process begins."""
-    sys.setrecursionlimit(_RECURSION_LIMIT)
+    sys.setrecursionlimit(max(_RECURSION_LIMIT, sys.getrecursionlimit()))

@@ -24,6 +24,7 @@ from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.memory import ENVIRONMENT_NAME, available_memory, parse_bytes
 from risingpy.meta.database import Database
+from risingpy.nesting import allow_deep_nesting
 from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
@@ -41,6 +42,8 @@ def connect(
     (one per core). With `engine="spark"`, large epochs run on Spark, as in `risingpy serve`; it starts meanwhile.
     `memory` ("4GB", or bytes) is what its statements and views share; by default the half of the machine's.
     Raises SqlError, for a directory that another process has open, too.
+
+    Python's recursion limit is raised for the whole process: expressions may nest as deeply as in a server.
     """
     if engine not in ENGINES:
         raise InvalidParameterValue(f'engine "{engine}" does not exist', hint=f"Engines: {', '.join(ENGINES)}.")
@@ -48,6 +51,7 @@ def connect(
     if not 1 <= shards <= MAX_PARALLELISM:
         raise InvalidParameterValue(f"parallelism is 1 to {MAX_PARALLELISM}, not {shards}")
     # Tasks and workers in other processes read both in the environment. The program's files are its own to read.
+    allow_deep_nesting()
     os.environ[ENVIRONMENT_NAME] = str(_bytes(memory))
     os.environ.setdefault(file_roots.ENVIRONMENT_NAME, os.sep)
     return EmbeddedDatabase(directory, shards, engine)

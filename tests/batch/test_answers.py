@@ -77,3 +77,20 @@ def test_indexes_that_come_and_go_between_runs(rows: Any) -> None:
     assert run() == [1, 2]
     explained = rows.run("EXPLAIN SELECT b FROM t WHERE id = 5")
     assert any("scan_ranges: [id = 5]" in line for (line,) in explained), explained
+
+
+FILTERED = (
+    "count(*)", "count(a)", "sum(a)", "avg(a)", "min(b)", "max(a)", "bool_and(a > 10)", "bit_or(a)", "sum(a::numeric)",
+    "avg(a::numeric)", "sum(a::double precision)", "count(DISTINCT a)", "sum(DISTINCT a)",
+    "string_agg(b, ',' ORDER BY id)", "array_agg(a ORDER BY id)",
+)  # fmt: skip
+CONDITIONS = ("id = 2", "a > 10", "b = 'none'", "a IS NULL", "NULL", "id > 0", "b <> 'x'")
+
+
+def test_hundreds_of_filtered_aggregates_answer_as_each_alone(rows: Any) -> None:
+    rows.run("INSERT INTO t VALUES (4, NULL, 'n'), (5, 30, NULL)")
+    rows.run("FLUSH")
+    calls = [f"{call} FILTER (WHERE {condition})" for call in FILTERED for condition in CONDITIONS]
+    (together,) = rows.run(f"SELECT {', '.join(calls)} FROM t")
+    for call, value in zip(calls, together, strict=True):
+        assert rows.run(f"SELECT {call} FROM t") == [(value,)], call

@@ -304,3 +304,15 @@ def test_a_directory_whose_database_and_user_were_renamed_opens(tmp_path: Path) 
     with risingpy.connect(tmp_path) as database:
         found = database.sql("SELECT current_database(), current_user, count(*) FROM t").fetchall()
         assert found == [("first", "boss", 0)]
+
+
+NESTED = """
+import sys, risingpy
+with risingpy.connect(sys.argv[1]) as db:
+    print(db.sql("SELECT " + " + ".join(["1"] * 1000)).fetchone()[0])
+"""
+
+
+def test_expressions_nest_as_deeply_as_in_a_server(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", NESTED, tmp_path], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "1000\n", done.stderr

@@ -17,7 +17,7 @@ from typing import assert_never
 import pyarrow as pa
 
 from risingpy.batch.constants import constant_rows
-from risingpy.batch.sql.aggregates import aggregate_sql
+from risingpy.batch.sql.aggregates import aggregates_sql
 from risingpy.batch.sql.as_of_ties import ties_decided
 from risingpy.batch.sql.guarded_conjuncts import guarded_conjuncts
 from risingpy.batch.sql.series import has_series, series_sql
@@ -267,7 +267,7 @@ class _QueryWriter:
 
     def _aggregate(self, plan: Aggregate) -> str:
         keys = [_column(index) for index in plan.group_key]
-        columns = [*keys, *(aggregate_sql(call, plan.input.schema) for call in plan.calls)]
+        columns = [*keys, *aggregates_sql(plan.calls, plan.input.schema)]
         group_by = f" GROUP BY {', '.join(dict.fromkeys(keys))}" if keys else ""
         return f"SELECT {_listed(columns)} FROM {self._input(plan.input)}{group_by}"
 

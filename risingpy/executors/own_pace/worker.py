@@ -17,6 +17,7 @@ from risingpy.executors.own_pace.step import OwnPaceJob
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.memory import EPOCH_SHARE, share_of_memory
 from risingpy.memory_guard import MemoryGuard
+from risingpy.nesting import allow_deep_nesting
 from risingpy.storage.engine.read_views import ReadView, StateStore
 
 NICENESS = 10
@@ -69,6 +70,7 @@ class OwnPaceWorker:
 def main() -> None:
     """Serves the pipe that the arguments name."""
     descriptor, data_dir, shards = sys.argv[1:]
+    allow_deep_nesting()
     with suppress(OSError):
         os.nice(NICENESS)
     OwnPaceWorker(Path(data_dir), int(shards), Connection(int(descriptor))).serve()
