@@ -60,7 +60,7 @@ class Input:
     def first_epoch_of(self, job_id: int) -> bool:
         return self.first
 
-    def limited(self) -> AbstractContextManager[None]:
+    def limited(self, job_id: int) -> AbstractContextManager[None]:
         return nullcontext()
 
     def handed_over(self, job_id: int) -> HandedOver | None:

@@ -34,7 +34,7 @@ class EpochInput(Protocol):
         """True if the job may still read its upstreams' snapshots, with rows that watermarks passed long ago."""
         ...
 
-    def limited(self) -> AbstractContextManager[None]:
+    def limited(self, job_id: int) -> AbstractContextManager[None]:
         """A context manager in which this thread works for a job that may take only so much of the epoch.
 
         Raises JobTookTooLong.

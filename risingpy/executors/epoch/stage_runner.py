@@ -219,7 +219,7 @@ def _run_fragment(
             for index, empty in enumerate(tree.empty_inputs)
         ]
         run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
-        with epoch_input.limited() if fragment.job_id in graph.limited else nullcontext():
+        with epoch_input.limited(fragment.job_id) if fragment.job_id in graph.limited else nullcontext():
             delta = tree.run(run)
     except (OSError, DiskFailure, SourceFailed):
         raise  # not the job's fault

@@ -37,6 +37,7 @@ PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that delet
 COMPACTED_ROWS_PER_EPOCH = 20_000  # checked per shard: about 20 ms
 ROWS_FOR_THREADS = 2_000  # of input: with fewer, handing the interpreter's lock over costs more than threads gain
 ROWS_TO_DIVIDE = 1_000  # of a split: to read two parts costs a request more, some milliseconds of another system
+CREATING_SHARE = 0.5  # of a job's time, while it is created: set aside then, it keeps nobody waiting who reads it
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
 
 
@@ -61,10 +62,12 @@ class LoggedInput:
     def is_backfilling(self, job_id: int) -> bool:
         return job_id in self._descriptor.backfilling
 
-    def limited(self) -> AbstractContextManager[None]:
+    def limited(self, job_id: int) -> AbstractContextManager[None]:
         seconds = self._descriptor.job_seconds
         if not seconds:
             return nullcontext()
+        if self.first_epoch_of(job_id) or self.is_backfilling(job_id):
+            seconds *= CREATING_SHARE
         return self._worker.watch.limited(seconds, self._descriptor.rows, thread_interrupt())
 
     def handed_over(self, job_id: int) -> HandedOver | None:

@@ -52,7 +52,7 @@ class _StepInput:
     def is_backfilling(self, job_id: int) -> bool:
         return self.backfilling
 
-    def limited(self) -> AbstractContextManager[None]:
+    def limited(self, job_id: int) -> AbstractContextManager[None]:
         return working_for(self.limits)
 
     def handed_over(self, job_id: int) -> HandedOver | None:
