@@ -8,6 +8,7 @@ prepared_query                keeps the plans until the catalog changes
 parameters, constants         put parameters' values into a plan; compute answers that are constants
 system_relations              the interface by which the frontend gives the rows of system relations
 reads                         reads the rows of each kind of input
+point_reads                   a lookup by key without Arrow, for statements that are prepared
 row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
 sql/                          writes a plan as DuckDB SQL
@@ -19,6 +20,7 @@ from risingpy.batch.explain import explain_plan
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
 from risingpy.batch.plan import BatchPlan
+from risingpy.batch.point_reads import Datums, PointRead, point_read
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.row_keys import group_by_key, keyed_by
 from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row
@@ -27,13 +29,16 @@ from risingpy.batch.runner import BatchRunner
 __all__ = [
     "BatchPlan",
     "BatchRunner",
+    "Datums",
     "OwnChanges",
     "Parameters",
+    "PointRead",
     "PreparedQuery",
     "RowRewrite",
     "explain_plan",
     "group_by_key",
     "keyed_by",
+    "point_read",
     "row_rewrite",
     "value_of_row",
     "with_parameters",

@@ -6,9 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from risingpy.batch import Parameters as Parameters
+from risingpy.batch import PreparedQuery
 from risingpy.frontend.results import Result, ResultField
 from risingpy.meta.schema.demands import Demand
 from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class PlainQuery:
+    """What a command does that only answers a query: the query, and the relations that it names."""
+
+    query: PreparedQuery
+    dependencies: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,7 @@ class Command:
     A command that `lasts` may be run again while the catalog and the settings are the same. One that `takes_constants`
     does with a value for a parameter just what it would do with a constant of that type in the parameter's place.
     `demands` are what was asked when it was bound, and is asked again of a state that it changes.
+    `plain` is for those that may be answered by other means than `run` (`session/short_reads.py`).
     """
 
     run: Callable[[Parameters], Result]
@@ -27,3 +37,4 @@ class Command:
     lasts: bool = True
     takes_constants: bool = False
     demands: tuple[Demand, ...] = ()
+    plain: PlainQuery | None = None

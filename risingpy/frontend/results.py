@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
@@ -66,6 +66,24 @@ class Prepared:
     fields: tuple[ResultField, ...] | None = None
     statement: Statement | None = None
     declared: tuple[int, ...] = ()
+
+
+class TakesLonger(Exception):
+    """A statement cannot be answered in short: whoever asked must take the long way, which finds out all the rest."""
+
+
+class ShortRead(Protocol):
+    """A prepared SELECT that reads one row by its key, so fast that it need not have a thread of its own."""
+
+    @property
+    def is_stale(self) -> bool:
+        """The catalog or the settings have changed: it will raise TakesLonger for ever."""
+
+    def row(self, parameters: Sequence[object | None]) -> Sequence[bytes | None] | None:
+        """The row, as the datums of the statement's fields; None if there is none. Never blocks.
+
+        Raises TakesLonger, and has done nothing then.
+        """
 
 
 class CopyFormat(Enum):

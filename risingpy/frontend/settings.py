@@ -35,6 +35,7 @@ class Settings:
         """
         self._identity = identity
         self.version = 0  # grows when statements must be bound again
+        self.changes = 0  # grows with every change of a value
         self._user = startup.user
         self._changed: dict[str, str] = {}
         self._defaults = dict(_DEFAULT_VALUES)
@@ -106,6 +107,11 @@ class Settings:
             if definition.name not in (ROLE, SESSION_AUTHORIZATION):
                 self._store(definition, self._defaults[definition.name])
 
+    def bind_again(self) -> None:
+        """Something else has changed, by which statements are bound."""
+        self.version += 1
+        self.changes += 1
+
     def begin(self) -> None:
         """A transaction begins."""
         if self._before is None:
@@ -174,6 +180,7 @@ class Settings:
         if self._values[definition.name] == value:
             return
         self._values[definition.name] = value
+        self.changes += 1
         if definition.binds:
             self.version += 1
         if definition.reported is not None:

@@ -81,6 +81,14 @@ class Reads:
         state, view = self._published.acquire_view(relation_ids)
         return CommittedSnapshot(self._readable(state), view)
 
+    def glance(self, table_ids: Collection[int]) -> tuple[MetaState, ReadView] | None:
+        """See `PublishedState.glance`; None, too, if the log has rows of these tables that the state has not."""
+        logged = self._log.last_lsn  # before the state is looked at
+        found = self._published.glance()
+        if found is None or logged <= found[0].committed.lsn:
+            return found
+        return found if self._log.last_lsn_of(table_ids) <= found[0].committed.lsn else None
+
     def table_rows(self, table_id: int) -> int:
         """How many rows a table or view has in the newest committed epoch."""
         _, view = self._published.acquire_view()

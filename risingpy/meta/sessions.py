@@ -94,6 +94,11 @@ class SessionRecord:
             self._transaction_start = self._query_start
         self._is_working = True
 
+    def ran(self, query: str) -> None:
+        """The session, at rest, has run a statement, so fast that nobody could see it run."""
+        self._query = query
+        self._query_start = self._changed = time.time()
+
     def rest(self) -> None:
         """All requests are answered; does nothing if they already were."""
         if self._is_working:

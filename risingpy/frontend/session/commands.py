@@ -47,6 +47,11 @@ class Commands:
             self._cache[key] = (version, command)
         return command
 
+    def known(self, statement: Statement, parameter_oids: Sequence[int]) -> Command | None:
+        """The command of a statement, if it is there already and for the current catalog."""
+        cached = self._cache.get((statement.text, tuple(parameter_oids)))
+        return cached[1] if cached is not None and cached[0] == self.version() else None
+
     def run_newest(self, statement: Statement, prepared: Prepared, parameters: Parameters) -> Result:
         """Runs the statement on the current catalog. Binds it again if another session alters its relations meanwhile.
 

@@ -24,6 +24,7 @@ from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.recurring_texts import RecurringTexts
+from risingpy.frontend.session.short_reads import ShortReads
 from risingpy.frontend.session.signal_rights import check_signals
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
@@ -127,6 +128,7 @@ class SessionContext:
         database.sessions.add(self.record)
         self.clock = StatementClock(database.sessions.statement_times, self.settings, self.record)
         self._recurring = RecurringTexts(self.split, self.bind, self._commands.version)
+        self.short_reads = ShortReads(self, self._commands, self.clock)
 
     @property
     def ddl(self) -> SchemaCommands:
@@ -157,7 +159,7 @@ class SessionContext:
         self.database = self.database.seen_from(found.database_id)
         self.startup = replace(self.startup, database=name)
         self.record.database = name
-        self.settings.version += 1  # names mean others from now on
+        self.settings.bind_again()  # names mean others from now on
 
     def object_names(self) -> ObjectNames:
         """The names of relations, types and so on, as this session sees them now."""
@@ -215,6 +217,9 @@ class SessionContext:
     def recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
         with self.phase():
             return self._recurring.find(sql)
+
+    def known_recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
+        return self._recurring.known(sql)
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
         with masked_errors_of(statement):

@@ -77,6 +77,16 @@ class RecurringTexts:
         self._remember(form, TRIED_FROM if prepared is None else _Shared(version, prepared))
         return None if prepared is None else (prepared, values)
 
+    def known(self, text: str) -> tuple[Prepared, Parameters] | None:
+        """As `find`, but only if the text is planned already: it plans nothing, and does not count."""
+        if len(text) > LONGEST_TEXT:
+            return None
+        form, values = _taken_apart(text)
+        known = self._known.get(form)
+        if not values or not isinstance(known, _Shared) or known.version != self._version():
+            return None
+        return known.prepared, values
+
     def _remember(self, form: _Form, what: _Shared | int) -> None:
         if form not in self._known and len(self._known) >= MOST_TEXTS:
             del self._known[next(iter(self._known))]

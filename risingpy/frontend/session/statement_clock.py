@@ -56,6 +56,10 @@ class StatementClock:
         if is_logged(statement, self._settings.get("log_statement")):
             _log.info("statement: %s", self._logged_text(), extra={"facts": self._facts()})
 
+    def ran(self, kind: str, seconds: float) -> None:
+        """A statement has run, all at once, in a session that neither logs statements nor slow ones."""
+        self._times.add(kind, seconds, failed=False)
+
     def end(self, *, failed: bool = False) -> None:
         """The statement has ended. One that was only prepared does not count, unless that failed."""
         came, self._came = self._came, None

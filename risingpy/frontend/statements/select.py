@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.batch.parameters import bound as with_values
 from risingpy.frontend.binder import SetConfig, bind_query
-from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.command import Command, Parameters, PlainQuery
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
@@ -37,9 +37,9 @@ def bind(
         rows, spills = session.run_query(query, parameters), session.database.query_engines.file_if_crowded
         return Result(CommandTag("SELECT", counts_rows=True), fields, rows, spills=spills)
 
-    return Command(
-        run, fields, bound.parameter_types, takes_constants=query.takes_constants(len(bound.parameter_types))
-    )
+    takes_constants = query.takes_constants(len(bound.parameter_types))
+    plain = None if bound.settings else PlainQuery(query, tuple(bound.dependencies))
+    return Command(run, fields, bound.parameter_types, takes_constants=takes_constants, plain=plain)
 
 
 def set_settings(session: StatementContext, settings: Sequence[SetConfig], parameters: Parameters) -> None:

@@ -32,6 +32,8 @@ from risingpy.frontend.wire.protocol import ClientProtocol
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.sasl_dialogue import SaslDialogue
 from risingpy.frontend.wire.session_protocol import Session
+from risingpy.frontend.wire.short_path.at_rest import AtRest
+from risingpy.frontend.wire.short_path.short_path import ShortPath
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
 from risingpy.frontend.wire.tls import ALPN, common_name
 from risingpy.frontend.wire.transport import WRITE_BUFFER_BYTES, TlsTransport, Transport, peer_name
@@ -68,6 +70,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     def setup(self) -> None:
         super().setup()
         self._responder: Responder | None = None
+        self._at_rest: AtRest | None = None
         self._transport = Transport(self.request)
         self._binding: bytes | None = None  # with TLS, the digest of the certificate that the client has seen
         self._certificate_name: str | None = None
@@ -85,7 +88,9 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     def serve(self) -> None:
         """Serves the client until it is at rest, or gone: from the start, or on from where it rested. Never raises."""
+        self._transport.unpark()
         if self._is_served_to_rest():
+            self._transport.park()
             self.server.loop.park(self)
             return
         self._end()
@@ -100,6 +105,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             if self._responder is None:
                 self.server.open.register(self)
                 self._responder = self._start()
+            self._send_unsent()
             return self._responder is not None and not converse(self._responder)
         except (Hangup, ConnectionError, TimeoutError, ssl.SSLError):
             pass
@@ -118,7 +124,13 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     def wake(self) -> bool:
         """The client of a connection at rest has said something, or has gone. False: a thread must serve it."""
-        return False
+        return self._ending is None and self._at_rest is not None and self._at_rest.wake()
+
+    def _send_unsent(self) -> None:
+        unsent = b"" if self._at_rest is None else self._at_rest.take_unsent()
+        if unsent:
+            self.write(unsent)
+            self.flush()
 
     def finish(self) -> None:
         with contextlib.suppress(OSError):  # the client may have gone, and then needs no last bytes
@@ -180,6 +192,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             _log.info("connection authorized: %s encryption=%s", self._who, encryption)
         self.activity.start(time.monotonic())
         known = {**PARAMETER_STATUS, "session_authorization": first.user, **session.parameter_status()}
+        self._at_rest = AtRest(self._transport, self._protocol, self.activity, ShortPath(session))
         responder = Responder(session, self)
         greet(responder, known, process_id, self._secret_key)
         return responder
@@ -251,8 +264,13 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             message = self._protocol.next_message()
             if message is None and not self._protocol.has_begun:
                 self.rest()
-                if self._can_park() and not self._transport.has_more(_LINGER_MILLISECONDS):
-                    return None
+                if self._at_rest is not None and self._can_park():
+                    if not self._transport.has_more(_LINGER_MILLISECONDS):
+                        return None
+                    if self._at_rest.answer():
+                        self._send_unsent()
+                        return None  # the loop can do as much
+                    continue
             else:
                 self.activity.work()
             if message is not None:

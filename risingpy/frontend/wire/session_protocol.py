@@ -24,7 +24,7 @@ from typing import Protocol
 
 from risingpy.errors import SqlError
 from risingpy.frontend.portals import Portals, PreparedEntry
-from risingpy.frontend.results import Notice, Prepared, Result, Statement
+from risingpy.frontend.results import Notice, Prepared, Result, ShortRead, Statement
 from risingpy.types import SqlType
 
 
@@ -67,6 +67,15 @@ class Session(Protocol):
         Rows are not held back: a SELECT may return before it has read its first row. Raises QueryCanceled when `cancel`
         comes meanwhile; so do `batches` and the copy sink.
         """
+
+    def short_read(self, prepared: Prepared) -> ShortRead | None:
+        """The statement as one that is answered at once, if it is one; of a session at rest outside of transactions.
+
+        Never blocks, and plans nothing: a statement that must be bound again first has none.
+        """
+
+    def known_recurring(self, sql: str) -> tuple[Prepared, Sequence[object | None]] | None:
+        """As `recurring`, but only for a text that is planned already. Never blocks."""
 
     def begin_implicit(self) -> None:
         """Several statements come in one text or before one Sync: one transaction, unless they say BEGIN themselves.

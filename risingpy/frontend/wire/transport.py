@@ -36,6 +36,28 @@ class Transport:
         """Likewise, but raises BlockingIOError if there are none yet."""
         return self._socket.recv(size, socket.MSG_DONTWAIT)
 
+    def park(self) -> None:
+        """From now on `receive_parked` and `send_parked` are used, which never block."""
+
+    def unpark(self) -> None:
+        """From now on the others are used."""
+
+    def receive_parked(self, size: int) -> bytes:
+        """As `receive_now`."""
+        return self._socket.recv(size, socket.MSG_DONTWAIT)
+
+    def send_parked(self, data: bytes) -> int:
+        """Sends what the system takes at once; returns how many bytes that were."""
+        try:
+            return self._socket.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    @property
+    def holds_bytes(self) -> bool:
+        """Whether bytes can be received that the system does not know of."""
+        return False
+
     def has_more(self, milliseconds: int) -> bool:
         """Waits for bytes, or the end, so long; False if nothing has come."""
         return _is_readable(self._socket, milliseconds)
@@ -81,8 +103,30 @@ class TlsTransport(Transport):
         finally:
             self._tls.setblocking(True)
 
+    def park(self) -> None:
+        self._tls.setblocking(False)
+
+    def unpark(self) -> None:
+        self._tls.setblocking(True)
+
+    def receive_parked(self, size: int) -> bytes:
+        try:
+            return self._tls.recv(min(size, RECORD_BYTES))
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None  # a part of a record
+
+    def send_parked(self, data: bytes) -> int:
+        try:
+            return self._tls.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return 0
+
+    @property
+    def holds_bytes(self) -> bool:
+        return bool(self._tls.pending())
+
     def has_more(self, milliseconds: int) -> bool:
-        return bool(self._tls.pending()) or super().has_more(milliseconds)
+        return self.holds_bytes or super().has_more(milliseconds)
 
     def close(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # the client may have gone

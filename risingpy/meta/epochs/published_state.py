@@ -60,6 +60,14 @@ class PublishedState:
             view.acquire()
             return state, view
 
+    def glance(self) -> tuple[MetaState, ReadView] | None:
+        """The newest published state and its view, without waiting for anybody. None: they are just being replaced.
+
+        The caller does not hold the view: it may be released at any time, and reading it then raises SnapshotReleased.
+        """
+        state, view = self._state, self._view
+        return (state, view) if state.committed.epoch == view.epoch else None
+
     def has_whole(self, relation_ids: Collection[int]) -> bool:
         """Whether `acquire_view` finds these relations as they were after some epoch."""
         with self.changed:

@@ -1,6 +1,7 @@
 """The encodings in plain Python, a row at a time: the specification that the kernels are tested against.
 
-Nothing in the product calls it. Values are plain Python ones: bool, int (also dates as days; times and
+The product calls it for keys of single rows only (`single_rows`).
+Values are plain Python ones: bool, int (also dates as days; times and
 timestamps as microseconds; numerics unscaled), float, str, bytes, an `Interval`, and None for NULL.
 """
 

@@ -52,6 +52,10 @@ class SnapshotEnded(SerializationFailure):
     """The state store had to grow while an old snapshot was read: the client tries again."""
 
 
+class SnapshotReleased(InternalError):
+    """A snapshot is read after nobody holds it any more: a defect, but of a read that holds none (`Snapshot.get`)."""
+
+
 class SnapshotTooOld(SqlError):
     """A query read an outdated epoch for longer than `old_snapshot_threshold` allows. The client, or the operator."""
 
@@ -133,7 +137,7 @@ class Environment:
         self._using = 0
         self._is_moving = False
         self._is_parents = False
-        self._usable = threading.Condition()
+        self.usable = threading.Condition()
         try:
             if not (path / "data.mdb").exists():
                 _make(path, databases)
@@ -235,15 +239,15 @@ class Environment:
         """Keeps the map where it is. Not to be entered twice by a thread."""
         if self._is_parents:
             raise InternalError(f"{self.path} was opened before this process was forked")
-        with self._usable:
-            self._usable.wait_for(lambda: not self._is_moving)
+        with self.usable:
+            self.usable.wait_for(lambda: not self._is_moving)
             self._using += 1
         try:
             yield
         finally:
-            with self._usable:
+            with self.usable:
                 self._using -= 1
-                self._usable.notify_all()
+                self.usable.notify_all()
 
     def leave_to_parent(self) -> None:
         """In a forked child: whatever is open stays open for ever, and cannot be used."""
@@ -257,17 +261,17 @@ class Environment:
 
         The caller has no transaction open.
         """
-        with self._usable:
+        with self.usable:
             self._is_moving = True  # so that nobody new comes
             try:
-                self._usable.wait_for(lambda: self._using == 0)
+                self.usable.wait_for(lambda: self._using == 0)
                 pinned = [snapshot for snapshot in self.snapshots if snapshot.is_open]
                 self.handle.set_map_bytes(2 * self.handle.map_bytes if size is None else size)
                 for snapshot in pinned:
                     snapshot.renew(self.handle.begin())
             finally:
                 self._is_moving = False
-                self._usable.notify_all()
+                self.usable.notify_all()
 
 
 def _refuse_empty(path: Path) -> None:
@@ -330,8 +334,19 @@ class Snapshot:
             if self._ended is not None:
                 raise self._ended
             if self._transaction is None:
-                raise InternalError("a snapshot is read after it was released")
+                raise SnapshotReleased("a snapshot is read after it was released")
             yield self._transaction
+
+    def get(self, key: bytes, *, db: bytes) -> bytes | None:
+        """The value of one key: as within `use`, whose context managers take longer than the lookup.
+
+        The map cannot move meanwhile: `Environment.grow` needs the lock that this takes.
+        """
+        with self._guard, self.environment.usable:
+            transaction = self._transaction
+            if transaction is None:
+                raise self._ended or SnapshotReleased("a snapshot is read after it was released")
+            return transaction.get(key, db=db)
 
     def copy_to(self, directory: Path) -> None:
         """Writes the state, without free space in it, as an environment in a new directory. IoError if it cannot."""

@@ -95,12 +95,12 @@ def library_at(path: str) -> Library | None:
     if struct.calcsize("P") != 8 or sys.byteorder != "little":  # the kernels write words of 8 bytes
         return None
     try:
-        return _declared(ctypes.CDLL(path))
+        return _declared(ctypes.CDLL(path), ctypes.PyDLL(path))
     except (AttributeError, OSError):
         return None
 
 
-def _declared(library: ctypes.CDLL) -> Library | None:
+def _declared(library: ctypes.CDLL, with_lock: ctypes.PyDLL) -> Library | None:
     pointer, number, size = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
     status = ctypes.c_int
     functions: dict[str, Any] = {}
@@ -129,6 +129,10 @@ def _declared(library: ctypes.CDLL) -> Library | None:
     declare("dbi_open", status, pointer, ctypes.c_char_p, number, pointer)
     declare("stat", status, pointer, number, pointer)
     declare("get", status, pointer, number, pointer, pointer)
+    # One key is found in a microsecond. To get the interpreter's lock back after it may take milliseconds.
+    functions["get_now"] = with_lock[f"{_PREFIX}get"]
+    functions["get_now"].restype = status
+    functions["get_now"].argtypes = pointer, number, pointer, pointer
     declare("put", status, pointer, number, pointer, pointer, number)
     declare("del", status, pointer, number, pointer, pointer)
     declare("cursor_open", status, pointer, number, pointer)

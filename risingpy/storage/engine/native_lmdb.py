@@ -330,9 +330,10 @@ class NativeTransaction:
         self.abort()
 
     def _find(self, key: bytes, db: bytes) -> bool:
-        keys = pa.py_buffer(key)
-        self._frame[:2] = [keys.size, keys.address]
-        status = self._library.functions["get"](self.own, self._handle.numbers[db], self._frame_at, self._frame_at + 16)
+        keys, frame = pa.py_buffer(key), self._frame
+        frame[0], frame[1] = keys.size, keys.address
+        get, place = self._library.functions["get_now"], self._frame_at
+        status = get(self.own, self._handle.numbers[db], place, place + 16)
         self._library.check(0 if status == NOT_FOUND else status, "get")
         return bool(status == 0)
 

@@ -14,6 +14,7 @@ from risingpy.storage.codec.table_codec import Codecs
 from risingpy.storage.engine import compaction
 from risingpy.storage.engine.compaction import CompactionProgress, read_progress
 from risingpy.storage.engine.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
+from risingpy.storage.engine.point_reads import PointReads
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.engine.table_statistics import TableStatistics, added_up, read_row_count, read_statistics
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
@@ -62,13 +63,13 @@ class StateStore:
         """
         snapshots: list[Snapshot] = []
         try:
-            for store in self._stores:
+            for store in (*self._stores, *self._stores):
                 snapshots.append(store.snapshot(epoch))
         except BaseException:
             for snapshot in snapshots:
                 snapshot.close()
             raise
-        view = ReadView(epoch, snapshots, self._codecs)
+        view = ReadView(epoch, snapshots[: self.shards], snapshots[self.shards :], self._codecs)
         with self._views_guard:
             self._views.add(view)
         return view
@@ -108,12 +109,17 @@ class ReadView:
 
     Holding one for long keeps the space of what has been overwritten since it was outdated, and a reader's slot. So
     it can be cut: whoever reads it then gets SnapshotTooOld.
+
+    A scan uses a shard's snapshot for a millisecond at a time. Reads of single rows have snapshots of their own, of the
+    same state, and wait only for each other.
     """
 
-    def __init__(self, epoch: int, snapshots: list[Snapshot], codecs: Codecs) -> None:
+    def __init__(self, epoch: int, snapshots: list[Snapshot], for_points: list[Snapshot], codecs: Codecs) -> None:
         self.epoch = epoch
         self.codecs = codecs
         self.snapshots = snapshots
+        self.points = PointReads(for_points)
+        self._all = [*snapshots, *for_points]
         self._holders = 1
         self._guard = threading.Lock()
         self._opened = time.monotonic()
@@ -131,7 +137,7 @@ class ReadView:
     @property
     def is_held(self) -> bool:
         """False when everybody has let go of it, or it has been cut on all shards."""
-        return self._holders > 0 and any(snapshot.is_open for snapshot in self.snapshots)
+        return self._holders > 0 and any(snapshot.is_open for snapshot in self._all)
 
     @property
     def age(self) -> float:
@@ -146,7 +152,7 @@ class ReadView:
     @property
     def ended(self) -> SqlError | None:
         """Why it cannot be read though it is held, if so."""
-        return next((snapshot.ended for snapshot in self.snapshots if snapshot.ended is not None), None)
+        return next((snapshot.ended for snapshot in self._all if snapshot.ended is not None), None)
 
     def mark_outdated(self) -> None:
         """A later epoch has been committed: from now on it counts how long this one is held."""
@@ -159,7 +165,7 @@ class ReadView:
             detail=f"Epoch {self.epoch} was replaced {self.outdated:.0f} s ago.",
             hint="Run the query again, fetch its rows faster, or raise old_snapshot_threshold (ALTER SYSTEM).",
         )
-        return all([snapshot.cut(reason) for snapshot in self.snapshots])
+        return all([snapshot.cut(reason) for snapshot in self._all])
 
     def statistics(self) -> dict[int, TableStatistics]:
         """What every table holds, by its id. Cheap: the shards keep count."""
@@ -199,5 +205,5 @@ class ReadView:
             self._holders -= 1
             ended = self._holders == 0
         if ended:
-            for snapshot in self.snapshots:
+            for snapshot in self._all:
                 snapshot.close()

@@ -156,6 +156,12 @@ class FakeSession:
     def recurring(self, sql: str) -> None:
         return None
 
+    def short_read(self, prepared: Prepared) -> None:
+        return None
+
+    def known_recurring(self, sql: str) -> None:
+        return None
+
     def prepare(self, statement: FakeStatement, parameter_oids: Sequence[int]) -> Prepared:
         text = statement.text
         word = text.split()[0].lower()

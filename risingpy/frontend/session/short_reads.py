@@ -1,0 +1,137 @@
+"""SELECTs of one row by its key, answered at once: without portals, Arrow, or waiting.
+
+Each looks first whether anything is not as usual: a transaction, rows in the log that no epoch has, another catalog, a
+view that has stopped, statements that are logged. Then it raises TakesLonger, and the long way is taken.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.batch import Datums, PointRead, point_read
+from risingpy.errors import SqlError
+from risingpy.frontend.command import PlainQuery
+from risingpy.frontend.parameter_kinds import Visibility
+from risingpy.frontend.parser.ast import Select
+from risingpy.frontend.results import Prepared, ShortRead, TakesLonger
+from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.statement_clock import StatementClock
+from risingpy.frontend.shown_text import shown_text
+from risingpy.meta.epochs.published_state import is_partial
+from risingpy.meta.state import MetaState
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session.context import SessionContext
+
+_KIND = Select.__name__  # as the statistics of statements call it
+_MOST = 256  # statements whose short reads are kept, or that they have none
+
+
+class ShortReads:
+    """The short reads of one session, by statement."""
+
+    def __init__(self, context: SessionContext, commands: Commands, clock: StatementClock) -> None:
+        self._context = context
+        self._commands = commands
+        self._clock = clock
+        self._known: dict[tuple[str, tuple[int, ...]], tuple[object, ShortRead | None]] = {}
+
+    def of(self, prepared: Prepared) -> ShortRead | None:
+        """The short read of a statement; None if it has none, or must be bound first."""
+        statement = prepared.statement
+        if statement is None:
+            return None
+        key, version = (statement.text, prepared.declared), self._commands.version()
+        known = self._known.get(key)
+        if known is not None and known[0] == version:
+            return known[1]
+        command = self._commands.known(statement, prepared.declared)
+        if command is None:
+            return None
+        point = None
+        if command.fields == prepared.fields and command.parameter_types == prepared.parameter_types and command.plain:
+            point = point_read(command.plain.query.plan)
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        found = None
+        if point is not None and command.plain is not None:
+            found = SessionShortRead(self._context, self._clock, point, command.plain, shown_text(statement))
+        self._known[key] = version, found
+        return found
+
+
+class SessionShortRead:
+    """A `ShortRead`."""
+
+    def __init__(
+        self, context: SessionContext, clock: StatementClock, point: PointRead, plain: PlainQuery, text: str
+    ) -> None:
+        self.is_stale = False
+        self._context = context
+        self._clock = clock
+        self._point = point
+        self._text = text
+        self._relations = (point.relation.relation_id, *plain.dependencies)
+        catalog = context.database.reads.catalog
+        self._below = catalog.relations_below((point.relation.relation_id,))
+        self._tables = catalog.tables_below((point.relation.relation_id,))
+        self._version = catalog.version, context.settings.version
+        self._catalog: object = None  # the state's, when its relations were looked at last
+        self._changes = -1  # of the settings, likewise
+        self._visibility = ""
+
+    def row(self, parameters: Sequence[object | None]) -> Datums | None:
+        """See `ShortRead`."""
+        began = time.perf_counter()
+        context = self._context
+        if context.transaction.is_open:
+            raise TakesLonger
+        if context.settings.changes != self._changes:
+            self._look_at_settings()
+        found = context.database.reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+        if found is None:
+            raise TakesLonger
+        state, view = found
+        if self._must_wait(state):
+            raise TakesLonger
+        if state.catalog is not self._catalog:
+            self._look_at_catalog(state)
+        key = self._point.key(parameters)
+        try:
+            row = None if key is None else self._point.row(view, key)
+        except (SqlError, OverflowError):  # the view has just been released, or cut; a number that the key cannot have
+            raise TakesLonger from None
+        context.record.ran(self._text)
+        self._clock.ran(_KIND, time.perf_counter() - began)
+        return row
+
+    def _must_wait(self, state: MetaState) -> bool:
+        if state.partial is not None and is_partial(state, (self._point.relation.relation_id,)):
+            return True
+        if self._visibility == Visibility.CHECKPOINT:
+            return False
+        if state.set_aside and not self._below.isdisjoint(state.set_aside):
+            return True
+        return self._visibility != Visibility.STRICT and state.committed.lsn < self._context.transaction.last_lsn
+
+    def _look_at_settings(self) -> None:
+        settings = self._context.settings
+        self._look_at_version()
+        if settings.get("log_statement") == "all" or int(settings.get("log_min_duration_statement")) >= 0:
+            raise TakesLonger
+        self._visibility, self._changes = settings.get("visibility_mode"), settings.changes
+
+    def _look_at_catalog(self, state: MetaState) -> None:
+        self._look_at_version()
+        for relation in map(state.catalog.get, self._relations):
+            if relation is not None and (relation.has_stopped or relation.has_no_answer):
+                raise TakesLonger
+        self._catalog = state.catalog
+
+    def _look_at_version(self) -> None:
+        context = self._context
+        if self._version != (context.database.reads.catalog.version, context.settings.version):
+            self.is_stale = True
+            raise TakesLonger

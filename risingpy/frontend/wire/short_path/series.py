@@ -1,0 +1,86 @@
+"""A series of extended messages that arrived together, cut where its values are. No I/O.
+
+    B length "" statement formats… count | values | result formats…  [D P ""]  E "" 0  S
+
+What a driver sends for one statement differs in the values only. So the bytes before them and after them, the head and
+the tail, are what a statement is found by; they are read once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from buenavista.postgres import ClientCommand
+
+from risingpy.errors import SqlError
+from risingpy.frontend.wire.payload import Payload
+from risingpy.frontend.wire.server_messages import message
+
+BIND, QUERY = ClientCommand.BIND[0], ClientCommand.QUERY[0]
+_DESCRIBE = message(ClientCommand.DESCRIBE, b"P\0")
+_EXECUTE = message(ClientCommand.EXECUTE, b"\0" + bytes(4))
+_SYNC = message(ClientCommand.SYNC)
+_HEADER_BYTES = 5  # a message's type and length
+_NULL = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesForm:
+    """What head and tail mean: the statement's name, and the formats as Bind has them."""
+
+    statement: str
+    parameter_formats: list[int]
+    result_formats: list[int]
+    describes: bool
+
+
+def cut_series(data: bytes) -> tuple[bytes, list[bytes | None], bytes, int] | None:
+    """Head, values, tail, and how many bytes of the tail are Bind's; None if the unnamed portal is not bound.
+
+    What the lengths say is not checked: `form_of` knows which tails are whole series.
+    """
+    name_end = data.find(0, _HEADER_BYTES + 1)
+    if data[_HEADER_BYTES : _HEADER_BYTES + 1] != b"\0" or name_end < 0:
+        return None
+    at = name_end + 3 + 2 * int.from_bytes(data[name_end + 1 : name_end + 3])
+    count = int.from_bytes(data[at : at + 2])
+    at += 2
+    head = data[_HEADER_BYTES:at]
+    values: list[bytes | None] = []
+    for _ in range(count):
+        size = int.from_bytes(data[at : at + 4])
+        at += 4
+        if size == _NULL:
+            values.append(None)
+        else:
+            values.append(data[at : at + size])
+            at += size
+            if at > len(data):
+                return None
+    return head, values, data[at:], 1 + int.from_bytes(data[1:_HEADER_BYTES]) - at
+
+
+def form_of(head: bytes, tail: bytes, tail_of_bind: int) -> SeriesForm | None:
+    """What they mean, if they are of a whole series of Bind, perhaps Describe, Execute of all rows, and Sync."""
+    rest = tail[tail_of_bind:] if 0 <= tail_of_bind <= len(tail) else b""
+    if rest not in (_EXECUTE + _SYNC, _DESCRIBE + _EXECUTE + _SYNC):
+        return None
+    try:
+        before, after = Payload(head), Payload(tail[:tail_of_bind])
+        before.string()
+        name, formats = before.string(), before.int16s()
+        result_formats = after.int16s()
+        after.end()
+    except SqlError:
+        return None
+    return SeriesForm(name, formats, result_formats, rest != _EXECUTE + _SYNC)
+
+
+def query_text(data: bytes) -> str | None:
+    """The text of a Query that is all of the data; None if it is not, or no text."""
+    if int.from_bytes(data[1:_HEADER_BYTES]) != len(data) - 1 or data.find(0, _HEADER_BYTES) != len(data) - 1:
+        return None
+    try:
+        return data[_HEADER_BYTES:-1].decode()
+    except UnicodeDecodeError:
+        return None

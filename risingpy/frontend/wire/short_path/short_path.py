@@ -1,0 +1,160 @@
+"""Answers a client's bytes at once, if they are a read of one row by its key, prepared or in a text that recurs.
+
+    B "" s1 … | 42 | … D E S   →   2 T… D… C"SELECT 1" Z
+
+The bytes must be all that the client has sent, and the session must be at rest. Whatever is unusual, a wrong value
+above all, is left to the conversation, which answers the same bytes. Nothing has changed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from buenavista.postgres import ServerResponse
+
+from risingpy.errors import SqlError
+from risingpy.frontend.portals import PreparedEntry
+from risingpy.frontend.results import BINARY, TEXT, CommandTag, Prepared, ResultField, ShortRead, TakesLonger
+from risingpy.frontend.wire import server_messages
+from risingpy.frontend.wire.parameters import expand_formats
+from risingpy.frontend.wire.session_protocol import Session
+from risingpy.frontend.wire.short_path.datum_forms import datum_encoder, parameter_reader
+from risingpy.frontend.wire.short_path.series import BIND, QUERY, SeriesForm, cut_series, form_of, query_text
+
+_MOST_SHAPES = 128  # of a connection; drivers have some for each statement
+_LONGEST = 1 << 16  # bytes of a request that may be a short one
+_NULL = b"\xff\xff\xff\xff"
+_IDLE = b"I"
+
+_Encoders = Sequence[Callable[[bytes], bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What is known of a statement with these formats. `readers` are for its parameters."""
+
+    source: PreparedEntry | Prepared  # while the name, or the text, means this
+    read: ShortRead
+    readers: Sequence[Callable[[bytes], object]]
+    encoders: _Encoders
+    before: bytes
+    after: bytes
+    none: bytes  # the whole answer without a row
+    count: bytes
+
+
+class ShortPath:
+    """For one session. Not for several threads at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._shapes: dict[tuple[bytes, bytes, int], _Shape] = {}
+        self._texts: dict[str, _Shape] = {}  # by the text of the statement that a text recurs as
+
+    def answer(self, data: bytes) -> bytes | None:
+        """The answer to all that a client at rest has sent; None if the conversation must find it. Never blocks."""
+        if len(data) > _LONGEST:
+            return None
+        try:
+            if data[0] == BIND:
+                return self._answer_series(data)
+            return self._answer_text(data) if data[0] == QUERY else None
+        except (TakesLonger, SqlError, ValueError, OverflowError):
+            return None
+
+    def _answer_series(self, data: bytes) -> bytes | None:
+        cut = cut_series(data)
+        if cut is None:
+            return None
+        head, values, tail, tail_of_bind = cut
+        key = head, tail, tail_of_bind
+        shape = self._shapes.get(key)
+        if shape is None or shape.read.is_stale or not self._is_current(head, shape):
+            shape = self._shape_of_series(*key)
+            if shape is None:
+                return None
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            self._shapes[key] = shape
+        parameters = [None if value is None else read(value) for read, value in zip(shape.readers, values, strict=True)]
+        return _answered(shape, parameters)
+
+    def _is_current(self, head: bytes, shape: _Shape) -> bool:
+        name = head[1 : head.index(0, 1)].decode()
+        return self._session.statements.get(name) is shape.source
+
+    def _shape_of_series(self, head: bytes, tail: bytes, tail_of_bind: int) -> _Shape | None:
+        form = form_of(head, tail, tail_of_bind)
+        entry = None if form is None else self._session.statements.get(form.statement)
+        if form is None or entry is None or entry.prepared is None:
+            return None
+        return self._shape(entry, entry.prepared, form)
+
+    def _answer_text(self, data: bytes) -> bytes | None:
+        text = query_text(data)
+        found = None if text is None else self._session.known_recurring(text)
+        if found is None:
+            return None
+        prepared, values = found
+        assert prepared.statement is not None
+        shape = self._texts.get(prepared.statement.text)
+        if shape is None or shape.source is not prepared or shape.read.is_stale:
+            shape = self._shape(prepared, prepared, None)
+            if shape is None:
+                return None
+            if len(self._texts) >= _MOST_SHAPES:
+                self._texts.clear()
+            self._texts[prepared.statement.text] = shape
+        answer = _answered(shape, values)
+        self._session.statements.pop("", None)  # as a simple query does
+        return answer
+
+    def _shape(self, source: PreparedEntry | Prepared, prepared: Prepared, form: SeriesForm | None) -> _Shape | None:
+        """What is to be known of a statement; without a `form`, of one in the simple protocol."""
+        read = self._session.short_read(prepared)
+        fields = prepared.fields
+        if read is None or fields is None:
+            return None
+        zone = self._session.time_zone()
+        formats = _formats(form.result_formats if form else [], len(fields))
+        given = _formats(form.parameter_formats if form else [], len(prepared.parameter_types))
+        encoders = [datum_encoder(f.type, zone, binary=b == BINARY) for f, b in zip(fields, formats, strict=True)]
+        types = zip(prepared.parameter_types, given, strict=True)
+        readers = [parameter_reader(type_, zone, binary=b == BINARY) for type_, b in types]
+        known, usable = [e for e in encoders if e is not None], [r for r in readers if r is not None]
+        if len(known) < len(encoders) or len(usable) < len(readers):
+            return None
+        before = _before(fields, formats, form)
+        done, none = (_complete(rows) for rows in (1, 0))
+        return _Shape(source, read, usable, known, before, done, before + none, len(fields).to_bytes(2))
+
+
+def _formats(formats: Sequence[int], count: int) -> list[int]:
+    return expand_formats(formats, count, "formats") if formats else [TEXT] * count
+
+
+def _before(fields: Sequence[ResultField], formats: Sequence[int], form: SeriesForm | None) -> bytes:
+    described = server_messages.row_description(fields, formats) if form is None or form.describes else b""
+    return (b"" if form is None else server_messages.message(ServerResponse.BIND_COMPLETE)) + described
+
+
+def _complete(rows: int) -> bytes:
+    tag = CommandTag("SELECT", counts_rows=True).text(rows)
+    return server_messages.command_complete(tag) + server_messages.ready_for_query(_IDLE)
+
+
+def _answered(shape: _Shape, parameters: Sequence[object | None]) -> bytes:
+    row = shape.read.row(parameters)
+    if row is None:
+        return shape.none
+    parts = []
+    for encode, datum in zip(shape.encoders, row, strict=True):
+        if datum is None:
+            parts.append(_NULL)
+        else:
+            value = encode(datum)
+            parts.append(len(value).to_bytes(4))
+            parts.append(value)
+    body = b"".join(parts)
+    return b"".join((shape.before, b"D", (len(body) + 6).to_bytes(4), shape.count, body, shape.after))

@@ -1,0 +1,124 @@
+"""One row at a time in plain Python: a key from its values, the datums of a row. For reads of a single row.
+
+The kernels of `key_encoding` and `row_encoding` need Arrow arrays, which cost some 50 µs for one row; this takes 2. The
+layouts are theirs, and `reference_codec` has them in plain Python.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+
+from risingpy.storage.codec.column_buffers import CorruptData
+from risingpy.storage.codec.key_encoding import MAX_KEY_BYTES, table_prefix
+from risingpy.storage.codec.reference_codec import hash_bytes, key_bytes
+from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, ValueFormat
+from risingpy.types import SqlType, TypeKind
+
+_INTEGER_BYTES = {TypeKind.SMALLINT: 2, TypeKind.INTEGER: 4, TypeKind.BIGINT: 8}
+_KINDS = (*_INTEGER_BYTES, TypeKind.BOOLEAN, TypeKind.VARCHAR, TypeKind.UUID)
+_VALUE = b"\1"  # the tag of a column that is not NULL
+_SMALL = 0x85  # the flags of a row whose ids and offsets have one byte each
+_BYTES = {1: 1, 2: 2, 3: 4}  # by their code in the flags
+
+_ColumnKey = Callable[..., bytes]
+
+
+class SingleKeys:
+    """Makes stored keys of a table's key columns, given as Python values: int, bool, str, or bytes for uuid."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        """The schema is one that `can_make_keys`."""
+        columns = [schema.columns[part.index].type.kind for part in schema.key]
+        self._columns = [_column_key(kind) for kind in columns]
+        self._prefix = table_prefix(schema.table_id)
+        places = [part.index for part in schema.key]
+        self._distribution = [places.index(column) for column in schema.distribution]
+
+    def encode(self, values: Sequence[object]) -> tuple[int, bytes]:
+        """The vnode, and the key. OverflowError for a number that the column cannot have, or too long a key."""
+        parts = [column(value) for column, value in zip(self._columns, values, strict=True)]
+        if not self._distribution:
+            vnode = 0
+        else:
+            vnode = hash_bytes(b"".join([parts[place] for place in self._distribution])) % VNODE_COUNT
+        key = b"".join((self._prefix, vnode.to_bytes(2), *parts))
+        if len(key) >= MAX_KEY_BYTES:
+            raise OverflowError("a key that is stored in its long form")
+        return vnode, key
+
+
+def can_make_keys(schema: TableSchema) -> bool:
+    """Whether `SingleKeys` knows the types and the order of all key columns."""
+    ascending = not any(part.descending for part in schema.key)
+    return ascending and all(_is_known(schema.columns[part.index].type) for part in schema.key)
+
+
+def _is_known(type_: SqlType) -> bool:
+    return type_.kind in _KINDS and not type_.system
+
+
+def _column_key(kind: TypeKind) -> _ColumnKey:
+    width = _INTEGER_BYTES.get(kind)
+    if width is not None:
+        half = 1 << (8 * width - 1)
+        return lambda value: _VALUE + (value + half).to_bytes(width)
+    return lambda value: _VALUE + key_bytes(value, kind)
+
+
+def key_datum(value: object, type_: SqlType) -> bytes:
+    """The datum of a value that stands in a key, as a stored row would have it."""
+    match value:
+        case bool():
+            return b"\1" if value else b"\0"
+        case int():
+            return value.to_bytes(_INTEGER_BYTES[type_.kind], "little", signed=True)
+        case str():
+            return value.encode()
+        case bytes():
+            return value
+    raise TypeError(f"{type_} stands in no single key")
+
+
+def has_plain_rows(schema: TableSchema, columns: Sequence[int]) -> bool:
+    """Whether `datums` gives these value columns as they are: none was altered."""
+    return schema.value_format is ValueFormat.ROW and all(schema.columns[each].history is None for each in columns)
+
+
+def datums(row: bytes, column_ids: Sequence[int]) -> list[bytes | None]:
+    """The datums of the columns with these ids in a column-aware row; None for NULL."""
+    if row[0] != _SMALL:
+        return _datums_of_any(row, column_ids)
+    count = row[1]
+    ids, offsets = row[2 : 2 + count], 1 + count  # of the second datum the offset is at 2 + count, and so on
+    first = 1 + 2 * count if count else 2
+    found: list[bytes | None] = []
+    for column_id in column_ids:
+        place = ids.find(column_id) if column_id < 256 else -1
+        if place < 0:
+            found.append(None)
+            continue
+        start = first + row[offsets + place] if place else first
+        found.append(row[start : first + row[offsets + place + 1]] if place + 1 < count else row[start:])
+    return found
+
+
+def _datums_of_any(row: bytes, column_ids: Sequence[int]) -> list[bytes | None]:
+    flags = row[0]
+    wide, narrow = _BYTES.get(flags >> 2 & 3), _BYTES.get(flags & 3)
+    if not flags & 0x80 or wide is None or narrow is None:
+        raise CorruptData("a stored row is not column-aware")
+    count = int.from_bytes(row[1 : 1 + wide], "little")
+    ids = _unsigned(row, 1 + wide, wide, count)
+    at = 1 + wide + wide * count
+    starts = (0, *_unsigned(row, at, narrow, max(count - 1, 0)))
+    body = row[at + narrow * max(count - 1, 0) :]
+    ends = (*starts[1:], len(body))
+    places = {column_id: place for place, column_id in enumerate(ids)}
+    found = [places.get(column_id) for column_id in column_ids]
+    return [None if place is None else body[starts[place] : ends[place]] for place in found]
+
+
+def _unsigned(row: bytes, at: int, width: int, count: int) -> tuple[int, ...]:
+    letter = {1: "B", 2: "H", 4: "I"}[width]
+    return struct.unpack_from(f"<{count}{letter}", row, at)

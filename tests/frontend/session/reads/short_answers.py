@@ -1,0 +1,73 @@
+"""A session's answers to a client's bytes, by the short path and by the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.frontend.session import ClientSession
+from risingpy.frontend.wire.client_messages import CopyMessage, Message
+from risingpy.frontend.wire.conversation import converse
+from risingpy.frontend.wire.endings import Hangup
+from risingpy.frontend.wire.protocol import ClientProtocol
+from risingpy.frontend.wire.responder import Responder
+from risingpy.frontend.wire.short_path.short_path import ShortPath
+
+
+class _Channel:
+    """A client all of whose bytes have arrived."""
+
+    def __init__(self) -> None:
+        self.protocol = ClientProtocol(1 << 20)
+        self.protocol.end_authentication()
+        self.said = b""
+
+    def next_message(self) -> Message | None:
+        return self.protocol.next_message()
+
+    def next_copy_message(self, check: Callable[[], None]) -> CopyMessage:
+        raise Hangup
+
+    def sync_follows(self) -> bool:
+        return self.protocol.sync_is_next
+
+    def skip_to_sync(self) -> None:
+        self.protocol.skip_to_sync()
+
+    def begin_copy(self) -> None:
+        self.protocol.begin_copy()
+
+    def end_copy(self) -> None:
+        self.protocol.end_copy()
+
+    def rest(self, forget_cancel: Callable[[], None]) -> None:
+        forget_cancel()
+
+    def check_ending(self) -> None:
+        pass
+
+    def write(self, data: bytes | memoryview) -> None:
+        self.said += data
+
+    def flush(self) -> None:
+        pass
+
+
+class Answers:
+    """Of one session."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self.session = session
+        self._channel = _Channel()
+        self._responder = Responder(session, self._channel)
+        self._short_path = ShortPath(session)
+
+    def long(self, data: bytes) -> bytes:
+        """What the conversation says, after what it has said before."""
+        self._channel.said = b""
+        self._channel.protocol.receive(data)
+        converse(self._responder)
+        return self._channel.said
+
+    def short(self, data: bytes) -> bytes | None:
+        """What the short path says, if it says anything."""
+        return self._short_path.answer(data)
