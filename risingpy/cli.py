@@ -46,6 +46,7 @@ def main() -> None:
 
 @main.command()
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where the database lives [risingpy-data].")
+@click.option("--state", help="Where the database is, if not in the data directory: file:///…, s3://…, gs://…, az://…")
 @click.option("--host", help="Address to listen on [127.0.0.1].")
 @click.option("--port", type=int, help=f"Port to listen on [{DEFAULT_PORT}].")
 @click.option("--master", help=f"Spark master, of this machine [local[PARALLELISM,{TASK_TRIES}]].")

@@ -54,6 +54,7 @@ class ServeConfig:
     `hba` are lines in pg_hba.conf's words; without any, users of this machine come in without a password while no user
     has one, and others need one. `insecure` allows an address of the network without such a rule. The TLS files and the
     rules are read again at SIGHUP. `unix_socket_directory` None: no Unix socket. `authentication_timeout` in seconds.
+    `state` is the URI of the database in shared storage, of which `data_dir` then is a cache.
     """
 
     data_dir: Path
@@ -86,6 +87,7 @@ class ServeConfig:
     log_connections: bool = False
     log_disconnections: bool = False
     log_statement: str = "none"
+    state: str | None = None
 
 
 OPTIONS = tuple(field.name for field in fields(ServeConfig))
@@ -139,6 +141,7 @@ def load_serve_config(
         log_connections=_switch(merged, "log_connections"),
         log_disconnections=_switch(merged, "log_disconnections"),
         log_statement=_choice(merged, "log_statement", "none", LOGGED_STATEMENTS),
+        state=_text(merged, "state", "") if "state" in merged else None,
     )
 
 

@@ -73,7 +73,9 @@ def _serve_database(
     os.environ[file_roots.ENVIRONMENT_NAME] = config.file_roots  # tasks of Spark's processes open files, too
     try:
         directory = config.data_dir.absolute()
-        database = Database(directory, parallelism=config.parallelism, key_file=config.secret_key_file)
+        database = Database(
+            directory, parallelism=config.parallelism, key_file=config.secret_key_file, state_uri=config.state
+        )
         runner = make_runner(config.engine, config.master, database)
         database.start(runner)
     except DataDirectoryInUse as error:
@@ -87,6 +89,8 @@ def _serve_database(
     except (Refused, OSError) as error:
         database.close()
         return _refuse(getattr(error, "strerror", None) or str(error))
+    if config.state is not None:
+        _say(f"State in {config.state}, {database.data_dir} is a cache of it.")
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
     warm = runner.is_warm
     behind = "" if warm else "; Spark is starting behind it"
@@ -97,16 +101,17 @@ def _serve_database(
     runner.start()
     threading.Thread(target=tell_of_walls, name="walls", daemon=True).start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
-    while not stop.wait(1.0):
+    while database.lost is None and not stop.wait(1.0):
         reload.look(listeners)
         if not warm and runner.is_warm:
             warm = True
             _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")
+    lost = database.lost
     _say("Stopping.")
     listeners.stop()
     database.close()
     _say("Stopped.")
-    return 0
+    return 0 if lost is None else _refuse(lost.told)
 
 
 class _Listeners:

@@ -19,6 +19,7 @@ import copy
 from pathlib import Path
 
 from risingpy.connectors.secrets.vault import Vault, default_key_file
+from risingpy.errors import SqlError
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.changelogs.reader import ChangelogReader
@@ -66,27 +67,36 @@ class Database:
     """
 
     def __init__(
-        self, data_dir: Path, *, parallelism: int, tuning: StoreTuning = DEFAULT_TUNING, key_file: Path | None = None
+        self,
+        data_dir: Path,
+        *,
+        parallelism: int,
+        tuning: StoreTuning = DEFAULT_TUNING,
+        key_file: Path | None = None,
+        state_uri: str | None = None,
     ) -> None:
         """Recovers the directory: undoes changes that were not committed, and finds the log's pending rows.
 
         `parallelism` is the number of shards of a new directory; an old one keeps its own. `key_file` has the key of
-        secrets; it is made when it is needed (None: beside the directory).
+        secrets; it is made when it is needed (None: beside the directory). With a `state_uri`, the database is there,
+        and the directory is a cache of it.
         Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
         """
         self.vault = Vault(default_key_file(data_dir) if key_file is None else key_file)
-        opened = open_directory(data_dir, parallelism, self.vault, tuning)
+        opened = open_directory(data_dir, parallelism, self.vault, tuning, state_uri)
+        self._shared = shared = opened.shared
         self.data_dir = data_dir
         self.shards = opened.state.shards
         self.initial_epoch = opened.state.committed.epoch  # with which the directory was opened
         self.query_engines = QueryEngines(data_dir)
         self._meta_store = opened.meta_store
         self._store = opened.store
-        self._published = PublishedState(opened.state, opened.store)
+        refuse = _refuse_nobody if shared is None else shared.refuse_unconfirmed
+        self._published = PublishedState(opened.state, opened.store, refuse)
         self._waiters = Waiters(self._published)
         self._sources = SourceOffsets(self.vault, self._waiters.wake)
         self._changes = GraphChanges(self._waiters)
-        self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning)
+        self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning, shared)
         rejected = RejectedMessages(opened.meta_store)
         self._feeds = Feeds(self._published, self._waiters, self._log, rejected, self.vault)
         self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log, rejected)
@@ -103,16 +113,7 @@ class Database:
         self.writes = self._open_writes()
         self.ddl = self._open_ddl()
         self.recovery = RecoverCommand(self._changes, self._waiters)
-        self.introspection = Introspection(
-            data_dir,
-            self.reads,
-            self._store,
-            self._log,
-            self._committer,
-            self._sources,
-            self._feeds,
-            self.query_engines,
-        )
+        self.introspection = self._open_introspection()
 
     def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
         """Starts the barrier loop and `runner`. The first epoch waits until the runner has started."""
@@ -150,6 +151,16 @@ class Database:
         """Why epochs have failed for minutes; None if they get on. The barrier loop goes on trying."""
         return self._waiters.stalled
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the database is in shared storage, and the directory a cache of it."""
+        return self._shared is not None
+
+    @property
+    def lost(self) -> SqlError | None:
+        """Why this process may not go on with the database: another one leads. Only where the state is shared."""
+        return None if self._shared is None else self._shared.lost
+
     def backup(self, target: Path, cancelled: Cancelled = None) -> int:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
 
@@ -168,10 +179,28 @@ class Database:
         self._sources.close()
         self._published.close()
         self.query_engines.close()
-        self._identity_counters.close()
+        try:
+            self._identity_counters.close()
+        except SqlError:
+            if self.lost is None:
+                raise
         self._log.close()
         self._store.close()
         self._meta_store.close()
+        if self._shared is not None:
+            self._shared.close()
+
+    def _open_introspection(self) -> Introspection:
+        return Introspection(
+            self.data_dir,
+            self.reads,
+            self._store,
+            self._log,
+            self._committer,
+            self._sources,
+            self._feeds,
+            self.query_engines,
+        )
 
     def _open_writes(self) -> Writes:
         return Writes(
@@ -208,3 +237,7 @@ class Database:
 
     def _give_up(self, sink_id: int, reason: str) -> None:
         self._changes.submit(lambda state: with_failed_sink(state, sink_id, reason))
+
+
+def _refuse_nobody() -> None:
+    """Nobody else can have gone on with a database that lies in its directory."""

@@ -8,6 +8,7 @@ In: Arrow arrays of a `codec.table_schema.TableSchema`. Out: the same, later. Ca
     kernels/    the compiled loops of the codecs and of LMDB's calls
     engine/     LMDB, a shard's rows in it, a task's transaction, a query's pinned epoch, the meta store
     log/        clients' rows before their epoch
+    journal/    with --state: what is in shared storage, in which order, and who may write it
     objects/    shared storage: immutable objects, created by put-if-absent
     tuning                                every threshold, with what was measured
     fault_points                          the steps that tests kill or fail, by name

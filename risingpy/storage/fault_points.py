@@ -38,6 +38,8 @@ POINTS = (
     "shard.undo",  # after a crash, a shard is about to go back to the committed epoch
 )
 STATE_POINTS = (  # with --state only
+    "journal.put",  # a record of the journal is about to be put,
+    "journal.acknowledge",  # and those who wait for it to be told
     "object.write",  # an object of shared storage is about to be written,
     "object.link",  # to get its name,
     "object.sync",  # and its name to be synced

@@ -101,6 +101,23 @@ def key_file_of(data_dir: Path) -> Path:
         return default_key_file(data_dir)
 
 
+def write_state_uri(data_dir: Path, uri: str | None) -> None:
+    """Tells the tasks where the truth is: shared storage, or, without a URI, the data directory itself."""
+    path = run_directory(data_dir) / "state-uri"
+    if uri is None:
+        path.unlink(missing_ok=True)
+    else:
+        path.write_text(uri)
+
+
+def state_of(data_dir: Path) -> str | None:
+    """The URI of the shared storage for which a server has opened the data directory, if there is one."""
+    try:
+        return (run_directory(data_dir) / "state-uri").read_text()
+    except FileNotFoundError:
+        return None
+
+
 def write_descriptor(data_dir: Path, descriptor: EpochDescriptor) -> None:
     """Publishes the descriptor of the epoch that is about to run, atomically."""
     path = run_directory(data_dir) / "epoch.json"

@@ -38,6 +38,7 @@ from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Changelog, Materialize
 from risingpy.plan.properties import DistributionKind
 from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
+from risingpy.storage.journal.entries import Delta
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
 Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this task's fragments, by port
@@ -70,7 +71,7 @@ class StageReport:
 
     `backfill`: per job, the rows read from snapshots, and whether all its scans in this task have finished. `work`: of
     the operators that had rows. `watermarks`: by id, the greatest value in the task's rows. `rejected`: the messages of
-    sources that did not decode.
+    sources that did not decode. `deltas`: what its transactions have changed, where shared storage has the truth.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
@@ -79,6 +80,12 @@ class StageReport:
     work: dict[OperatorPosition, OperatorWork] = field(default_factory=dict)
     watermarks: dict[int, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
+    deltas: list[Delta] = field(default_factory=list)
+
+    def note_delta(self, transaction: EpochTransaction) -> None:
+        """Adds what a transaction that is committed has changed."""
+        if transaction.delta is not None:
+            self.deltas.append(transaction.delta)
 
 
 @dataclass(slots=True)
@@ -149,6 +156,10 @@ def run_epoch_in_process(
                 for target, port, rows in sent:
                     received[target][port].append(rows)
         on_shards(lambda shard: transactions[shard].commit(), shards)
+        written = StageReport()
+        for transaction in transactions:
+            written.note_delta(transaction)
+        reports.append(written)
     finally:
         on_shards(lambda shard: transactions[shard].__exit__(None, None, None), shards)
     return reports

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
 
 from risingpy.connectors.secrets.vault import Vault
-from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path, key_file_of
+from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path, key_file_of, state_of
 from risingpy.executors.epoch.handed_over import HandedOver, read_handed_over
 from risingpy.executors.epoch.job_watch import JobWatch
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
@@ -29,8 +30,11 @@ from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.graph_codec import GraphReader
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
+from risingpy.storage.journal.delta import ShardDeltas
+from risingpy.storage.journal.entries import Delta
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.write_ahead_log import log_directory
+from risingpy.storage.objects.uri import open_objects
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
@@ -39,6 +43,21 @@ ROWS_FOR_THREADS = 2_000  # of input: with fewer, handing the interpreter's lock
 ROWS_TO_DIVIDE = 1_000  # of a split: to read two parts costs a request more, some milliseconds of another system
 CREATING_SHARE = 0.5  # of a job's time, while it is created: set aside then, it keeps nobody waiting who reads it
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """The tables of `purge` and `compact` that are done, and what was changed, as in a stage's report."""
+
+    tables: frozenset[int]
+    deltas: tuple[Delta, ...] = ()
+
+    @classmethod
+    def on_all(cls, parts: Iterable[Purged]) -> Purged:
+        """What is done on all shards."""
+        found = list(parts)
+        deltas = tuple(chain.from_iterable(part.deltas for part in found))
+        return cls(frozenset.intersection(*(part.tables for part in found)), deltas)
 
 
 class LoggedInput:
@@ -103,6 +122,11 @@ class EpochWorker:
         self.watch = JobWatch(alone=alone)
 
     @cached_property
+    def _deltas(self) -> ShardDeltas | None:
+        uri = state_of(self.data_dir)
+        return None if uri is None else ShardDeltas(open_objects(uri))
+
+    @cached_property
     def _log(self) -> LogReader:
         return LogReader(log_directory(self.data_dir))
 
@@ -121,9 +145,10 @@ class EpochWorker:
 
     def store(self, shard: int, shards: int) -> ShardStore:
         if shard not in self._stores:
-            directory = shard_directory(self.data_dir, shard, shards)
+            directory, deltas = shard_directory(self.data_dir, shard, shards), self._deltas
+            tuning = self._tuning if deltas is None else replace(self._tuning, synced=False)
             self._stores[shard] = ShardStore(
-                directory, shard=shard, shards=shards, cast=cast_stored, tuning=self._tuning
+                directory, shard=shard, shards=shards, cast=cast_stored, tuning=tuning, deltas=deltas
             )
         return self._stores[shard]
 
@@ -151,6 +176,7 @@ class EpochWorker:
         with store.begin(descriptor.epoch, stage, committed=descriptor.committed) as transaction:
             output = run_stage(graph, stage, shard, transaction, LoggedInput(self, descriptor, shard), payloads)
             transaction.commit()
+            output.report.note_delta(transaction)
         return output
 
     def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
@@ -169,14 +195,14 @@ class EpochWorker:
             on_shards=on_shards,
         )
 
-    def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
+    def purge(self, descriptor: EpochDescriptor, shard: int) -> Purged:
         """Deletes rows of dropped tables and old epochs of changelogs, and rewrites rows with dropped columns.
 
         Returns the tables of `purge` and `compact` that are done on `shard`.
         """
         purged: set[int] = set()
         if not (descriptor.purge or descriptor.compact or descriptor.trim):
-            return frozenset()
+            return Purged(frozenset())
         store = self.store(shard, descriptor.shards)
         with store.begin(descriptor.epoch, PURGE_STAGE, committed=descriptor.committed) as transaction:
             for table_id in descriptor.purge:
@@ -193,11 +219,11 @@ class EpochWorker:
                 if table_id in tables:
                     transaction.trim(tables[table_id], epoch)
             transaction.commit()
-        return frozenset(purged)
+        return Purged(frozenset(purged), () if transaction.delta is None else (transaction.delta,))
 
-    def purge_everywhere(self, descriptor: EpochDescriptor) -> frozenset[int]:
+    def purge_everywhere(self, descriptor: EpochDescriptor) -> Purged:
         """`purge` on every shard; returns the tables that are done on all of them."""
-        return frozenset.intersection(*(self.purge(descriptor, shard) for shard in range(descriptor.shards)))
+        return Purged.on_all(self.purge(descriptor, shard) for shard in range(descriptor.shards))
 
     def close(self) -> None:
         for store in self._stores.values():

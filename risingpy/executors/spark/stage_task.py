@@ -21,7 +21,7 @@ from pyspark import TaskContext
 from risingpy.executors.epoch.descriptor import EpochDescriptor, descriptor_of
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport
-from risingpy.executors.epoch.task import EpochWorker
+from risingpy.executors.epoch.task import EpochWorker, Purged
 from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.memory_guard import MemoryGuard
@@ -40,7 +40,7 @@ class TaskReport:
     """
 
     reports: tuple[StageReport, ...]
-    purged: frozenset[int] | None
+    purged: Purged | None
     cpu_seconds: float
 
 
@@ -157,7 +157,7 @@ def _run(
     stage: int,
     shard: int,
     payloads: Iterable[tuple[int, bytes]],
-    purged: frozenset[int] | None,
+    purged: Purged | None,
 ) -> Iterator[pa.RecordBatch]:
     process, began = _process(), time.process_time()
     try:

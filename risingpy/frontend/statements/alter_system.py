@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from risingpy.config import MAX_PARALLELISM
-from risingpy.errors import InsufficientPrivilege, InvalidParameterValue, UndefinedObject
+from risingpy.errors import FeatureNotSupported, InsufficientPrivilege, InvalidParameterValue, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
@@ -52,6 +52,9 @@ def bind(
 def _set_parallelism(session: StatementContext, value: str | None) -> Callable[[], None]:
     database = session.database
     shards = database.shards if value is None else _shards(value)
+
+    if database.is_shared and shards != database.shards:
+        raise FeatureNotSupported("a database in shared storage keeps its number of shards")
 
     def change() -> None:
         database.ddl.change(lambda state: with_parallelism(state, shards), session.cancelled)

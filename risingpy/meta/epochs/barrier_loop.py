@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from risingpy.errors import DiskFailure, OutOfMemory, SqlError, StatementTooComplex
+from risingpy.errors import CannotConnectNow, DiskFailure, OutOfMemory, SqlError, StatementTooComplex
 from risingpy.executors.epoch.descriptor import write_descriptor
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.source_reading import SourceFailed
@@ -109,7 +109,7 @@ class BarrierLoop:
             except Exception as error:
                 failures += 1
                 self._failed(error, failures)
-        self._changes.refuse("the database system is shutting down")
+        self._changes.refuse(self._waiters.why_stopping)
 
     def _gets_on(self, failures: int) -> None:
         self._committer.times.rest()
@@ -123,6 +123,9 @@ class BarrierLoop:
         reason = (f"{type(error).__name__}: {error}" if is_defect else str(error)) or type(error).__name__
         self._committer.times.rest(failure=reason)
         if self._waiters.is_stopping:
+            return
+        if isinstance(error, CannotConnectNow):  # another server leads: no epoch of this one will count again
+            self._waiters.stop(error.message)
             return
         patience = self._retries.tries
         if failures < patience or failures % patience == 0:  # every three minutes in the long run

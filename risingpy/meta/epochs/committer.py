@@ -38,7 +38,9 @@ from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.graph_codec import GraphWriter
 from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.engine.meta_store import MetaTransaction
 from risingpy.storage.fault_points import reach
+from risingpy.storage.journal.entries import EpochCommit
 
 LOG = logging.getLogger(__name__)
 
@@ -91,7 +93,14 @@ class Committer:
         new = state_after(old, epoch, report)
         self._progress = self._progress_after(old, report)
         rejected = self.rejected.noted(report.rejected)
-        self._durable.commit(old, new, rejected.write)
+        done = epoch.descriptor
+        commit = EpochCommit(done.epoch, done.log_up_to, done.shards, report.deltas)
+
+        def write(txn: MetaTransaction) -> None:
+            rejected.write(txn)
+            txn.commits(commit)
+
+        self._durable.commit(old, new, write)
         self.trimming.done(epoch.descriptor.trim)
         self._trim_feeds(new, epoch.completed)
         self.work.add(report.work)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from risingpy.errors import CannotConnectNow
 from risingpy.meta.state import MetaState
@@ -27,7 +27,9 @@ class PublishedState:
     again; the epoch stays committed.
     """
 
-    def __init__(self, state: MetaState, store: StateStore) -> None:
+    def __init__(self, state: MetaState, store: StateStore, refuse: Callable[[], None] = lambda: None) -> None:
+        """`refuse` raises an error while nobody may read, because another server may have gone on."""
+        self._refuse = refuse
         self.changed = threading.Condition()
         self._store = store
         self._state = state
@@ -47,8 +49,9 @@ class PublishedState:
 
         One of the relations that it is for may be stored in part, by the first of several epochs: then it is the state
         before these. If the server has started since, this waits for the last of them.
-        Raises CannotConnectNow if the server has stopped meanwhile.
+        Raises CannotConnectNow if the server has stopped meanwhile, or may not lead any more.
         """
+        self._refuse()
         with self.changed:
             while self._whole is None and is_partial(self._state, relation_ids) and not self._closed:
                 self.changed.wait()

@@ -10,8 +10,10 @@ from typing import Protocol
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.epoch.stage_runner import StageReport
+from risingpy.executors.epoch.task import Purged
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.storage.journal.entries import Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class EpochReport:
     upstreams in this epoch, and whether all of its scans have finished on all shards.
     `purged`: dropped tables with no rows left on any shard, and tables whose compaction is finished.
     `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows. `watermarks`: by id, the
-    greatest value in the rows. `rejected`: messages of sources that did not decode.
+    greatest value in the rows. `rejected`: messages of sources that did not decode. `deltas`: see `StageReport`.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
@@ -32,6 +34,7 @@ class EpochReport:
     work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
     watermarks: Mapping[int, int] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
+    deltas: tuple[Delta, ...] = ()
 
     def backfilled_rows(self, job_id: int) -> int:
         """How many rows a job in creation has read from its upstreams in this epoch."""
@@ -70,14 +73,16 @@ class EpochRunner(Protocol):
         """Releases everything; called when no epoch runs any more."""
 
 
-def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds: float | None = None) -> EpochReport:
+def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float | None = None) -> EpochReport:
     """The report of an epoch from those of its tasks."""
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}
     work: dict[OperatorPosition, OperatorWork] = {}
     watermarks: Mapping[int, int] = {}
     rejected: list[Rejected] = []
+    deltas = list(purged.deltas)  # first: the epoch's own rows may be under the same keys
     for report in reports:
+        deltas += report.deltas
         rejected += report.rejected
         errors.update(report.errors)
         watermarks = with_reached(watermarks, report.watermarks)
@@ -86,12 +91,14 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
             backfill[job_id] = (known_rows + rows, known_finished and finished)
         for position, done in report.work.items():
             work[position] = done.plus(work.get(position, OperatorWork()))
-    return EpochReport(dict(errors), backfill, purged, cpu_seconds, work, watermarks, tuple(rejected))
+    return EpochReport(
+        dict(errors), backfill, purged.tables, cpu_seconds, work, watermarks, tuple(rejected), tuple(deltas)
+    )
 
 
 def with_steps(report: EpochReport, steps: Iterable[StageReport]) -> EpochReport:
     """The report of an epoch that takes over what these report."""
-    other = combined(steps, frozenset())
+    other = combined(steps, Purged(frozenset()))
     work = {position: done.plus(report.work.get(position, OperatorWork())) for position, done in other.work.items()}
     return replace(
         report,

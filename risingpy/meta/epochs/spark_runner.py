@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.task import Purged
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
@@ -45,7 +46,7 @@ class SparkRunner:
         purged = [task.purged for task in tasks if task.purged is not None]
         cpu_seconds = sum(task.cpu_seconds for task in tasks)
         reports = chain.from_iterable(task.reports for task in tasks)
-        return combined(reports, frozenset.intersection(*purged), cpu_seconds)
+        return combined(reports, Purged.on_all(purged), cpu_seconds)
 
     def stop(self) -> None:
         self._driver.stop()

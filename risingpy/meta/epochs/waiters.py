@@ -28,6 +28,7 @@ class Waiters:
         self._published = published
         self.changed = published.changed
         self._stopping = False
+        self._why = ""
         self._stalled: str | None = None
         self._failures: dict[int, SqlError] = {}
         self._at_end: list[Callable[[], None]] = []
@@ -112,7 +113,7 @@ class Waiters:
     def refuse_if_down(self) -> None:
         """Raises CannotConnectNow if no state will follow."""
         if self._stopping:
-            raise CannotConnectNow("the database system is shutting down")
+            raise CannotConnectNow(self._why)
 
     @property
     def stalled(self) -> str | None:
@@ -130,14 +131,20 @@ class Waiters:
     def is_stopping(self) -> bool:
         return self._stopping
 
+    @property
+    def why_stopping(self) -> str:
+        """What statements are told then."""
+        return self._why
+
     def at_end(self, call: Callable[[], None]) -> None:
         """Has `call` called when no state will follow: for those who wait elsewhere."""
         self._at_end.append(call)
 
-    def stop(self) -> None:
+    def stop(self, why: str = "the database system is shutting down") -> None:
         """No further epoch begins: the server stops."""
         with self.changed:
             self._stopping = True
+            self._why = why
             self.changed.notify_all()
         for call in self._at_end:
             call()

@@ -19,6 +19,8 @@ from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState, without_unfinished
 from risingpy.meta.recovery.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.recovery.sealing import begin_sealing, check_key, finish_sealing, with_passwords_sealed
+from risingpy.meta.shared_state.cache import refuse_cache
+from risingpy.meta.shared_state.shared_state import SharedState
 from risingpy.meta.state import MetaState
 from risingpy.storage.durable_directory import make_private
 from risingpy.storage.engine.lmdb_environment import DamagedStore
@@ -38,27 +40,62 @@ class OpenedDirectory:
     states: DurableState
     state: MetaState
     store: StateStore
+    shared: SharedState | None = None
 
 
 def open_directory(
-    data_dir: Path, parallelism: int, vault: Vault, tuning: StoreTuning = DEFAULT_TUNING
+    data_dir: Path,
+    parallelism: int,
+    vault: Vault,
+    tuning: StoreTuning = DEFAULT_TUNING,
+    state_uri: str | None = None,
 ) -> OpenedDirectory:
     """Opens `data_dir`, which gets `parallelism` shards if it is new, and undoes changes that were not committed.
 
-    Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a file is missing or damaged,
-    SecretKeyUnavailable if it has secrets and their key is not there.
+    With a `state_uri`, the truth is in shared storage, of which this server becomes the leader; the directory is
+    brought to what is committed there. Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a
+    file is missing or damaged, SecretKeyUnavailable if it has secrets and their key is not there.
     """
     make_private(data_dir)
+    if state_uri is not None:
+        return _open_cache(data_dir, parallelism, vault, replace(tuning, synced=False), state_uri)
+    refuse_cache(data_dir)
     if shards_directory(data_dir).exists() and not meta_directory(data_dir).exists():
         raise DamagedStore(f"{data_dir} has shards and no meta store, which says what is in them")
     meta_store = MetaStore(data_dir)
     try:
-        states, state = _recovered(data_dir, meta_store, parallelism, vault)
-        store = StateStore(data_dir, state.shards, cast=cast_stored, tuning=tuning)
-        store.recover(state.committed.epoch)
+        return _opened(data_dir, meta_store, parallelism, vault, tuning)
     except BaseException:
         meta_store.close()
         raise
+
+
+def _open_cache(data_dir: Path, parallelism: int, vault: Vault, tuning: StoreTuning, uri: str) -> OpenedDirectory:
+    shared: list[SharedState] = []
+
+    def lead() -> SharedState:
+        shared.append(SharedState(uri, data_dir))
+        return shared[0]
+
+    meta_store: MetaStore | None = None
+    try:
+        meta_store = MetaStore(data_dir, tuning=tuning, truth=lead)
+        shared[0].renew(data_dir, meta_store, tuning)
+        return replace(_opened(data_dir, meta_store, parallelism, vault, tuning), shared=shared[0])
+    except BaseException:
+        if meta_store is not None:
+            meta_store.close()
+        for each in shared:
+            each.close()
+        raise
+
+
+def _opened(
+    data_dir: Path, meta_store: MetaStore, parallelism: int, vault: Vault, tuning: StoreTuning
+) -> OpenedDirectory:
+    states, state = _recovered(data_dir, meta_store, parallelism, vault)
+    store = StateStore(data_dir, state.shards, cast=cast_stored, tuning=tuning)
+    store.recover(state.committed.epoch)
     return OpenedDirectory(meta_store, states, state, store)
 
 

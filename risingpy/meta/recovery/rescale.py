@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState, without_backfills
 from risingpy.meta.schema.recovering import with_partial_made_anew
+from risingpy.meta.shared_state.cache import refuse_cache
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan.joins import DynamicFilter, HashJoin
@@ -41,6 +42,7 @@ def rescale(data_dir: Path, shards: int, say: Callable[[str], None]) -> int:
 
     Raises DataDirectoryInUse while a server uses it, IoError if the disk fails; the database is then unchanged.
     """
+    refuse_cache(data_dir)
     store = MetaStore(data_dir)
     try:
         return rescale_opened(data_dir, store, shards, say)

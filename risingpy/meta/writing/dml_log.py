@@ -17,7 +17,7 @@ from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
-from risingpy.storage.log.write_ahead_log import WriteAheadLog
+from risingpy.storage.log.write_ahead_log import LogTruth, WriteAheadLog
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 
@@ -101,8 +101,9 @@ class DmlLog:
         committed_lsn: int,
         wake: Callable[[], None],
         tuning: StoreTuning = DEFAULT_TUNING,
+        truth: LogTruth | None = None,
     ) -> None:
-        self._log = WriteAheadLog(directory, segment_bytes=tuning.log_segment_bytes)
+        self._log = WriteAheadLog(directory, segment_bytes=tuning.log_segment_bytes, truth=truth)
         self._wake = wake
         self._guard = threading.Lock()
         self._committed = committed_lsn

@@ -18,6 +18,7 @@ import lmdb
 _PREFIX = "mdb09_"  # py-lmdb has LMDB 0.9, whose format is that of our stores, and 1.0 in one library
 _NEEDED = (0, 9)
 
+NO_SYNC = 0x10000  # MDB_NOSYNC
 NO_READ_AHEAD, NO_THREAD_SLOTS = 0x800000, 0x200000  # MDB_NORDAHEAD, MDB_NOTLS
 READ_ONLY, CREATE, COMPACT = 0x20000, 0x40000, 0x01  # MDB_RDONLY, MDB_CREATE, MDB_CP_COMPACT
 NOT_FOUND = -30798  # MDB_NOTFOUND

@@ -1,6 +1,9 @@
 """The database's own small data: catalog, committed epoch, offsets. Its synced commit is the commit point.
 
 In and out: text keys with bytes as values. One server process at a time holds a data directory.
+
+Where shared storage has the truth (`MetaTruth`), a transaction is first made durable there, which is the commit point,
+and the store is a cache: under `CACHED` it notes the slot of its last transaction, and the last epoch.
 """
 
 from __future__ import annotations
@@ -8,10 +11,11 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from risingpy.errors import SqlError
 from risingpy.storage.disk_failure import disk_failure
@@ -19,9 +23,23 @@ from risingpy.storage.durable_directory import make_private, sync_directory
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot, open_environment
 from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.fault_points import reach
+from risingpy.storage.journal.entries import EpochCommit
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 MAP_BYTES = 1 << 34
+CACHED = "cached"  # the key under which a cache says what it is of: JSON
 _DATABASE = b"meta"
+
+
+class MetaTruth(Protocol):
+    """Where transactions of the meta store become durable, if not in the data directory."""
+
+    def commit(self, written: Mapping[str, bytes | None], epoch: EpochCommit | None) -> bytes:
+        """Makes a transaction durable; returns what the store is to note under `CACHED`. Raises SqlError."""
+        ...
+
+    def fail(self, error: SqlError) -> None:
+        """The store could not follow: nothing may be committed any more, and the server ends."""
 
 
 def meta_directory(data_dir: Path) -> Path:
@@ -39,16 +57,27 @@ class DataDirectoryInUse(SqlError):
 class MetaStore:
     """Transactions on the meta data, for any thread, one after the other."""
 
-    def __init__(self, data_dir: Path, *, map_size: int = MAP_BYTES) -> None:
-        """Takes the data directory. DataDirectoryInUse if somebody has it, IoError if it cannot be written."""
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        map_size: int = MAP_BYTES,
+        tuning: StoreTuning = DEFAULT_TUNING,
+        truth: Callable[[], MetaTruth | None] = lambda: None,
+    ) -> None:
+        """Takes the data directory. DataDirectoryInUse if somebody has it, IoError if it cannot be written.
+
+        `truth` is called when nobody else can have the directory, and before the store is opened.
+        """
         try:
             make_private(data_dir)
             self._lock = _lock_directory(data_dir)
         except OSError as error:
             raise disk_failure(f"cannot use the data directory {data_dir}", error) from error
-        self._data_dir, self._map_size = data_dir, map_size
+        self._data_dir, self._map_size, self._tuning = data_dir, map_size, tuning
         try:
-            self._environment = open_environment(meta_directory(data_dir), databases=[_DATABASE], map_size=map_size)
+            self._truth = truth()
+            self._environment = self._open(meta_directory(data_dir))
         except BaseException:
             os.close(self._lock)
             raise
@@ -63,8 +92,22 @@ class MetaStore:
         with self._turn:
             snapshot = self._environment.snapshot()
             try:
-                transaction = MetaTransaction(self._environment, snapshot)
+                transaction = MetaTransaction(self._environment, snapshot, self._truth)
                 yield transaction
+            finally:
+                snapshot.close()
+            transaction.write()
+
+    def replace_all(self, keys: Mapping[str, bytes], noted: bytes) -> None:
+        """Takes these keys and no others from shared storage, and notes what they are of."""
+        with self._turn:
+            snapshot = self._environment.snapshot()
+            try:
+                transaction = MetaTransaction(self._environment, snapshot)
+                for key, _ in transaction.scan():
+                    transaction.delete(key)
+                for key, value in {**keys, CACHED: noted}.items():
+                    transaction.put(key, value)
             finally:
                 snapshot.close()
             transaction.write()
@@ -91,10 +134,13 @@ class MetaStore:
                 os.replace(Path(scratch) / "data.mdb", directory / "data.mdb")
                 sync_directory(directory)
             finally:
-                self._environment = open_environment(directory, databases=[_DATABASE], map_size=self._map_size)
+                self._environment = self._open(directory)
+
+    def _open(self, directory: Path) -> Environment:
+        return open_environment(directory, databases=[_DATABASE], map_size=self._map_size, tuning=self._tuning)
 
     def _copy_keys(self, directory: Path) -> None:
-        renewed = open_environment(directory, databases=[_DATABASE], map_size=self._map_size)
+        renewed = self._open(directory)
         snapshot = self._environment.snapshot()
         try:
             transaction = MetaTransaction(renewed, snapshot)
@@ -115,9 +161,11 @@ class MetaStore:
 class MetaTransaction:
     """Reads and writes of one transaction. It sees its own writes."""
 
-    def __init__(self, environment: Environment, snapshot: Snapshot) -> None:
+    def __init__(self, environment: Environment, snapshot: Snapshot, truth: MetaTruth | None = None) -> None:
         self._environment = environment
         self._snapshot = snapshot
+        self._truth = truth
+        self._epoch: EpochCommit | None = None
         self._written: dict[bytes, bytes | None] = {}
 
     def get(self, key: str) -> bytes | None:
@@ -138,6 +186,10 @@ class MetaTransaction:
         """Harmless if there is no such key."""
         self._written[key.encode()] = None
 
+    def commits(self, epoch: EpochCommit) -> None:
+        """The transaction commits an epoch: what its tasks have changed is durable with it, in shared storage."""
+        self._epoch = epoch
+
     def scan(self, prefix: str = "") -> list[tuple[str, bytes]]:
         """All keys that start with `prefix`, in byte order, and their values."""
         start = prefix.encode()
@@ -149,8 +201,18 @@ class MetaTransaction:
 
     def write(self) -> None:
         """Makes the writes durable, together. IoError if the disk refuses; then nothing is written."""
-        if self._written:
+        if not self._written:
+            return
+        if self._truth is None:
             self._environment.write(self._write_into)
+            return
+        written = {key.decode(): value for key, value in self._written.items()}
+        self._written[CACHED.encode()] = self._truth.commit(written, self._epoch)
+        try:
+            self._environment.write(self._write_into)
+        except SqlError as error:
+            self._truth.fail(error)
+            raise
 
     def _write_into(self, transaction: StoreTransaction) -> None:
         reach("meta.commit")

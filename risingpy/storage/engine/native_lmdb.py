@@ -31,6 +31,7 @@ from risingpy.storage.engine.lmdb_library import (
     COMPACT,
     CREATE,
     NO_READ_AHEAD,
+    NO_SYNC,
     NO_THREAD_SLOTS,
     NOT_FOUND,
     READ_ONLY,
@@ -67,7 +68,8 @@ class NativeHandle:
             library.call("env_set_mapsize", own, map_bytes)
             library.call("env_set_maxdbs", own, databases)
             library.call("env_set_maxreaders", own, readers)
-            library.call("env_open", own, os.fsencode(path), NO_READ_AHEAD | NO_THREAD_SLOTS, _FILE_MODE)
+            flags = NO_READ_AHEAD | NO_THREAD_SLOTS | (0 if tuning.synced else NO_SYNC)
+            library.call("env_open", own, os.fsencode(path), flags, _FILE_MODE)
             self.page_bytes = self._statistics().page_bytes
         except BaseException:
             self.close()

@@ -28,7 +28,8 @@ class PyLmdbHandle:
     def __init__(self, path: Path, *, map_bytes: int, databases: int, readers: int, tuning: StoreTuning) -> None:
         """Opens the environment in a directory. lmdb.Error if it cannot."""
         self.tuning = tuning
-        self.own = lmdb.open(str(path), map_size=map_bytes, max_dbs=databases, max_readers=readers, readahead=False)
+        options: dict[str, Any] = {"readahead": False, "sync": tuning.synced}
+        self.own = lmdb.open(str(path), map_size=map_bytes, max_dbs=databases, max_readers=readers, **options)
         self.databases: dict[bytes, Any] = {}
         self._transactions: WeakSet[PyLmdbTransaction] = WeakSet()
 

@@ -8,6 +8,7 @@ with, and which shard of how many this is.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +32,13 @@ from risingpy.storage.engine.lmdb_environment import (
 )
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.ranges import Ranges, joined
-from risingpy.storage.engine.shard_writer import ReadInOrder, ShardWriter, StaleEpoch
+from risingpy.storage.engine.shard_writer import (
+    DeltaWriter,
+    ReadInOrder,
+    ShardWriter,
+    SharedShard,
+    StaleEpoch,
+)
 from risingpy.storage.engine.sorted_runs import RUNS
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.stored_rows import StoredRows
@@ -39,6 +46,7 @@ from risingpy.storage.engine.table_statistics import META, StatisticsChange
 from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.engine.undo_record import ROWS, UNDO, read_markers, undo_stages
 from risingpy.storage.fault_points import reach
+from risingpy.storage.journal.entries import Delta
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
@@ -73,8 +81,10 @@ class ShardStore:
         cast: Cast = no_cast,
         map_size: int = MAP_BYTES,
         tuning: StoreTuning = DEFAULT_TUNING,
+        deltas: DeltaWriter | None = None,
     ) -> None:
-        """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE. With `deltas`, the store is a cache."""
+        self._shared = None if deltas is None else SharedShard(shard, deltas)
         self._tuning = tuning
         self.path = path
         self.shard = shard
@@ -91,7 +101,9 @@ class ShardStore:
         this stage, and of all stages in epochs between the two, is taken back first.
         """
         committed = epoch - 1 if committed is None else committed
-        writer = ShardWriter(self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed)
+        writer = ShardWriter(
+            self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed, shared=self._shared
+        )
         return EpochTransaction(self._open(), self._codecs, writer)
 
     def fill(self, batch: WriteBatch) -> None:
@@ -103,6 +115,19 @@ class ShardStore:
             statistics.add(batch.keys, batch.values, +1)
             statistics.write(transaction)
             StoredRows(environment, transaction).write(batch, in_order=True)
+
+        environment.write(put)
+
+    def catch_up(self, batches: Sequence[WriteBatch]) -> None:
+        """Takes what another process has committed: each batch of one table, NULL deletes. It may be taken twice."""
+        environment = self._open()
+
+        def put(transaction: StoreTransaction) -> None:
+            statistics, rows = StatisticsChange(), StoredRows(environment, transaction)
+            for batch in batches:
+                statistics.replace(batch.keys, rows.get_values(batch.keys), batch.values)
+                rows.write(batch)
+            statistics.write(transaction)
 
         environment.write(put)
 
@@ -201,6 +226,11 @@ class EpochTransaction:
         self._writer = writer
         self._tables: dict[int, StateTable] = {}
         self._known_keys = KnownKeys()
+
+    @property
+    def delta(self) -> Delta | None:
+        """What the commit has changed, if the shard's truth is in shared storage and anything has changed."""
+        return self._writer.delta
 
     def __enter__(self) -> EpochTransaction:
         self._turn.enter_context(self._environment.writing())

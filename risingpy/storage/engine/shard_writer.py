@@ -5,7 +5,9 @@ What goes to the store is kept until the commit, so that the transaction can be 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import lmdb
 import numpy as np
@@ -22,6 +24,7 @@ from risingpy.storage.engine.table_statistics import META, StatisticsChange
 from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.engine.undo_record import UndoRecord, read_marker, read_markers, undo_stages, write_undo
 from risingpy.storage.fault_points import reach
+from risingpy.storage.journal.entries import Delta
 from risingpy.storage.tuning import StoreTuning
 
 Mask = npt.NDArray[np.bool_]
@@ -29,6 +32,22 @@ Mask = npt.NDArray[np.bool_]
 
 class StaleEpoch(SerializationFailure):
     """A task comes after its epoch was given up and a later one was begun: nobody waits for it any more."""
+
+
+class DeltaWriter(Protocol):
+    """Makes what a transaction has changed known outside of this machine, before the transaction commits."""
+
+    def put(self, epoch: int, stage: int, shard: int, batches: Sequence[WriteBatch]) -> Delta:
+        """See `storage.journal.delta.ShardDeltas`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SharedShard:
+    """A shard whose truth is in shared storage: its number, and who writes its deltas."""
+
+    shard: int
+    deltas: DeltaWriter
 
 
 class ReadInOrder:
@@ -70,8 +89,19 @@ class ShardWriter:
     """Writes of one task. The caller is the environment's writer from `begin` to `end`."""
 
     def __init__(
-        self, environment: Environment, read_in_order: ReadInOrder, *, epoch: int, stage: int, committed: int
+        self,
+        environment: Environment,
+        read_in_order: ReadInOrder,
+        *,
+        epoch: int,
+        stage: int,
+        committed: int,
+        shared: SharedShard | None = None,
     ) -> None:
+        """With `shared`, a commit leaves its `delta`."""
+        self.delta: Delta | None = None
+        self._shared = shared
+        self._changed: list[WriteBatch] = []
         self.epoch = epoch
         self.stage = stage
         self._environment = environment
@@ -158,6 +188,8 @@ class ShardWriter:
         for_good = self._notes or self._has_merged or any(not written.can_be_undone for written in self._written)
         if not (self._undo or self._has_undone or for_good):
             return
+        if self._shared is not None and self._changed:
+            self.delta = self._shared.deltas.put(self.epoch, self.stage, self._shared.shard, self._changed)
         while True:
             try:
                 self._commit()
@@ -175,7 +207,7 @@ class ShardWriter:
 
     def _begin(self) -> None:
         self._rows = StoredRows(self._environment, self._environment.begin_write())
-        self._undo = []
+        self._undo, self._changed = [], []
         self._statistics = StatisticsChange()
         markers = read_markers(self.transaction)
         later = max(markers.values(), default=0)
@@ -217,6 +249,7 @@ class ShardWriter:
     def _apply(self, written: _Written, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         batch = written.batch
         if written.purged is not None:
+            self._changed.append(batch)
             self.rows.drop_runs(written.purged)
             self.rows.write(batch, in_order=True)
             return
@@ -237,6 +270,7 @@ class ShardWriter:
         self._write(batch)
 
     def _write(self, batch: WriteBatch) -> None:
+        self._changed.append(batch)
         self.rows.write(batch, in_order=self._read_in_order.lately(StoredRows.table_of(batch.keys)))
 
     def _old_values(self, keys: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:

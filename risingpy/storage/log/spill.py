@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +38,9 @@ _FIRST = 1  # the number of the first record in a file
 class Spill:
     """A file that is being written. For one thread; IoError if the disk refuses."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, put: Callable[[str, Path], None] | None = None) -> None:
+        """`put` makes the rows of a name, in a file, durable elsewhere, where the truth is."""
+        self._put = put
         self.name = secrets.token_hex(8)
         self._directory = directory
         self._path = spill_path(directory, self.name)
@@ -67,8 +69,11 @@ class Spill:
         """Makes the file durable. Its rows, which lie in the file: nothing is read before it is needed."""
         assert self._descriptor is not None
         try:
-            os.fsync(self._descriptor)
-            sync_directory(self._directory)
+            if self._put is None:
+                os.fsync(self._descriptor)
+                sync_directory(self._directory)
+            else:
+                self._put(self.name, self._path)
         except OSError as error:
             raise self._failed(error) from error
         os.close(self._descriptor)

@@ -5,6 +5,9 @@ all. Out: the same records, in the order of their lsns 1, 2, 3 …, in this proc
 others. Concurrent callers share one fsync: the first becomes the writer, and whoever comes while it waits
 for the disk goes into the next block together, which one of them writes. Each thread that waits is woken
 once. Layout of the files: `log_segment`.
+
+Where shared storage has the truth (`LogTruth`), a block is durable when it is there. The files are then what tasks read
+it from, and are not synced.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from risingpy.errors import IoError
+from risingpy.errors import CannotConnectNow, IoError, SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.fault_points import reach
@@ -54,12 +58,40 @@ def log_directory(data_dir: Path) -> Path:
     return data_dir / "log"
 
 
+class LogTruth(Protocol):
+    """Where blocks become durable, if not in the log's own files."""
+
+    def append_block(self, first_lsn: int, records: int, salt: int, block: bytes, spills: Mapping[str, int]) -> None:
+        """Makes a block durable. Raises SqlError; nobody may append any more then."""
+        ...
+
+    def put_spill(self, name: str, path: Path) -> int:
+        """Makes the rows of a spill durable; returns of how many pieces they are. Raises SqlError."""
+        ...
+
+    def fail(self, error: SqlError) -> None:
+        """The log's files could not follow: the server ends."""
+
+
 class WriteAheadLog:
     """Appends to the log; one process at a time may hold it (the meta store's lock sees to that)."""
 
-    def __init__(self, directory: Path, *, segment_bytes: int = DEFAULT_TUNING.log_segment_bytes) -> None:
-        """Opens the log, or makes a new one. Cuts a torn tail; raises DamagedLog on any other damage."""
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        segment_bytes: int = DEFAULT_TUNING.log_segment_bytes,
+        first_lsn: int = 1,
+        truth: LogTruth | None = None,
+    ) -> None:
+        """Opens the log, or makes a new one, whose records begin with `first_lsn`.
+
+        Cuts a torn tail; raises DamagedLog on any other damage.
+        """
         self.directory = directory
+        self._new_log_begins = first_lsn
+        self._truth = truth
+        self._pieces: dict[str, int] = {}  # of spills that are durable, and that no record names yet
         self._segment_bytes = segment_bytes
         self._changed = threading.Condition()
         self._waiting: list[_Group] = []
@@ -90,7 +122,7 @@ class WriteAheadLog:
 
     def spill(self) -> Spill:
         """A file for rows that come to more than memory should hold; a record in a group makes them count."""
-        return Spill(self.directory)
+        return Spill(self.directory, None if self._truth is None else self._put_spill)
 
     def append(self, group: Sequence[LogRecord]) -> int:
         """Makes the group durable and returns the lsn of its last record. IoError if the disk refuses.
@@ -108,6 +140,8 @@ class WriteAheadLog:
             mine.turn.acquire()
         if mine.last_lsn is None and mine.error is None:
             self._write_waiting()
+        if isinstance(mine.error, CannotConnectNow):
+            raise mine.error
         if mine.error is not None:
             raise disk_failure("cannot write to the write-ahead log", mine.error) from mine.error
         assert mine.last_lsn is not None
@@ -180,6 +214,8 @@ class WriteAheadLog:
 
     def _write(self, records: Sequence[LogRecord]) -> None:
         """Writes and syncs one block; only the thread that set `_writing` comes here."""
+        if isinstance(self._broken, CannotConnectNow):
+            raise self._broken
         if self._broken is not None:
             raise IoError(f"an earlier write failed, start the server again: {self._broken}")
         size = block_size(records)
@@ -189,16 +225,29 @@ class WriteAheadLog:
             tail = self._start_segment(first_lsn, size)
         block = encode_block(records, first_lsn, tail.salt)
         try:
+            if self._truth is not None:
+                self._append_to_truth(self._truth, records, block, tail.salt)
             reach("log.block.write")
             write_at(tail.descriptor, block, tail.offset)
-            reach("log.block.sync")
-            os.fdatasync(tail.descriptor)
+            if self._truth is None:
+                reach("log.block.sync")
+                os.fdatasync(tail.descriptor)
             reach("log.block.acknowledge")
         except BaseException as error:
             # The kernel may have dropped the pages that it could not write: no later fsync can be believed.
             self._broken = error
+            if self._truth is not None:
+                self._truth.fail(error if isinstance(error, SqlError) else IoError(f"cannot write the log: {error}"))
             raise
         tail.offset += size
+
+    def _append_to_truth(self, truth: LogTruth, records: Sequence[LogRecord], block: bytes, salt: int) -> None:
+        spills = {record.spill: self._pieces.pop(record.spill) for record in records if record.spill is not None}
+        truth.append_block(self._last_lsn + 1, len(records), salt, block, spills)
+
+    def _put_spill(self, name: str, path: Path) -> None:
+        assert self._truth is not None
+        self._pieces[name] = self._truth.put_spill(name, path)
 
     def _open_tail(self) -> _Tail:
         if self._tail is None:
@@ -239,7 +288,8 @@ class WriteAheadLog:
         paths = segment_paths(self.directory)
         self._first_lsns = list(paths)
         if not paths:
-            self._start_segment(1, 0)
+            self._last_lsn = self._new_log_begins - 1
+            self._start_segment(self._new_log_begins, 0)
             return
         self._last_lsn = self._first_lsns[0] - 1
         for path in paths.values():

@@ -8,15 +8,16 @@ writes something into it that nobody else has.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from risingpy.errors import IoError
 
 Bytes = bytes | memoryview
-TRIES = 6  # of a request whose outcome is not known: 6 s in all, after what the client library has tried itself
-FIRST_PAUSE = 0.1  # seconds; each pause is twice as long as the one before
+T = TypeVar("T")
+TRIES = 9  # of a request whose outcome is not known: 5 s in all, after what the client library has tried itself
+FIRST_PAUSE = 0.02  # seconds; each pause is twice as long as the one before
 
 
 class StateUnavailable(IoError):
@@ -83,11 +84,20 @@ def put_own(objects: ObjectStore, name: str, data: Bytes) -> None:
 
 def get_surely(objects: ObjectStore, name: str) -> bytes:
     """Reads an object, trying again. Raises ObjectMissing at once, StateUnavailable when trying is no use."""
+    return _tried_again(lambda: objects.get(name))
+
+
+def list_surely(objects: ObjectStore, prefix: str) -> list[FoundObject]:
+    """Lists objects, trying again. Raises StateUnavailable when trying is no use."""
+    return _tried_again(lambda: list(objects.list(prefix)))
+
+
+def _tried_again(read: Callable[[], T]) -> T:
     pause = FIRST_PAUSE
     for _ in range(TRIES - 1):
         try:
-            return objects.get(name)
+            return read()
         except StateUnavailable:
             time.sleep(pause)
             pause *= 2
-    return objects.get(name)
+    return read()

@@ -14,7 +14,7 @@ from uuid import uuid4
 from risingpy.errors import IoError
 from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION
 from risingpy.storage.codec.table_schema import VNODE_COUNT
-from risingpy.storage.objects.object_store import ObjectExists, ObjectMissing, ObjectStore, get_surely
+from risingpy.storage.objects.object_store import ObjectExists, ObjectMissing, ObjectStore
 
 NAME = "format.json"
 STATE_VERSION = 1
@@ -38,7 +38,7 @@ class StateFormat:
 def read_format(objects: ObjectStore) -> StateFormat | None:
     """That of the objects, None if there are none. Raises IncompatibleState if this version cannot use them."""
     try:
-        stored = json.loads(get_surely(objects, NAME))
+        stored = json.loads(objects.get(NAME))  # once: a place that does not exist should be told at once
         found = StateFormat(**stored)
     except ObjectMissing:
         return None

@@ -180,4 +180,4 @@ def test_tries_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("risingpy.storage.objects.object_store.FIRST_PAUSE", 0.0)
     with pytest.raises(StateUnavailable):
         put_own(Failing(), "d/1", b"")  # type: ignore[arg-type]
-    assert next(tries) == 6
+    assert next(tries) == 9

@@ -1,0 +1,6 @@
+"""A database whose truth is in shared storage (`--state`): what the server has on its own disk is a cache.
+
+shared_state   opens the storage as its leader, and makes log blocks and transactions durable there
+cache          what a data directory is a cache of, and whether it can be believed
+renewal        brings shards, log and meta store to a version
+"""
