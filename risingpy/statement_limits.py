@@ -11,11 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from risingpy.errors import OutOfMemory, QueryCanceled
+from risingpy.errors import InternalError, OutOfMemory, QueryCanceled
 from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
 
 # The memory for an operator's output row until it is in its table: keys, encoded rows, undo records.
@@ -31,13 +34,62 @@ def _has_no_settings(name: str, value: str, local: bool) -> str:
     return value
 
 
+class Sequences(Protocol):
+    """What a session does with sequences, which it knows by their oids."""
+
+    def next(self, oid: int, count: int, checked: bool) -> NDArray[np.int64]:
+        """Takes so many numbers; `checked`: if the session's role may."""
+
+    def current(self, oid: int) -> int:
+        """The last number that the session has taken of a sequence."""
+
+    def last(self) -> int:
+        """The last number that it has taken."""
+
+    def put(self, oid: int, value: int, called: bool) -> int:
+        """Has a sequence go on after `value`, or with it if that is not `called`."""
+
+    def position(self, oid: int) -> tuple[int, bool]:
+        """Where a sequence stands: (its last number, whether that was given)."""
+
+    def of_column(self, table: str, column: str) -> str | None:
+        """The name of the sequence that belongs to a column."""
+
+
+class _HasNoSequences:
+    """Where no session works."""
+
+    def next(self, oid: int, count: int, checked: bool) -> NDArray[np.int64]:
+        raise _no_session()
+
+    def current(self, oid: int) -> int:
+        raise _no_session()
+
+    def last(self) -> int:
+        raise _no_session()
+
+    def put(self, oid: int, value: int, called: bool) -> int:
+        raise _no_session()
+
+    def position(self, oid: int) -> tuple[int, bool]:
+        raise _no_session()
+
+    def of_column(self, table: str, column: str) -> str | None:
+        raise _no_session()
+
+
+def _no_session() -> InternalError:
+    return InternalError("only statements of sessions take numbers of sequences")
+
+
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
     """`memory` is in bytes; `setting` is the parameter that a user can raise to have more.
 
     `written`: how many bytes of rows an epoch may write to one table (None: any number).
     `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
-    `set_config(name, value, local)` changes a setting of the session, and gives its new value.
+    `set_config(name, value, local)` changes a setting of the session, and gives its new value. `sequences` answers
+    nextval and its like.
     """
 
     memory: int
@@ -47,6 +99,7 @@ class StatementLimits:
     written: int | None = None
     signal: Callable[[str, int, int], bool] = _has_no_sessions
     set_config: Callable[[str, str, bool], str] = _has_no_settings
+    sequences: Sequences = field(default_factory=_HasNoSequences)
 
     @property
     def hint(self) -> str:

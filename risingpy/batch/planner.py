@@ -25,7 +25,16 @@ from risingpy.batch.plan import (
 )
 from risingpy.errors import StalePlan
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
-from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Sink, Subscription, Table, View
+from risingpy.plan.catalog import (
+    Catalog,
+    ExternalSource,
+    NumberSequence,
+    ScannedRelation,
+    Sink,
+    Subscription,
+    Table,
+    View,
+)
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
@@ -139,8 +148,8 @@ class _Inputs:
                 f'relation "{scan.name}" was dropped or replaced meanwhile', hint="Run the statement again."
             )
         assert not isinstance(
-            relation, View | Sink | Subscription
-        )  # the binder puts a view's query in its place, and reads no sink or subscription
+            relation, View | Sink | Subscription | NumberSequence
+        )  # the binder puts a view's query in its place, and reads no sink, subscription or sequence
         return relation
 
 

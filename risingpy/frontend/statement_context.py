@@ -14,6 +14,7 @@ from risingpy.frontend.demands import Demands
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session_identity import SessionIdentity
+from risingpy.frontend.session_sequences import SessionSequences
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.transaction import Transaction
@@ -79,6 +80,10 @@ class StatementContext(Protocol):
     @property
     def subscription_cursors(self) -> SubscriptionCursors:
         """The subscription cursors."""
+
+    @property
+    def sequences(self) -> SessionSequences:
+        """The numbers that the session has taken of sequences."""
 
     # The names and limits that a statement is bound with
 

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateTable
 from risingpy.frontend.parser.keywords import RESERVED
-from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Table
+from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, NumberSequence, Relation, Table, identity_bounds
 from risingpy.plan.operators import ConflictBehavior
-from risingpy.sql_quoting import double_quoted
+from risingpy.sql_quoting import double_quoted, quoted_text
+from risingpy.types import TypeKind
 
 _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
+_BY_ID = re.compile(r"'(\d+)'::regclass")
+_SERIALS = {TypeKind.SMALLINT: "smallserial", TypeKind.INTEGER: "serial", TypeKind.BIGINT: "bigserial"}
+NO_RELATIONS: Mapping[int, Relation] = MappingProxyType({})
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
-def table_definition(relation: Table, clauses: Iterable[str] = ()) -> str:
-    """`CREATE TABLE name (column type …, PRIMARY KEY (…))`, with these clauses of constraints after the key."""
+def table_definition(
+    relation: Table, clauses: Iterable[str] = (), relations: Mapping[int, Relation] = NO_RELATIONS
+) -> str:
+    """`CREATE TABLE name (column type …, PRIMARY KEY (…))`, with these clauses of constraints after the key.
+
+    `relations`, by id, has the sequences of its columns.
+    """
     included = set() if relation.source is None else {column.column_id for column in relation.source.included}
-    parts = [column_definition(c) for c in relation.columns if not c.hidden and c.column_id not in included]
+    shown = [c for c in relation.columns if not c.hidden and c.column_id not in included]
+    parts = [column_definition(each, relations) for each in shown]
     if relation.primary_key:
         key = ", ".join(quoted(relation.columns[i].name) for i in relation.primary_key)
         named = "" if relation.key_name is None else f"CONSTRAINT {quoted(relation.key_name)} "
@@ -63,26 +74,55 @@ def quoted(name: str) -> str:
     return name if _PLAIN.match(name) and name not in RESERVED else double_quoted(name)
 
 
-def _numbering(identity: Identity) -> str:
+def _numbering(sequence: Relation | None) -> str:
     """The options that are not PostgreSQL's defaults."""
+    if not isinstance(sequence, NumberSequence):
+        return ""
+    counting = sequence.counting
+    least, greatest = identity_bounds(counting.type, counting.increment, None, None)
+    start = counting.minimum if counting.increment > 0 else counting.maximum
     given = (
-        ("START WITH", identity.start if identity.start != (1 if identity.increment > 0 else -1) else None),
-        ("INCREMENT BY", identity.increment if identity.increment != 1 else None),
-        ("MINVALUE", identity.minimum),
-        ("MAXVALUE", identity.maximum),
+        ("START WITH", counting.start, start),
+        ("INCREMENT BY", counting.increment, 1),
+        ("MINVALUE", counting.minimum, least),
+        ("MAXVALUE", counting.maximum, greatest),
+        ("CACHE", counting.cache, 1),
     )
-    options = " ".join(f"{name} {value}" for name, value in given if value is not None)
-    return f" ({options})" if options else ""
+    options = [f"{name} {value}" for name, value, usual in given if value != usual]
+    options += ["CYCLE"] if counting.cycles else []
+    return f" ({' '.join(options)})" if options else ""
 
 
-def column_definition(column: ColumnDesc) -> str:
-    """`name type …`, as CREATE TABLE has it."""
-    text = f"{quoted(column.name)} {column.type}"
+def column_definition(column: ColumnDesc, relations: Mapping[int, Relation] = NO_RELATIONS) -> str:
+    """`name type …`, as CREATE TABLE has it. `relations`, by id, has the sequences."""
+    serial = _serial_type(column, relations)
+    text = f"{quoted(column.name)} {serial or column.type}"
     if column.generated is not None:
         text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"
     if column.identity is not None:
         kind = "ALWAYS" if column.identity.always else "BY DEFAULT"
-        text += f" GENERATED {kind} AS IDENTITY{_numbering(column.identity)}"
-    if column.default is not None:
-        text += f" DEFAULT {column.default}"
+        text += f" GENERATED {kind} AS IDENTITY{_numbering(relations.get(column.identity.sequence))}"
+    if column.default is not None and serial is None:
+        text += f" DEFAULT {shown_default(column, relations, lambda each: each.qualified_name)}"
     return text + (" NOT NULL" if column.not_null else "")
+
+
+def _serial_type(column: ColumnDesc, relations: Mapping[int, Relation]) -> str | None:
+    """`bigserial` and its like, if that is what the column is: it takes the numbers of a sequence of its own."""
+    if len(column.sequences) != 1 or column.default != f"nextval('{column.sequences[0]}'::regclass)":
+        return None
+    sequence = relations.get(column.sequences[0])
+    if not isinstance(sequence, NumberSequence) or sequence.owned_by is None:
+        return None
+    is_own = sequence.owned_by.column_id == column.column_id and not _numbering(sequence)
+    return _SERIALS.get(column.type.kind) if is_own and column.not_null else None
+
+
+def shown_default(column: ColumnDesc, relations: Mapping[int, Relation], name: Callable[[Relation], str]) -> str:
+    """The text of a DEFAULT with the names of sequences, which it has by their ids."""
+
+    def named(found: re.Match[str]) -> str:
+        sequence = relations.get(int(found[1]))
+        return found[0] if sequence is None else f"{quoted_text(name(sequence))}::regclass"
+
+    return _BY_ID.sub(named, column.default or "") if column.sequences else column.default or ""

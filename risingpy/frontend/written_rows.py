@@ -17,10 +17,9 @@ from risingpy.frontend.constraints.enforcement import RowsChange, enforce
 from risingpy.frontend.constraints.guarded import is_guarded
 from risingpy.frontend.constraints.violations import shown_row
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.functions.topics.identities import place_of
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.writing.dml_log import Spill, TableChange
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import NumberSequence, Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
@@ -47,14 +46,17 @@ def completed(session: StatementContext, relation: Table, rows: pa.Table) -> pa.
 
 
 def pass_numbers(session: StatementContext, relation: Table, rows: pa.Table) -> None:
-    """Moves the counters of identity columns past the numbers in the rows, so that no new row replaces one of them."""
+    """Moves the sequences of identity columns past the numbers in the rows, so that no new row replaces one of them."""
+    if not rows.num_rows or not any(column.identity is not None or column.sequences for column in relation.columns):
+        return
+    relations = session.database.reads.catalog.relations
     for index, column in enumerate(relation.columns):
-        identity = column.identity
-        if identity is not None and rows.num_rows:
-            furthest = (pc.max if identity.increment > 0 else pc.min)(rows.column(index)).as_py()
-            if furthest is not None:
-                place = place_of(furthest, identity.start, identity.increment)
-                session.database.writes.identity_counters.pass_by(identity.counter, place)
+        for sequence_id in column.sequences if column.identity is None else (column.identity.sequence,):
+            sequence = relations.get(sequence_id)
+            if isinstance(sequence, NumberSequence) and sequence.owned_by is not None:
+                furthest = (pc.max if sequence.counting.increment > 0 else pc.min)(rows.column(index)).as_py()
+                if isinstance(furthest, int):
+                    session.database.writes.sequences.pass_by(sequence, furthest)
 
 
 def with_generated(session: StatementContext, relation: Table, rows: pa.Table) -> pa.Table:

@@ -172,7 +172,6 @@ ILIKE_ESCAPE     ilike_escape     text text text = bool
 NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
 NOT_ILIKE_ESCAPE not_ilike_escape text text text = bool
 SIMILAR similar text text = bool
-NEXT_NUMBER next_number text int8 int8 int8 int8 = int8
 SIMILAR_ESCAPE similar_escape text text text = bool
 """
 

@@ -51,7 +51,7 @@ from risingpy.meta.subscriptions.deleted_epochs import DeletedEpochs
 from risingpy.meta.subscriptions.reader import SubscriptionReader
 from risingpy.meta.subscriptions.retention import SubscriptionRetention
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.meta.writing.identity_counters import IdentityCounters
+from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import TableLocks
 from risingpy.meta.writing.writes import Writes
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID
@@ -105,7 +105,8 @@ class Database:
         self._delivered = DeliveredEpochs(opened.meta_store)
         self.sinks = self._open_sinks()
         self.subscriptions, self._retention = self._open_subscriptions()
-        self._identity_counters = IdentityCounters(opened.meta_store, data_dir)
+        self._sequences = SequenceCounters(opened.meta_store)
+        self._sequences.keep_only(opened.state.catalog.relations.keys())
         self.sessions = Sessions()
         self._loop: BarrierLoop | None = None
         self.database_id = DEFAULT_DATABASE_ID
@@ -180,7 +181,7 @@ class Database:
         self._published.close()
         self.query_engines.close()
         try:
-            self._identity_counters.close()
+            self._sequences.close()
         except SqlError:
             if self.lost is None:
                 raise
@@ -208,7 +209,7 @@ class Database:
             self._log,
             locks=TableLocks(),
             row_ids=RowIds(self._meta_store),
-            identity_counters=self._identity_counters,
+            sequences=self._sequences,
             until_lsn=self.reads.wait_for_lsn,
         )
 

@@ -38,6 +38,7 @@ from risingpy.plan.catalog import (
     ForeignKey,
     JobRelation,
     JobStatus,
+    NumberSequence,
     RecoverableRelation,
     Role,
     Sink,
@@ -247,11 +248,10 @@ def without_backfills(state: MetaState) -> MetaState:
 
 
 def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
-    """`state` after `relation` is dropped. Its job stops, and later epochs purge its rows."""
+    """`state` after `relation`, with the sequences of its columns, is dropped. Later epochs purge its rows."""
     state = without_feeds(state, relation.relation_id)
-    relations = {
-        k: _without_keys_to(v, relation) for k, v in state.catalog.relations.items() if k != relation.relation_id
-    }
+    gone = {relation.relation_id, *(each.relation_id for each in state.catalog.sequences_of(relation.relation_id))}
+    relations = {k: _without_keys_to(v, relation) for k, v in state.catalog.relations.items() if k not in gone}
     job = state.jobs.get(relation.relation_id)
     stopped = state.stopped.get(relation.relation_id)
     purge = state.purge
@@ -336,7 +336,7 @@ def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaSt
     """`state` with the status changed of a relation that has a job, or of a view."""
     catalog = state.catalog
     before = catalog.relations[relation_id]
-    assert not isinstance(before, ExternalSource)
+    assert not isinstance(before, ExternalSource | NumberSequence)
     relation = replace(before, status=status)
     return replace(
         state,

@@ -5,7 +5,7 @@ explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
 from risingpy.frontend.binder.column_limits import check_relation
-from risingpy.frontend.binder.ddl.alter import BoundAlterTable, bind_alter_table, bind_source_column
+from risingpy.frontend.binder.ddl.alter import BoundAlterTable, bind_alter_table
 from risingpy.frontend.binder.ddl.alter_constraints import RowCheck
 from risingpy.frontend.binder.ddl.create import (
     BoundView,
@@ -18,6 +18,7 @@ from risingpy.frontend.binder.ddl.create import (
 )
 from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
 from risingpy.frontend.binder.ddl.primary_key import BoundPrimaryKey, bind_primary_key, with_primary_key
+from risingpy.frontend.binder.ddl.source_column import bind_source_column
 from risingpy.frontend.binder.dml.copy import CopyTarget, bind_copy_target
 from risingpy.frontend.binder.dml.insert import BoundInsert, bind_insert
 from risingpy.frontend.binder.dml.into_table import RowsForTable, bind_rows_for_table

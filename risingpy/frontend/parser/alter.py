@@ -10,6 +10,7 @@ from risingpy.frontend.parser.ast import Statement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AddConstraint,
+    AddIdentity,
     AddPrimaryKey,
     AlterAction,
     AlterConnector,
@@ -22,27 +23,32 @@ from risingpy.frontend.parser.ast_alter import (
     AlterTable,
     DropColumn,
     DropConstraint,
+    DropIdentity,
     RenameColumn,
     RenameConstraint,
     SetDefault,
+    SetIdentity,
     SetNotNull,
     SetType,
     ValidateConstraint,
 )
 from risingpy.frontend.parser.ast_constraints import KeyDefinition
-from risingpy.frontend.parser.ast_parts import ObjectName
+from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName, SequenceOptions
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint
+from risingpy.frontend.parser.creation.sequence import parse_altered_sequence, parse_numbering, parse_one_option
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_alter_database
-from risingpy.frontend.parser.ddl import parse_cascade, parse_column
+from risingpy.frontend.parser.ddl import parse_column
+from risingpy.frontend.parser.dropping import parse_cascade
 from risingpy.frontend.parser.roles.names import role_name
 from risingpy.frontend.parser.roles.trees import AlterOwner
 from risingpy.plan.catalog import (
     ExternalSource,
     Index,
     MaterializedView,
+    NumberSequence,
     RelationClass,
     Sink,
     Subscription,
@@ -50,6 +56,7 @@ from risingpy.plan.catalog import (
     View,
 )
 
+_IDENTITY_OPTIONS = ("GENERATED", "INCREMENT", "MINVALUE", "MAXVALUE", "NO", "START", "RESTART", "CACHE", "CYCLE")
 _OTHER_ACTIONS = (
     "OWNER",
     "ENABLE",
@@ -95,6 +102,8 @@ def parse_alter(cursor: Cursor) -> Statement:
         return AlterSourceColumns(kind, name, None, position, if_exists)
     if kind is ExternalSource and cursor.accept("ADD"):
         return AlterSourceColumns(kind, name, _parse_added_column(cursor), position, if_exists)
+    if kind is NumberSequence:
+        return parse_altered_sequence(cursor, name, if_exists)
     if kind is Sink:
         return _parse_sink_options(cursor, name, if_exists)
     if kind is Subscription and cursor.accept("SET"):
@@ -144,6 +153,8 @@ def _parse_kind(cursor: Cursor) -> RelationClass:
         return Subscription
     if cursor.accept("INDEX"):
         return Index
+    if cursor.accept("SEQUENCE"):
+        return NumberSequence
     return cursor.unsupported(f"ALTER {cursor.word}")
 
 
@@ -230,6 +241,12 @@ def _parse_column_action(cursor: Cursor) -> AlterAction:
     column = cursor.name()
     if cursor.accept("DROP", "DEFAULT"):
         return SetDefault(column, None)
+    if cursor.accept("DROP", "IDENTITY"):
+        return DropIdentity(column, cursor.accept("IF", "EXISTS"))
+    if cursor.accept("ADD", "GENERATED"):
+        return _parse_added_identity(cursor, column)
+    if cursor.word == "RESTART" or cursor.peek(2)[-1] in _IDENTITY_OPTIONS:
+        return _parse_identity_options(cursor, column)
     if cursor.accept("DROP", "NOT", "NULL"):
         return SetNotNull(column, not_null=False)
     if cursor.accept("SET", "NOT", "NULL"):
@@ -242,6 +259,29 @@ def _parse_column_action(cursor: Cursor) -> AlterAction:
     if cursor.word in ("SET", "DROP", "ADD", "RESET"):
         cursor.unsupported(f"ALTER TABLE … ALTER COLUMN … {' '.join(cursor.peek(2))}")
     return cursor.fail()
+
+
+def _parse_added_identity(cursor: Cursor, column: ColumnName) -> AddIdentity:
+    always = cursor.accept("ALWAYS")
+    if not always:
+        cursor.expect("BY", "DEFAULT")
+    cursor.expect("AS", "IDENTITY")
+    return AddIdentity(column, always, parse_numbering(cursor))
+
+
+def _parse_identity_options(cursor: Cursor, column: ColumnName) -> SetIdentity:
+    """`SET GENERATED ALWAYS | BY DEFAULT`, `SET` before each option of a sequence, RESTART."""
+    always: bool | None = None
+    options: list[SequenceOptions] = []
+    while cursor.word in ("SET", "RESTART"):
+        if cursor.accept("SET", "GENERATED"):
+            always = cursor.accept("ALWAYS")
+            if not always:
+                cursor.expect("BY", "DEFAULT")
+            continue
+        cursor.accept("SET")
+        options.append(parse_one_option(cursor))
+    return SetIdentity(column, always, tuple(options))
 
 
 _OTHER_KINDS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(

@@ -16,6 +16,7 @@ from risingpy.frontend.parser.ast_alter import AlterConnection as AlterConnectio
 from risingpy.frontend.parser.ast_alter import AlterConnector as AlterConnector
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
 from risingpy.frontend.parser.ast_alter import AlterSecret as AlterSecret
+from risingpy.frontend.parser.ast_alter import AlterSequence as AlterSequence
 from risingpy.frontend.parser.ast_alter import AlterSink as AlterSink
 from risingpy.frontend.parser.ast_alter import AlterSource as AlterSource
 from risingpy.frontend.parser.ast_alter import AlterSourceColumns as AlterSourceColumns
@@ -28,6 +29,7 @@ from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
 from risingpy.frontend.parser.ast_create import CreateIndex as CreateIndex
 from risingpy.frontend.parser.ast_create import CreateMaterializedView as CreateMaterializedView
 from risingpy.frontend.parser.ast_create import CreateSecret as CreateSecret
+from risingpy.frontend.parser.ast_create import CreateSequence as CreateSequence
 from risingpy.frontend.parser.ast_create import CreateSink as CreateSink
 from risingpy.frontend.parser.ast_create import CreateSource as CreateSource
 from risingpy.frontend.parser.ast_create import CreateSubscription as CreateSubscription
@@ -52,9 +54,9 @@ from risingpy.frontend.parser.ast_dml import Update as Update
 from risingpy.frontend.parser.ast_parts import ColumnDefinition as ColumnDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName as ColumnName
 from risingpy.frontend.parser.ast_parts import Expression as Expression
-from risingpy.frontend.parser.ast_parts import NumberingOptions as NumberingOptions
 from risingpy.frontend.parser.ast_parts import ObjectName as ObjectName
 from risingpy.frontend.parser.ast_parts import Query as Query
+from risingpy.frontend.parser.ast_parts import SequenceOptions as SequenceOptions
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkDefinition
 from risingpy.frontend.parser.ast_session import CloseCursor as CloseCursor
@@ -312,6 +314,7 @@ Statement = (
     | AlterConnector
     | AlterConnection
     | AlterSecret
+    | AlterSequence
     | AlterSubscription
     | AlterSystem
     | AlterDefaultPrivileges
@@ -331,6 +334,7 @@ Statement = (
     | CreateSink
     | CreateSecret
     | CreateConnection
+    | CreateSequence
     | CreateSubscription
     | WaitSink
     | CreateView

@@ -11,7 +11,14 @@ from risingpy.frontend.parser.ast_constraints import (
     UniqueDefinition,
 )
 from risingpy.frontend.parser.ast_create import OptionPlace, OptionReference
-from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
+from risingpy.frontend.parser.ast_parts import (
+    ColumnDefinition,
+    ColumnName,
+    Expression,
+    ObjectName,
+    SequenceOptions,
+    TypeName,
+)
 from risingpy.plan.catalog import RelationClass
 
 
@@ -47,6 +54,32 @@ class SetDefault:
 
     column: ColumnName
     value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddIdentity:
+    """ALTER COLUMN … ADD GENERATED ALWAYS | BY DEFAULT AS IDENTITY (options)."""
+
+    column: ColumnName
+    always: bool
+    options: SequenceOptions
+
+
+@dataclass(frozen=True, slots=True)
+class SetIdentity:
+    """ALTER COLUMN … SET GENERATED …, SET option, RESTART. `always` is None if it stays as it is."""
+
+    column: ColumnName
+    always: bool | None
+    options: tuple[SequenceOptions, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropIdentity:
+    """ALTER COLUMN … DROP IDENTITY [IF EXISTS]."""
+
+    column: ColumnName
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +131,10 @@ class ValidateConstraint:
 
 
 ConstraintAction = AddConstraint | DropConstraint | RenameConstraint | ValidateConstraint
-AlterAction = AddColumn | DropColumn | RenameColumn | SetDefault | SetNotNull | SetType | ConstraintAction
+IdentityAction = AddIdentity | SetIdentity | DropIdentity
+AlterAction = (
+    AddColumn | DropColumn | RenameColumn | SetDefault | SetNotNull | SetType | ConstraintAction | IdentityAction
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +239,15 @@ class AlterSecret:
     value: str
     position: int
     option_places: tuple[OptionPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSequence:
+    """ALTER SEQUENCE name options."""
+
+    name: ObjectName
+    options: SequenceOptions
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

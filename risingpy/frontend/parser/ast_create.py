@@ -12,6 +12,7 @@ from risingpy.frontend.parser.ast_parts import (
     Expression,
     ObjectName,
     Query,
+    SequenceOptions,
     TypeName,
     WatermarkDefinition,
 )
@@ -160,6 +161,15 @@ class CreateSink:
     into: ObjectName | None = None
     into_columns: tuple[ColumnName, ...] = ()
     references: tuple[OptionReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSequence:
+    """CREATE SEQUENCE name options."""
+
+    name: ObjectName
+    options: SequenceOptions
+    if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,14 +61,18 @@ class Expression:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class NumberingOptions:
-    """How an identity column numbers its rows; None where nothing is said."""
+NONE: Literal["NONE"] = "NONE"
+OptionValue = int | bool | None | TypeName | ObjectName | tuple[ColumnName, ...] | Literal["NONE"]
 
-    start: int | None = None
-    increment: int | None = None
-    minimum: int | None = None
-    maximum: int | None = None
+
+@dataclass(frozen=True, slots=True)
+class SequenceOptions:
+    """The options of a sequence by their words, as PostgreSQL has them: `("START", 10), ("CYCLE", True)`.
+
+    None is what NO MINVALUE, NO MAXVALUE and RESTART without a number say. OWNED BY has names, or is `NONE`.
+    """
+
+    given: tuple[tuple[str, OptionValue], ...] = ()
     position: int = 0
 
 
@@ -89,7 +93,7 @@ class ColumnDefinition:
     default: Expression | None = None
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
-    numbering: NumberingOptions = NumberingOptions()
+    numbering: SequenceOptions = SequenceOptions()
     key_name: str | None = None
 
 

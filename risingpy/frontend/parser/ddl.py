@@ -1,4 +1,4 @@
-"""CREATE and DROP."""
+"""CREATE."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from risingpy.frontend.parser.ast import (
     CreateTable,
     CreateTableAs,
     CreateView,
-    Drop,
     Expression,
-    NumberingOptions,
     ObjectName,
+    SequenceOptions,
     Statement,
     TypeName,
     WatermarkDefinition,
 )
 from risingpy.frontend.parser.ast_constraints import ConstraintDefinition, KeyDefinition
 from risingpy.frontend.parser.ast_create import TextPlace
-from risingpy.frontend.parser.connectors.secret import parse_create_connection, parse_create_secret, parse_drop_hidden
+from risingpy.frontend.parser.connectors.secret import parse_create_connection, parse_create_secret
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
 from risingpy.frontend.parser.connectors.source import (
     OptionsReader,
@@ -43,37 +42,20 @@ from risingpy.frontend.parser.creation.constraint import (
 from risingpy.frontend.parser.creation.function import (
     parse_create_aggregate,
     parse_create_function,
-    parse_drop_function,
 )
-from risingpy.frontend.parser.creation.identity_options import parse_numbering
 from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
+from risingpy.frontend.parser.creation.sequence import parse_create_sequence, parse_numbering
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import (
     parse_create_database,
     parse_create_schema,
-    parse_drop_database,
-    parse_drop_schema,
 )
 from risingpy.frontend.parser.dml.table_of_query import parse_table_of_query
+from risingpy.frontend.parser.keywords import OTHER_OBJECTS
 from risingpy.frontend.parser.subscriptions import parse_create_subscription
-from risingpy.plan.catalog import (
-    ExternalSource,
-    Index,
-    MaterializedView,
-    RelationClass,
-    Sink,
-    Subscription,
-    Table,
-    View,
-)
 from risingpy.plan.operators import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("GENERATED", "AS", "COLLATE")
-_OTHER_OBJECTS = """
-    CAST COLLATION DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
-    PROCEDURE PUBLICATION RULE SEQUENCE SERVER STATISTICS TRIGGER TYPE
-""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
-
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
         "SCHEMA": parse_create_schema,
@@ -84,18 +66,7 @@ _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "UNIQUE": parse_create_unique_index,
         "SECRET": parse_create_secret,
         "CONNECTION": parse_create_connection,
-    }
-)
-
-_DROPPED: Mapping[str, RelationClass] = MappingProxyType(
-    {
-        "TABLE": Table,
-        "MATERIALIZED VIEW": MaterializedView,
-        "VIEW": View,
-        "SOURCE": ExternalSource,
-        "SINK": Sink,
-        "SUBSCRIPTION": Subscription,
-        "INDEX": Index,
+        "SEQUENCE": parse_create_sequence,
     }
 )
 
@@ -123,7 +94,7 @@ def parse_create(cursor: Cursor) -> Statement:
     for word, parse_created in _PARSERS.items():
         if cursor.accept(word):
             return parse_created(cursor)
-    if cursor.word in _OTHER_OBJECTS:
+    if cursor.word in OTHER_OBJECTS:
         cursor.unsupported(f"CREATE {cursor.word}")
     return cursor.fail()
 
@@ -280,7 +251,7 @@ def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefi
     default: Expression | None = None
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
-    numbering = NumberingOptions()
+    numbering = SequenceOptions()
     constraints: list[ConstraintDefinition] = []
     key_name: str | None = None
     while not cursor.at_end and cursor.word not in (",", ")"):
@@ -365,35 +336,3 @@ def _parse_create_materialized_view(cursor: Cursor) -> CreateMaterializedView:
     if cursor.word == "WITH":
         cursor.unsupported("WITH [NO] DATA")
     return CreateMaterializedView(name, columns, query, if_not_exists, emit_on_window_close)
-
-
-def parse_drop(cursor: Cursor) -> Statement:
-    """DROP of one or more objects of a kind. Raises FeatureNotSupported (0A000) for kinds that do not exist here."""
-    cursor.expect("DROP")
-    if cursor.accept("SCHEMA"):
-        return parse_drop_schema(cursor)
-    if cursor.accept("DATABASE"):
-        return parse_drop_database(cursor)
-    if cursor.word in ("SECRET", "CONNECTION"):
-        return parse_drop_hidden(cursor)
-    for word, aggregate in (("FUNCTION", False), ("AGGREGATE", True)):
-        if cursor.accept(word):
-            return parse_drop_function(cursor, aggregate=aggregate)
-    if cursor.word in _OTHER_OBJECTS:
-        cursor.unsupported(f"DROP {cursor.word}")
-    kind = next((kind for words, kind in _DROPPED.items() if cursor.accept(*words.split())), None)
-    if kind is None:
-        cursor.fail()
-    if kind is Index and cursor.word == "CONCURRENTLY":
-        cursor.unsupported("DROP INDEX CONCURRENTLY")
-    if_exists = cursor.accept("IF", "EXISTS")
-    relations = cursor.comma_separated(cursor.object_name)
-    return Drop(kind, relations, if_exists, parse_cascade(cursor))
-
-
-def parse_cascade(cursor: Cursor) -> bool:
-    """Whether CASCADE follows. RESTRICT, and nothing, mean that a drop fails if other objects need these."""
-    cascade = cursor.accept("CASCADE")
-    if not cascade:
-        cursor.accept("RESTRICT")
-    return cascade

@@ -1,4 +1,4 @@
-"""PostgreSQL's reserved words: no column or table may have such a name unless it is quoted."""
+"""PostgreSQL's reserved words, which no column or table may have as names unless quoted; kinds of objects."""
 
 from __future__ import annotations
 
@@ -10,4 +10,11 @@ RESERVED = frozenset(
     leading limit not offset on only or order placing primary references returning select some symmetric table
     then to trailing union unique using variadic when where window with
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+)
+# What PostgreSQL creates and drops, and this version does not: refused by name.
+OTHER_OBJECTS = frozenset(
+    """
+    CAST COLLATION DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
+    PROCEDURE PUBLICATION RULE SERVER STATISTICS TRIGGER TYPE
+    """.split()  # noqa: SIM905
 )

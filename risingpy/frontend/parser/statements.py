@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from risingpy.frontend.parser import alter, ddl, maintenance, utility
+from risingpy.frontend.parser import alter, ddl, dropping, maintenance, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
 from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
@@ -29,7 +29,7 @@ WRITES: dict[str, Callable[[Cursor], Insert | Update | Delete | Merge]] = {
 STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": roles.or_role(roles.parse_alter_role, alter.parse_alter),
     "CREATE": roles.or_role(roles.parse_create_role, ddl.parse_create),
-    "DROP": roles.or_role(roles.parse_drop_role, ddl.parse_drop),
+    "DROP": roles.or_role(roles.parse_drop_role, dropping.parse_drop),
     **WRITES,
     "TRUNCATE": rows.parse_truncate,
     "COPY": copy.parse_copy,

@@ -5,6 +5,7 @@ In: the calls of `wire/session_protocol.py` by the wire layer. Out: the results 
     client_session.py     the session as the wire layer sees it
     context.py            the session as its statements see it
     commands.py           binds, caches and runs statements
+    committing_statements.py  which statements commit those before them in the same text
     recurring_texts.py    plans texts that come again with other values once for all of them
     statement_timeout.py  the deadline of a statement
     statement_clock.py    how long statements take, and the log of slow ones

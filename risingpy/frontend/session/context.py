@@ -23,12 +23,14 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.committing_statements import ABOUT_COMMITTED_ROWS
 from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.short_reads import ShortReads
 from risingpy.frontend.session.signal_rights import check_signals
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.session_identity import SessionIdentity
+from risingpy.frontend.session_sequences import SessionSequences
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.shown_text import masked_errors_of
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
@@ -37,6 +39,7 @@ from risingpy.frontend.system_catalog.registry import StateRows, object_names
 from risingpy.frontend.system_catalog.session_state import state_of
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
+from risingpy.frontend.written_rows import check_writable
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
@@ -52,42 +55,6 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
 
-_ABOUT_COMMITTED_ROWS = (
-    ast.AddPrimaryKey,
-    ast.AlterDatabase,
-    ast.AlterSettings,
-    ast.AlterTable,
-    ast.AlterRelation,
-    ast.AlterDefaultPrivileges,
-    ast.AlterObjectOwner,
-    ast.AlterOwner,
-    ast.AlterRole,
-    ast.AlterSink,
-    ast.AlterSource,
-    ast.AlterSubscription,
-    ast.Backup,
-    ast.Flush,
-    ast.CreateIndex,
-    ast.CreateRole,
-    ast.CreateTable,
-    ast.CreateTableAs,
-    ast.CreateSink,
-    ast.CreateSource,
-    ast.CreateSubscription,
-    ast.CreateView,
-    ast.CreateMaterializedView,
-    ast.CreateSchema,
-    ast.Drop,
-    ast.DropOwned,
-    ast.DropRole,
-    ast.DropSchema,
-    ast.GrantPrivileges,
-    ast.GrantRole,
-    ast.ReassignOwned,
-    ast.RenameSchema,
-    ast.RevokeRole,
-    ast.WaitSink,
-)
 _IDLE_STATES = {
     TransactionStatus.IDLE: SessionState.IDLE,
     TransactionStatus.ACTIVE: SessionState.IN_TRANSACTION,
@@ -122,6 +89,13 @@ class SessionContext:
         self.demands = Demands(lambda: self.database.reads.seen_state)
         self._notices: list[Notice] = []
         self._deadline: Deadline | None = None  # that of the current statement
+        self.sequences = SessionSequences(
+            database.writes.sequences,
+            lambda: self.database.reads.catalog,
+            self.object_names,
+            self.identity,
+            lambda verb: check_writable(self, verb),
+        )
         self._runner = BatchRunner(self.transaction, database.query_engines, self.limits, self._system)
         self._commands = Commands(self)
         self.record = self._new_record()
@@ -185,7 +159,11 @@ class SessionContext:
     def limits(self) -> StatementLimits:
         asked = parse_bytes(self.settings.get("statement_memory"))
         return StatementLimits(
-            asked or share_of_memory(STATEMENT_SHARE), self.cancelled, signal=self._signal, set_config=self._set_config
+            asked or share_of_memory(STATEMENT_SHARE),
+            self.cancelled,
+            signal=self._signal,
+            set_config=self._set_config,
+            sequences=self.sequences,
         )
 
     def _set_config(self, name: str, value: str, local: bool) -> str:
@@ -240,7 +218,7 @@ class SessionContext:
         statement = prepared.statement
         assert statement is not None
         self._check_not_failed(statement)
-        if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
+        if isinstance(statement, ParsedStatement) and isinstance(statement.statement, ABOUT_COMMITTED_ROWS):
             self.scope.commit_so_far()
         with masked_errors_of(statement):
             return self._commands.run_newest(statement, prepared, parameters)

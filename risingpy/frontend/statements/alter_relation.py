@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import WrongObjectType
+from risingpy.errors import SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import (
@@ -30,7 +30,7 @@ from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.rights.checks import check_creates_in
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import NewName
-from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, Relation, Table
+from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, NumberSequence, OwningColumn, Relation, Table
 from risingpy.types import SqlType
 
 _NAMED = CreateTable | CreateView | CreateMaterializedView | CreateSource | CreateSink | CreateSubscription
@@ -55,12 +55,20 @@ def bind(
                 return Result(tag)
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
+            if isinstance(relation, NumberSequence) and relation.owned_by is not None and new_schema is not None:
+                _refuse_schema(session, relation, relation.owned_by)
             check_creates_in(session, new_schema or relation.schema_name)
             new_place = relation.relation_id, new_name, new_schema
             session.ddl.rename(NewName(*new_place, renamed_definition, with_renamed_relations), session.cancelled)
         return Result(tag)
 
     return Command(run)
+
+
+def _refuse_schema(session: StatementContext, sequence: NumberSequence, owner: OwningColumn) -> None:
+    table = session.database.reads.catalog.relations[owner.table_id]
+    detail = f'Sequence "{sequence.name}" is linked to table "{table.name}".'
+    raise SqlError("cannot move an owned sequence into another schema", sqlstate="0A000", detail=detail)
 
 
 def _swap(session: StatementContext, relation: Relation, name: ObjectName) -> None:

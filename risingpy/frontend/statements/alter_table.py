@@ -12,21 +12,25 @@ from dataclasses import replace
 
 from risingpy.connectors.secrets.opened_options import opened
 from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
+from risingpy.frontend.altered_sequence import alter_sequence
 from risingpy.frontend.binder import BoundAlterTable, RowCheck, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.changes import key_changes, related_tables
 from risingpy.frontend.constraints.violations import shown_key
-from risingpy.frontend.parser.ast import ObjectName, ParsedStatement
+from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, SequenceOptions
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AddConstraint,
+    AddIdentity,
     AlterAction,
     AlterTable,
     DropColumn,
     DropConstraint,
+    DropIdentity,
     RenameColumn,
     RenameConstraint,
     SetDefault,
+    SetIdentity,
     SetNotNull,
     ValidateConstraint,
 )
@@ -39,7 +43,7 @@ from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Relation, Table
+from risingpy.plan.catalog import NumberSequence, Relation, Table
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
@@ -106,6 +110,19 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     for notice in bound.notices:
         session.notice(notice)
     replace_altered(session, relation, bound)
+    for action in statement.actions:
+        if isinstance(action, SetIdentity) and action.options:
+            _alter_sequence(session, relation, action)
+
+
+def _alter_sequence(session: StatementContext, relation: Table, action: SetIdentity) -> None:
+    """What ALTER COLUMN … SET says of the sequence of an identity column."""
+    catalog = session.database.reads.catalog
+    column = next(each for each in relation.columns if each.name == action.column.name)
+    sequence = None if column.identity is None else catalog.relations.get(column.identity.sequence)
+    assert isinstance(sequence, NumberSequence)
+    given = tuple(option for options in action.options for option in options.given)
+    alter_sequence(session, sequence, SequenceOptions(given, action.options[0].position))
 
 
 def replace_altered(session: StatementContext, relation: Table, bound: BoundAlterTable) -> None:
@@ -126,7 +143,7 @@ def replace_altered(session: StatementContext, relation: Table, bound: BoundAlte
         check_unchanged(database.reads.state, relation)
         for check in bound.checks:
             _check_rows(session, check)
-        altered = replace(altered, definition=table_definition(altered))
+        altered = replace(altered, definition=table_definition(altered, (), database.reads.catalog.relations))
         replacement = TableReplacement(
             altered, bound.cascade, bound.generated, keys=key_changes(altered, changes), changes_form=not same
         )
@@ -173,6 +190,12 @@ def _action_name(action: AlterAction) -> str:
             return "ALTER COLUMN ... SET DEFAULT" if action.value is not None else "ALTER COLUMN ... DROP DEFAULT"
         case SetNotNull():
             return "ALTER COLUMN ... SET NOT NULL" if action.not_null else "ALTER COLUMN ... DROP NOT NULL"
+        case AddIdentity():
+            return "ALTER COLUMN ... ADD IDENTITY"
+        case SetIdentity():
+            return "ALTER COLUMN ... SET"
+        case DropIdentity():
+            return "ALTER COLUMN ... DROP IDENTITY"
         case AddConstraint():
             return "ADD CONSTRAINT"
         case DropConstraint():

@@ -25,7 +25,7 @@ from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
-from risingpy.plan.catalog import Catalog, ColumnDesc, Identity, Webhook
+from risingpy.plan.catalog import Catalog, ColumnDesc, Webhook
 from risingpy.types import BIGINT, SqlType
 
 
@@ -43,7 +43,8 @@ def bind(
         defined, stored = _with_source(session, statement)
     else:
         refuse_references(statement)
-        defined = bind_table(statement, session=session.session_values())
+        catalog, path = session.database.reads.catalog, session.search_path()
+        defined = bind_table(statement, catalog, path, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
         schema, name = new_schema(session, statement.name), statement.name.name
@@ -72,7 +73,7 @@ def new_table(
     if statement.copied is not None:
         columns, key, upstream = copied_columns(session, statement.copied, defined)
     check_uses_types(session, (column.type for column in columns if not column.hidden))
-    columns = _with_counters(session, columns if key else with_row_id(columns))
+    columns = columns if key else with_row_id(columns)
     schema_name = new_schema(session, statement.name)
     bound = _bound_constraints(session, statement, columns, key)
     return NewTable(
@@ -143,18 +144,6 @@ def _with_source(session: StatementContext, statement: CreateTable) -> tuple[Tab
                 what = f'a value of its own for column "{column.name}"'
                 raise FeatureNotSupported(f"{what} of a table that a source feeds is not supported")
         return defined, given.stored(checked_options(statement, defined), statement.message_format)
-
-
-def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
-    """The columns; each identity column gets its own counter."""
-    return tuple(
-        column if column.identity is None else replace(column, identity=_counter(session, column.identity))
-        for column in columns
-    )
-
-
-def _counter(session: StatementContext, identity: Identity) -> Identity:
-    return replace(identity, counter=session.database.writes.next_row_ids(1))
 
 
 def with_row_id(columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:

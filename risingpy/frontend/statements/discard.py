@@ -18,7 +18,7 @@ def bind(
 ) -> Command:
     """DISCARD ALL closes cursors, forgets prepared statements and resets settings; it raises 25001 in a transaction.
 
-    The other forms find nothing to do: plans, sequences and temporary tables are not kept by a session.
+    DISCARD SEQUENCES forgets what currval and lastval give. Plans and temporary tables are not kept by a session.
     """
 
     def run(parameters: Parameters) -> Result:
@@ -28,8 +28,11 @@ def bind(
             session.portals.close_all()
             session.subscription_cursors.close_all()
             session.statements.clear()
+            session.sequences.forget()
             session.settings.reset("all")
             session.settings.reset("session_authorization")  # and with it the role
+        if statement.what.lower() == "sequences":
+            session.sequences.forget()
         return Result(CommandTag(f"DISCARD {statement.what.upper()}"))
 
     return Command(run)

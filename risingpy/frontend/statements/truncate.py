@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from risingpy.errors import FeatureNotSupported, StalePlan
@@ -14,6 +14,7 @@ from risingpy.frontend.parser.ast import Delete, ObjectName, ParsedStatement, Tr
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.update_delete import rewriting
+from risingpy.meta.writing.sequence_counters import SequencePosition
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
@@ -26,15 +27,11 @@ def bind(
 ) -> Command:
     """Each table's rows go as DELETE without WHERE takes them; all tables in one transaction.
 
-    Raises FeatureNotSupported for RESTART IDENTITY on a table that has an identity column.
+    RESTART IDENTITY takes effect at once: as ALTER SEQUENCE … RESTART here, a ROLLBACK does not take it back.
     """
     names: dict[int, ObjectName] = {}
     for name in statement.tables:  # a table may be named twice
         relation = _deletion(session, name, session.database.reads.catalog).relation
-        if statement.restart_identity and any(column.identity is not None for column in relation.columns):
-            message = f'TRUNCATE … RESTART IDENTITY of table "{relation.name}" is not supported'
-            hint = "Its identity column goes on counting; leave RESTART IDENTITY out."
-            raise FeatureNotSupported(message, position=name.position, hint=hint)
         names[relation.relation_id] = name
     names.update(_referring(session, names, cascade=statement.cascade))
     # Locks are taken in the order of ids, so that two TRUNCATEs of the same tables cannot wait for each other.
@@ -54,9 +51,19 @@ def bind(
             raise StalePlan("a foreign key was added meanwhile", hint="Run the statement again.")
         if is_alone:
             session.scope.commit()
+        if statement.restart_identity:
+            _restart_sequences(session, names)
         return Result(CommandTag(_VERB))
 
     return Command(run)
+
+
+def _restart_sequences(session: StatementContext, table_ids: Iterable[int]) -> None:
+    """Has the sequences that the tables own begin again."""
+    for table_id in table_ids:
+        for sequence in session.database.reads.state.catalog.sequences_of(table_id):
+            position = SequencePosition(sequence.counting.start, called=False)
+            session.database.writes.sequences.put(sequence, position)
 
 
 def _referring(session: StatementContext, names: Mapping[int, ObjectName], *, cascade: bool) -> dict[int, ObjectName]:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
+from risingpy.frontend.table_definition import shown_default
 from risingpy.plan.catalog import (
     ColumnDesc,
     ExternalSource,
     MaterializedView,
+    NumberSequence,
     Relation,
     Table,
     View,
-    identity_bounds,
 )
 from risingpy.plan.catalog.acl import OF_COLUMNS, OF_RELATIONS, Privilege
 from risingpy.plan.catalog.rights import column_of, owns, privileges_of, securable
@@ -73,27 +74,29 @@ def _precision(type_: SqlType) -> tuple[int | None, int | None, int | None]:
     return bits, 2, 0 if type_.is_integer else None
 
 
-def _identity(column: ColumnDesc) -> tuple[str | None, ...]:
+def _identity(state: SystemState, column: ColumnDesc) -> tuple[str | None, ...]:
     """is_identity, identity_generation, …_start, …_increment, …_maximum, …_minimum, …_cycle."""
-    if column.identity is None:
+    sequence = None if column.identity is None else state.catalog.relations.get(column.identity.sequence)
+    if column.identity is None or not isinstance(sequence, NumberSequence):
         return "NO", None, None, None, None, None, "NO"
-    identity = column.identity
-    least, greatest = identity_bounds(column.type, identity.increment, identity.minimum, identity.maximum)
-    numbers = map(str, (identity.start, identity.increment, greatest, least))
-    return "YES", "ALWAYS" if identity.always else "BY DEFAULT", *numbers, "NO"
+    counting = sequence.counting
+    numbers = map(str, (counting.start, counting.increment, counting.maximum, counting.minimum))
+    generation = "ALWAYS" if column.identity.always else "BY DEFAULT"
+    return "YES", generation, *numbers, "YES" if counting.cycles else "NO"
 
 
 def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc) -> Row:
     database = state.catalog.database
     nullable = "NO" if column.not_null or number - 1 in declared_key(owner) else "YES"
+    default = None if column.default is None else shown_default(column, state.catalog.relations, state.display_name)
     date_digits = 6 if column.type.kind in _WITH_TIME else 0 if column.type.kind is TypeKind.DATE else None
     return (
-        *(database, owner.schema_name, owner.name, column.name, number, column.default, nullable),
+        *(database, owner.schema_name, owner.name, column.name, number, default, nullable),
         *("ARRAY" if column.type.kind is TypeKind.ARRAY else column.type.name, column.type.length),
         *(*_precision(column.type), date_digits, None),
         *(database, "pg_catalog", _TYPE_NAMES[column.type.oid]),
         *(None,) * 12,
-        *_identity(column),
+        *_identity(state, column),
         *(("NEVER", None) if column.generated is None else ("ALWAYS", column.generated.text)),
         "YES",
     )

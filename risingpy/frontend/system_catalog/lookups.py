@@ -37,6 +37,8 @@ def _objects(state: SystemState) -> Iterable[Row]:
         if isinstance(found, Table):
             for each in constraints_of(state.catalog, found):
                 yield each.oid, quote_name(each.name), visible, True, each.definition
+    for sequence in state.sequences:
+        yield relation_oid(sequence), state.display_name(sequence), state.is_visible(sequence), False, None
     for index, indexed in state.indexes:
         text = index_definition_text(index, indexed)
         yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text
@@ -53,6 +55,8 @@ def _spellings(state: SystemState) -> Iterable[Row]:
         yield from ((text, relation_oid(found)) for text in state.keys(found))
         if declared_key(found):
             yield from ((text, index_oid(found)) for text in state.keys(found, index_name(found)))
+    for sequence in state.sequences:
+        yield from ((text, relation_oid(sequence)) for text in state.keys(sequence))
     for index, _ in state.indexes:
         yield from ((text, relation_oid(index)) for text in state.keys(index))
     for system in state.system_relations:

@@ -15,6 +15,7 @@ from risingpy.frontend.system_catalog.oids import (
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
+from risingpy.frontend.table_definition import shown_default
 from risingpy.plan.catalog import ColumnDesc, Index, IndexedRelation
 from risingpy.plan.expressions import InputRef
 from risingpy.types import SqlType, TypeKind
@@ -83,6 +84,9 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         for number, (name, type_) in enumerate(_index_columns(index, indexed), start=1):
             yield _row(relation_oid(index), name, number, type_oid=type_.oid, length=type_.typlen, typmod=type_.typmod)
+    for sequence in state.sequences:
+        for number, column in enumerate(sequence.columns, start=1):
+            yield _column_row(relation_oid(sequence), number, column, not_null=True, has_default=False)
     for system in state.system_relations:
         owner = system_relation_oid(system.schema, system.name)
         for number, described in enumerate(system.columns, start=1):
@@ -107,8 +111,10 @@ def _index_columns(index: Index, indexed: IndexedRelation) -> Iterable[tuple[str
 def _defaults(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
-            text = column.default if column.generated is None else f"({column.generated.text})"
-            if text is not None:
+            if column.generated is not None:
+                yield default_oid(found, number), relation_oid(found), number, f"({column.generated.text})"
+            if column.default is not None:
+                text = shown_default(column, state.catalog.relations, state.display_name)
                 yield default_oid(found, number), relation_oid(found), number, text
 
 

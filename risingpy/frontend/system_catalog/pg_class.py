@@ -114,6 +114,10 @@ def _rows(state: SystemState) -> Iterable[Row]:
         keys = len(index.index.keys) + len(named_included_numbers(index, of))
         head = relation_oid(index), index.name, index.schema_name
         yield _row(*head, "i", keys, owner=index.owner, access_method=BTREE_OID)
+    for sequence in state.sequences:
+        head = relation_oid(sequence), sequence.name, sequence.schema_name
+        acl = acl_texts(state, sequence.acl)
+        yield _row(*head, "S", len(sequence.columns), owner=sequence.owner, acl=acl)
     for system in state.system_relations:
         kind = "r" if system.schema == "pg_catalog" else "v"
         yield _row(

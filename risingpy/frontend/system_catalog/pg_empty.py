@@ -44,10 +44,6 @@ _COLUMNS = {
     "pg_seclabel": "objoid oid, classoid oid, objsubid int4, provider text, label text",
     "pg_seclabels": "objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text,"
     "provider text, label text",
-    "pg_sequence": "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8,"
-    "seqcache int8, seqcycle bool",
-    "pg_sequences": "schemaname name, sequencename name, sequenceowner name, data_type oid, start_value int8,"
-    "min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
     "pg_statistic_ext": "oid oid, stxrelid oid, stxname name, stxnamespace oid, stxowner oid, stxstattarget int4,"
     "stxkeys int2vector, stxkind _char, stxexprs text",
     "pg_subscription": "oid oid, subdbid oid, subname name, subowner oid, subenabled bool, subconninfo text,"
@@ -76,7 +72,6 @@ _RISINGWAVE_COLUMNS = {
 _INFORMATION_SCHEMA_COLUMNS = {
     "routines": "specific_catalog name, specific_schema name, specific_name name, routine_catalog name,"
     "routine_schema name, routine_name name, routine_type text, data_type text",
-    "sequences": "sequence_catalog name, sequence_schema name, sequence_name name, data_type text",
     "triggers": "trigger_catalog name, trigger_schema name, trigger_name name, event_object_table name",
 }
 

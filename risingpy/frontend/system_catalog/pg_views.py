@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import relation_oid, rule_oid, system_relation_oid
+from risingpy.frontend.system_catalog.oids import relation_oid, rule_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import MaterializedView, QueryRelation, Relation, Table, View
 
@@ -16,7 +16,8 @@ def view_definition(of: Relation) -> str | None:
     return " " + of.query.strip().rstrip(";").rstrip() + ";"
 
 
-def _with_query(state: SystemState) -> Iterable[QueryRelation]:
+def with_query(state: SystemState) -> Iterable[QueryRelation]:
+    """The views of both kinds."""
     return (found for found in state.relations if isinstance(found, QueryRelation))
 
 
@@ -57,18 +58,8 @@ def _matviews(state: SystemState) -> Iterable[Row]:
 
 
 def _rules(state: SystemState) -> Iterable[Row]:
-    for found in _with_query(state):
+    for found in with_query(state):
         yield rule_oid(found), "_RETURN", relation_oid(found), "1", "O", True, None, None
-
-
-def _dependencies(state: SystemState) -> Iterable[Row]:
-    rewrite = system_relation_oid("pg_catalog", "pg_rewrite")
-    classes = system_relation_oid("pg_catalog", "pg_class")
-    for found in _with_query(state):
-        yield rewrite, rule_oid(found), 0, classes, relation_oid(found), 0, "i"
-        for needed in found.depends_on:
-            if needed in state.catalog.relations:
-                yield rewrite, rule_oid(found), 0, classes, relation_oid(state.catalog.relations[needed]), 0, "n"
 
 
 def _rw_depend(state: SystemState) -> Iterable[Row]:
@@ -97,11 +88,5 @@ PG_REWRITE = relation(
     "pg_rewrite",
     "oid oid, rulename name, ev_class oid, ev_type char, ev_enabled char, is_instead bool, ev_qual text,ev_action text",
     _rules,
-)
-PG_DEPEND = relation(
-    "pg_catalog",
-    "pg_depend",
-    "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char",
-    _dependencies,
 )
 RW_DEPEND = relation("rw_catalog", "rw_depend", "objid int4, refobjid int4", _rw_depend)

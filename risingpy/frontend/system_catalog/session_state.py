@@ -50,6 +50,7 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         memory=database.introspection.memory,
         statistics=snapshot.view.statistics,
         compactions=snapshot.view.compactions,
+        position=database.writes.sequences.position,
         views=tuple(database.introspection.pinned_epochs()),
         statements=_statements(session.statements),
         cursors=_cursors(session.portals),

@@ -16,6 +16,7 @@ from risingpy.meta.memory_use import MemoryUse
 from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
+from risingpy.meta.writing.sequence_counters import SequencePosition
 from risingpy.meta.writing.table_locks import SeenLock
 from risingpy.plan.catalog import (
     BOOTSTRAP_ROLE_ID,
@@ -26,6 +27,7 @@ from risingpy.plan.catalog import (
     Index,
     IndexedRelation,
     MaterializedView,
+    NumberSequence,
     Relation,
     Sink,
     Subscription,
@@ -139,6 +141,7 @@ class SystemState:
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedEpoch, ...] = ()
+    position: Callable[[NumberSequence], SequencePosition | None] = lambda sequence: None
     statements: tuple[SessionStatement, ...] = ()
     cursors: tuple[SessionCursor, ...] = ()
 
@@ -167,9 +170,14 @@ class SystemState:
 
     @property
     def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:
-        """All relations that users made but indexes, sinks and subscriptions, in the order of their creation."""
+        """All relations that users made but indexes, sinks, subscriptions and sequences, oldest first."""
         found = (r for r in self.catalog.own_relations if not is_temporary(r))
-        return tuple(r for r in found if not isinstance(r, Index | Sink | Subscription))
+        return tuple(r for r in found if not isinstance(r, Index | Sink | Subscription | NumberSequence))
+
+    @property
+    def sequences(self) -> tuple[NumberSequence, ...]:
+        """All sequences, in the order in which they were created."""
+        return tuple(r for r in self.catalog.own_relations if isinstance(r, NumberSequence))
 
     @property
     def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:

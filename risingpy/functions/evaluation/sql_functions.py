@@ -16,6 +16,7 @@ from risingpy.functions.evaluation.sql_maps import MAPS
 from risingpy.functions.evaluation.sql_nested import NESTED, numbers_as_keys
 from risingpy.functions.evaluation.sql_strings import STRINGS
 from risingpy.functions.evaluation.sql_text import own_call, raised
+from risingpy.functions.volatile import SEQUENCE_CALLS
 from risingpy.plan.expressions import Call
 
 # fmt: off
@@ -91,8 +92,9 @@ SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "numeric_keys": _numeric_keys,
     "firsts_of_keys": _firsts_of_keys,
     "first_of_key": _first_of_key,
-    **dict.fromkeys(("next_number", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
+    **dict.fromkeys(("clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend", "set_config"), _each_time),
+    **dict.fromkeys(SEQUENCE_CALLS, _each_time),
     **ARITHMETIC,
     **STRINGS,
     **DATE_AND_TIME,

@@ -10,7 +10,6 @@ from risingpy.functions.topics.aggregates import AGGREGATES
 from risingpy.functions.topics.backends import BACKENDS
 from risingpy.functions.topics.calling import Function, call
 from risingpy.functions.topics.fields_by_name import FIELDS_BY_NAME
-from risingpy.functions.topics.identities import IDENTITIES
 from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
 from risingpy.functions.topics.json.paths import JSONB_PATHS
@@ -24,6 +23,7 @@ from risingpy.functions.topics.numbers.wide_scales import WIDE_SCALES
 from risingpy.functions.topics.object_names import OBJECT_NAMES
 from risingpy.functions.topics.patterns.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.functions.topics.python_functions import PYTHON_FUNCTIONS
+from risingpy.functions.topics.sequences import SEQUENCES
 from risingpy.functions.topics.templates.datetime_input import DATETIME_INPUT
 from risingpy.functions.topics.templates.datetime_output import DATETIME_OUTPUT
 from risingpy.functions.topics.templates.number_input import NUMBER_INPUT
@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, Function] = {
     **INTERVALS,
     **IDENTIFIERS,
     **LARGE_INTEGERS,
-    **IDENTITIES,
+    **SEQUENCES,
     **DATETIME_OUTPUT,
     **DATETIME_INPUT,
     **NUMBER_OUTPUT,

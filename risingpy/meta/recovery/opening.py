@@ -3,8 +3,9 @@
 1. The meta store says which epoch is committed, and how many shards there are. A wanted rescaling is done now.
 2. What only a client of before read is removed. Views in creation stay: their backfills go on.
 3. Each shard undoes what it has of a later epoch, by its undo records. All shards are then at the committed epoch.
-4. Passwords that an earlier version stored in clear are sealed, and nothing of them stays in a file.
-5. The log has all acknowledged rows after that epoch: `DmlLog` finds them, and they are in the next epoch.
+4. Identity columns that an earlier version made get their sequences.
+5. Passwords that an earlier version stored in clear are sealed, and nothing of them stays in a file.
+6. The log has all acknowledged rows after that epoch: `DmlLog` finds them, and they are in the next epoch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from risingpy.connectors.secrets.vault import Vault
 from risingpy.executors.epoch.descriptor import run_directory, write_key_file
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState, without_unfinished
+from risingpy.meta.recovery.earlier_identities import with_sequences_of_identities
 from risingpy.meta.recovery.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.recovery.sealing import begin_sealing, check_key, finish_sealing, with_passwords_sealed
 from risingpy.meta.shared_state.cache import refuse_cache
@@ -112,6 +114,7 @@ def _recovered(data_dir: Path, meta_store: MetaStore, parallelism: int, vault: V
     state = replace(without_unfinished(stored), graph_version=stored.graph_version + 1)
     check_key(state.catalog, vault)
     write_key_file(data_dir, vault.key_file)
+    state = with_sequences_of_identities(state, meta_store)
     unsealed, state = state, with_passwords_sealed(state, vault)
     if state is not unsealed:
         begin_sealing(data_dir)

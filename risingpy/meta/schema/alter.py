@@ -27,6 +27,8 @@ from risingpy.meta.own_pace.set_aside import refuse_alter
 from risingpy.meta.schema.constraints import NO_KEY_CHANGES, KeyChanges
 from risingpy.meta.schema.indexes import index_of_altered
 from risingpy.meta.schema.relations import with_all_readers
+from risingpy.meta.schema.sequences.dropping import without_sequences_of_lost
+from risingpy.meta.schema.sequences.making import with_sequences_of
 from risingpy.meta.schema.subscriptions import subscription_of_altered, subscriptions_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
@@ -39,6 +41,7 @@ from risingpy.plan.catalog import (
     ColumnDesc,
     CreatedRelation,
     Index,
+    NumberSequence,
     QueryRelation,
     Sink,
     Subscription,
@@ -87,6 +90,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     """(`state` with the table in its new form, notices)."""
     before = check_unchanged(state, change.relation)
     state, notices = _without_readers_of_lost_columns(state, before, change)
+    state, said = without_sequences_of_lost(state, before, change.relation, cascade=change.cascade)
     allocate = IdAllocator(state.next_id)
     after = replace(change.relation, version=max(state.committed.epoch, before.version + 1))
     planned = plan_table(
@@ -103,8 +107,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     after = replace(after, columns=planned.columns, stream_key=planned.stream_key)
     after = replace(after, table=planned.table, watermarks=planned.watermarks)
     renewed = {after.relation_id: cut(after.relation_id, planned, state.graph(), allocate)}
-    relations = dict(state.catalog.relations)
-    relations[after.relation_id] = after
+    relations = {**state.catalog.relations, after.relation_id: after}
     moved: list[tuple[Table | Index, Mapping[int, int]]] = [(after, column_positions(before, after))]
     for index in state.catalog.indexes_of(after.relation_id):
         changed, index_job = index_of_altered(state, index, after, allocate)
@@ -132,7 +135,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         next_id=allocate.next_id,
         compactions=_compactions(state, before, after),
     )
-    return state, notices
+    return with_sequences_of(state, after.relation_id), (*notices, *said)
 
 
 def _compactions(state: MetaState, before: Table, after: Table) -> Mapping[int, int]:
@@ -189,7 +192,8 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
             message = f'cannot rename source "{relation.name}": the definitions of tables that copy from it name it'
             raise FeatureNotSupported(message, hint="Drop the tables first.")
         renamed = replace(relation, name=name, schema_name=schema)
-        renamed = replace(renamed, definition=change.definition(renamed))
+        if not isinstance(renamed, NumberSequence):
+            renamed = replace(renamed, definition=change.definition(renamed))
         if isinstance(renamed, Table) and renamed.source is not None:
             renamed = replace(renamed, source=replace(renamed.source, name=name, schema_name=schema))
         relations[relation_id] = renamed
@@ -197,6 +201,8 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
         for index in state.catalog.indexes_of(relation_id):  # they stand in their relation's schema
             relations[index.relation_id] = moved_index = replace(index, schema_name=schema)
             moved.append((index, moved_index))
+        for sequence in state.catalog.sequences_of(relation_id):
+            relations[sequence.relation_id] = replace(sequence, schema_name=schema)
     readers = {each.relation_id for was, _ in moved for each in state.catalog.dependents(was.relation_id)}
     after = replace(state.catalog, relations=dict(relations))
     for reader_id in readers:

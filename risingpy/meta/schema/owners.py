@@ -21,6 +21,7 @@ from risingpy.plan.catalog import (
     FunctionDesc,
     FunctionKind,
     Index,
+    NumberSequence,
     SecretDesc,
 )
 from risingpy.plan.catalog.acl import ObjectKind, with_new_owner
@@ -55,6 +56,11 @@ def _with_owner_of_new(before: Catalog, state: MetaState, owner: int) -> MetaSta
     for key, relation in relations.items():
         if isinstance(relation, Index) and key not in before.relations:
             relations[key] = replace(relation, owner=relations[relation.index.relation_id].owner, acl=None)
+        if isinstance(relation, NumberSequence) and key not in before.relations:
+            table = relation.owned_by
+            of = relation.owner if table is None else relations[table.table_id].owner
+            acl = acl_of_new(before, of, ObjectKind.SEQUENCE, relation.schema_name)
+            relations[key] = replace(relation, owner=of, acl=acl)
     functions = owned(before.functions, after.functions, ObjectKind.FUNCTION)
     secrets = owned(before.secrets, after.secrets, ObjectKind.SECRET)
     connections = owned(before.connections, after.connections, ObjectKind.CONNECTION)
@@ -100,6 +106,8 @@ def with_relation_owner(state: MetaState, relation_id: int, owner: int) -> MetaS
     changed: dict[int, CreatedRelation] = {
         each.relation_id: replace(each, owner=owner) for each in catalog.indexes_of(relation_id)
     }
+    for sequence in state.catalog.sequences_of(relation_id):
+        changed[sequence.relation_id] = _given_relation(sequence, owner)
     relation = catalog.relations.get(relation_id)
     if relation is not None:
         changed[relation_id] = _given_relation(relation, owner)

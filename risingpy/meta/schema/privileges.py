@@ -242,6 +242,7 @@ _PLURALS = {
     ObjectKind.SECRET.value: "secrets",
     ObjectKind.CONNECTION.value: "connections",
     ObjectKind.TYPE.value: "types",
+    ObjectKind.SEQUENCE.value: "sequences",
 }
 
 

@@ -22,6 +22,7 @@ from risingpy.errors import (
 )
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.needed_keys import refuse_needed_keys
+from risingpy.meta.schema.sequences.dropping import without_needing_defaults
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
@@ -34,6 +35,7 @@ from risingpy.plan.catalog import (
     Index,
     JobStatus,
     MaterializedView,
+    NumberSequence,
     ReadColumns,
     Relation,
     RelationClass,
@@ -190,12 +192,13 @@ def drop_relations(
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
     notices.extend(refuse_needed_keys(state, dropped, everything, cascade=cascade))
-    # An index is dropped with its relation, without a notice, as in PostgreSQL. So is what a SUBSCRIBE reads.
+    # An index or a column's sequence is dropped with its relation, without a notice. So is what a SUBSCRIBE reads.
     readers = [r for r in everything if r not in dropped and not goes_along(r)]
     needed = [r for r in readers if not _only_writes(r, dropped)]
     if needed and not cascade:
         raise _still_needed(state, dropped, needed, everything)
-    notices.extend(f"drop cascades to {r.noun} {r.name}" for r in reversed(readers))
+    state, said = without_needing_defaults(state, dropped, everything, cascade=cascade)
+    notices.extend((*said, *(f"drop cascades to {r.noun} {r.name}" for r in reversed(readers))))
     for relation in everything:
         state = without_relation(state, relation)
     return state, tuple(notices)
@@ -203,7 +206,8 @@ def drop_relations(
 
 def goes_along(relation: CreatedRelation) -> bool:
     """Whether it is dropped with its relation, without a word."""
-    return isinstance(relation, Index) or is_temporary(relation)
+    is_of_column = isinstance(relation, NumberSequence) and relation.owned_by is not None
+    return isinstance(relation, Index) or is_of_column or is_temporary(relation)
 
 
 def _only_writes(relation: CreatedRelation, dropped: Sequence[CreatedRelation]) -> bool:

@@ -19,6 +19,7 @@ from risingpy.plan.catalog import (
     CreatedRelation,
     DatabaseDesc,
     FunctionDesc,
+    NumberSequence,
     QueryRelation,
     SecretDesc,
     Sink,
@@ -80,8 +81,11 @@ def with_database_name(state: MetaState, changed: DatabaseDesc, retold: Retold) 
     before, own = state.catalog, changed.database_id
     old = before.databases[own].name
     after = before.with_database(changed)
-    named = [r for r in before.relations.values() if old in getattr(r, "definition", "").lower()]
-    relations = {r.relation_id: replace(r, definition=retold.relation(r)) for r in named if r.database_id == own}
+    texts = [r for r in before.relations.values() if not isinstance(r, NumberSequence)]
+    named = [r for r in texts if old in r.definition.lower()]
+    relations: dict[int, CreatedRelation] = {
+        r.relation_id: replace(r, definition=retold.relation(r)) for r in named if r.database_id == own
+    }
     after = replace(after, relations={**after.relations, **relations})
     readers = set()
     for reader in before.relations.values():
@@ -110,7 +114,9 @@ def _is_in(
 def _retold(relation: CreatedRelation, schema: str, retold: Retold) -> CreatedRelation:
     if isinstance(relation, Table) and relation.source is not None:
         relation = replace(relation, source=replace(relation.source, schema_name=schema))
-    return replace(relation, definition=retold.relation(relation)) if relation.definition else relation
+    if isinstance(relation, NumberSequence) or not relation.definition:
+        return relation
+    return replace(relation, definition=retold.relation(relation))
 
 
 def _refuse_callers(catalog: Catalog, database: DatabaseDesc, schema: str) -> None:

@@ -11,6 +11,7 @@ from risingpy.meta.schema.functions import without_function
 from risingpy.meta.schema.relations import goes_along, with_all_readers
 from risingpy.meta.schema.renaming import Retold, with_schema_name
 from risingpy.meta.schema.secrets import hidden_of_schema, without_schema
+from risingpy.meta.schema.sequences.dropping import without_needing_defaults
 from risingpy.meta.state import MetaState
 
 
@@ -59,7 +60,9 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
             hint="Use DROP ... CASCADE to drop the dependent objects too.",
         )
     before = state
-    for relation in with_all_readers(state, inside):
+    everything = with_all_readers(state, inside)
+    state, _ = without_needing_defaults(state, (), everything, cascade=True)
+    for relation in everything:
         state = without_relation(state, relation)
     for function in functions:
         state = without_function(state, function)

@@ -14,6 +14,7 @@ from risingpy.meta.schema.altered_table import with_new_rules
 from risingpy.meta.schema.constraints import NewUnique, referred_tables, with_constraint_ids, with_uniques
 from risingpy.meta.schema.relations import check_new_name, with_job
 from risingpy.meta.schema.secrets import check_hidden
+from risingpy.meta.schema.sequences.making import with_sequences_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.plan.catalog import (
@@ -111,7 +112,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         _check_referred(state, table.constraints)
         state = with_constraint_ids(state, relation_id)
         state = with_new_rules(state, referred_tables((), table.constraints))
-    return state, relation_id
+    return with_sequences_of(state, relation_id), relation_id
 
 
 def _check(state: MetaState, table: NewTable) -> None:

@@ -3,5 +3,5 @@
 writes             the interface for statements
 dml_log            durable rows that no epoch has yet
 table_locks        the locks of tables, and their queues
-identity_counters  the numbers of identity columns
+sequence_counters  where sequences stand
 """

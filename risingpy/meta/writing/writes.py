@@ -10,9 +10,9 @@ from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.durable_state import RowIds
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange, UniqueKeys, refuse_stale
-from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_at, keys_of, unique_places
+from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.spill import Spill
@@ -24,7 +24,7 @@ _LockedKeys = Sequence[RowKey] | None
 class Writes:
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
 
-    `identity_counters` number the rows of tables with an identity column. `until_lsn` waits until a published epoch has
+    `sequences` knows where sequences stand. `until_lsn` waits until a published epoch has
     the log so far.
     """
 
@@ -35,11 +35,11 @@ class Writes:
         *,
         locks: TableLocks,
         row_ids: RowIds,
-        identity_counters: IdentityCounters,
+        sequences: SequenceCounters,
         until_lsn: Callable[[int, Cancelled], None],
     ) -> None:
         self.locks = locks
-        self.identity_counters = identity_counters
+        self.sequences = sequences
         self._published = published
         self._log = log
         self._row_ids = row_ids

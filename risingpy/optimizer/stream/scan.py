@@ -18,6 +18,7 @@ from risingpy.plan.catalog import (
     Index,
     InternalTable,
     MaterializedView,
+    NumberSequence,
     Relation,
     ScannedRelation,
     Sink,
@@ -42,7 +43,7 @@ def plan_scan(scan: Scan, relation: Relation, job: str, allocate: Callable[[], i
             return _table_scan(scan, relation, progress_table(allocate(), job))
         case ExternalSource():
             return _source(scan, relation, allocate)
-        case View() | InternalTable() | Sink() | Subscription():
+        case View() | InternalTable() | Sink() | Subscription() | NumberSequence():
             raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
 
 

@@ -1,7 +1,10 @@
 """The catalog as planners read it: an immutable snapshot of every relation and function.
 
 snapshot           `Catalog`, which finds them by name and by what they read
+any_relation       what all relations have, and what those have that a job keeps
 relations          a class for each kind of relation, and unions of those classes
+sequences          what CREATE SEQUENCE makes, and which column a sequence belongs to
+free_names         names of what nobody has named
 columns            what a relation has as columns, and the watermark over one of them
 constraints        what the rows of a table must satisfy
 temporary          which relations a statement has made for itself
@@ -20,7 +23,16 @@ The meta service makes these and stores them; the frontend, the optimizer, the b
 """
 
 from risingpy.plan.catalog.acl import ReadColumns
-from risingpy.plan.catalog.columns import GREATEST_INTEGERS, ColumnDesc, Generated, Identity, Watermark, identity_bounds
+from risingpy.plan.catalog.any_relation import JobRelation, JobStatus
+from risingpy.plan.catalog.columns import (
+    GREATEST_INTEGERS,
+    ColumnDesc,
+    Counting,
+    Generated,
+    Identity,
+    Watermark,
+    identity_bounds,
+)
 from risingpy.plan.catalog.constraints import (
     CheckConstraint,
     ForeignKey,
@@ -40,8 +52,6 @@ from risingpy.plan.catalog.relations import (
     IndexedRelation,
     IndexKey,
     InternalTable,
-    JobRelation,
-    JobStatus,
     MaterializedView,
     QueryRelation,
     RecoverableRelation,
@@ -65,6 +75,7 @@ from risingpy.plan.catalog.roles import (
     roles_of,
 )
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
+from risingpy.plan.catalog.sequences import NumberSequence, OwningColumn
 from risingpy.plan.catalog.snapshot import INTERNAL_PREFIX, Catalog
 from risingpy.plan.catalog.temporary import is_temporary
 from risingpy.plan.catalog.upstream_table import UpstreamTable
@@ -85,6 +96,7 @@ __all__ = [
     "CheckConstraint",
     "ColumnDesc",
     "ConnectionDesc",
+    "Counting",
     "CreatedRelation",
     "DatabaseDesc",
     "ExternalSource",
@@ -105,6 +117,8 @@ __all__ = [
     "JobStatus",
     "MaterializedView",
     "Membership",
+    "NumberSequence",
+    "OwningColumn",
     "QueryRelation",
     "ReadColumns",
     "RecoverableRelation",

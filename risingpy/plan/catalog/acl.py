@@ -42,7 +42,7 @@ OF_COLUMNS = Privilege.INSERT | Privilege.SELECT | Privilege.UPDATE | Privilege.
 
 
 class ObjectKind(Enum):
-    """What rights are on. The value is the kind's letter in pg_default_acl and acldefault."""
+    """What rights are on. The values are stored; `LETTERS_OF_KINDS` has those that PostgreSQL shows otherwise."""
 
     RELATION = "r"
     COLUMN = "c"
@@ -53,6 +53,7 @@ class ObjectKind(Enum):
     CONNECTION = "S"
     LANGUAGE = "l"
     TYPE = "T"
+    SEQUENCE = "sequence"
 
 
 ALL_OF: Mapping[ObjectKind, Privilege] = MappingProxyType(
@@ -66,9 +67,12 @@ ALL_OF: Mapping[ObjectKind, Privilege] = MappingProxyType(
         ObjectKind.CONNECTION: Privilege.USAGE,
         ObjectKind.LANGUAGE: Privilege.USAGE,
         ObjectKind.TYPE: Privilege.USAGE,
+        ObjectKind.SEQUENCE: Privilege.USAGE | Privilege.SELECT | Privilege.UPDATE,
     }
 )
 """What ALL PRIVILEGES means for each kind."""
+LETTERS_OF_KINDS: Mapping[ObjectKind, str] = MappingProxyType({ObjectKind.SEQUENCE: "S", ObjectKind.CONNECTION: "c"})
+"""The kinds whose letter in pg_default_acl is not their value."""
 OF_PUBLIC: Mapping[ObjectKind, Privilege] = MappingProxyType(
     {
         ObjectKind.DATABASE: Privilege.TEMPORARY | Privilege.CONNECT,

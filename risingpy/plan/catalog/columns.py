@@ -19,11 +19,28 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """GENERATED … AS IDENTITY, or a type serial: where a row says nothing the column's next number stands.
+class Counting:
+    """What numbers a sequence gives: `start`, `start + increment` and so on, between `minimum` and `maximum`.
 
-    `counter` is the number of the counter that hands them out; `always`: no other values are taken. The numbers are
-    `start`, `start + increment` and so on, between `minimum` and `maximum`; None is what PostgreSQL takes for it.
+    With `cycles` it begins again at the other end. `cache` is only shown: numbers are always handed out in blocks.
+    """
+
+    type: SqlType
+    start: int
+    increment: int
+    minimum: int
+    maximum: int
+    cycles: bool = False
+    cache: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """GENERATED … AS IDENTITY, or a type serial: where a row says nothing the next number of `sequence` stands.
+
+    `always`: no other values are taken. `is_serial`: the column has PostgreSQL's type serial. Until the table is made,
+    `wanted` is what the sequence is to count (None: what the type says), and `sequence_name` its name if it was given.
+    Earlier versions had no sequence, but a `counter` of these numbers; opening a store gives the column a sequence.
     """
 
     counter: int
@@ -32,11 +49,18 @@ class Identity:
     increment: int = 1
     minimum: int | None = None
     maximum: int | None = None
+    sequence: int = 0
+    is_serial: bool = False
+    wanted: Counting | None = None
+    sequence_name: tuple[str | None, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDesc:
-    """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`."""
+    """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`.
+
+    `sequences` are the ids of the sequences that the default names: by their ids, as `nextval('16400'::regclass)`.
+    """
 
     column_id: int
     name: str
@@ -47,6 +71,7 @@ class ColumnDesc:
     history: ColumnHistory | None = None
     generated: Generated | None = None
     identity: Identity | None = None
+    sequences: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from types import MappingProxyType
 
+from risingpy.plan.catalog.any_relation import JobStatus
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
     ExternalSource,
     Index,
     IndexDefinition,
-    JobStatus,
     MaterializedView,
     Table,
     View,

@@ -8,6 +8,7 @@
     Sink               the changes of a query, which another system gets
     Subscription       the changes of a relation, kept for clients that read them
     InternalTable      the state of a job, which queries may read
+    NumberSequence     a counter (in `sequences.py`)
 
 A field stands only in the classes that need it. Functions take the narrowest class or union that serves them.
 """
@@ -15,35 +16,23 @@ A field stands only in the classes that need it. Functions take the narrowest cl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import ClassVar, TypeAlias
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOptions
 from risingpy.connectors.targets.target import SinkSchema, SinkType
-from risingpy.plan.catalog.acl import Acl, ReadColumns
+from risingpy.plan.catalog.acl import ReadColumns
+from risingpy.plan.catalog.any_relation import AnyRelation, JobRelation, JobStatus
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
 from risingpy.plan.catalog.constraints import TableConstraint, UniqueRule
-from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
-from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
+from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
-from risingpy.plan.properties import WatermarkColumn
 from risingpy.storage.codec.table_schema import TableSchema
-
-
-class JobStatus(Enum):
-    """Where a job is. It is created once its backfill is done; a failed one stays until it is dropped or recovered."""
-
-    CREATING = "creating"  # backfilling: not yet visible to queries
-    CREATED = "created"
-    FAILED = "failed"  # stopped by an error; its last answer can still be read
-    RECOVERING = "recovering"  # it failed, its rows are deleted, and it backfills anew
-    UNRECOVERED = "unrecovered"  # failed again before it had all rows: there is no answer that could be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,76 +58,6 @@ class IndexDefinition:
     include: tuple[int, ...] | None = None
     distributed_by: int = 1
     unique: UniqueRule | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Relation:
-    """What every relation has.
-
-    `columns` are in storage order and include hidden ones: `_row_id`, and columns of the stream key that the query of a
-    materialized view does not select. `version` changes with the columns. `owner` is the id of a role. `acl` is None
-    as long as nobody has granted or revoked anything; `column_acls` has lists by the ids of columns.
-    """
-
-    noun: ClassVar[str]  # what messages call the kind
-
-    relation_id: int
-    schema_name: str
-    name: str
-    columns: tuple[ColumnDesc, ...]
-    version: int = field(default=0, kw_only=True)
-    owner: int = field(default=BOOTSTRAP_ROLE_ID, kw_only=True)
-    database_id: int = field(default=DEFAULT_DATABASE_ID, kw_only=True)
-    acl: Acl | None = field(default=None, kw_only=True)
-    column_acls: tuple[tuple[int, Acl], ...] = field(default=(), kw_only=True)
-
-    @property
-    def qualified_name(self) -> str:
-        return f"{self.schema_name}.{self.name}"
-
-    @property
-    def is_being_created(self) -> bool:
-        """Whether queries cannot name it yet, because its job still reads the rows of its upstreams."""
-        return False
-
-    @property
-    def has_stopped(self) -> bool:
-        """Whether an error has stopped its job, or a job that it reads."""
-        return False
-
-    @property
-    def has_no_answer(self) -> bool:
-        """Whether it had an answer once, and has none now: it is recovered after a failure, or that has failed too."""
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class JobRelation(_Relation):
-    """A relation that a job of its own keeps in storage: the base of `Table`, `MaterializedView`, `Index`,
-    `Sink` and `Subscription`.
-
-    `definition` is the text of the CREATE statement, `table` the stored form. `stream_key` are the positions of the key
-    of the change stream. `watermarks` are the columns that have one. With `append_only`, no row is ever deleted.
-    """
-
-    definition: str
-    table: TableSchema = field(kw_only=True)
-    stream_key: tuple[int, ...] = field(kw_only=True)
-    append_only: bool = field(default=False, kw_only=True)
-    watermarks: tuple[WatermarkColumn, ...] = field(default=(), kw_only=True)
-    status: JobStatus = field(default=JobStatus.CREATED, kw_only=True)
-
-    @property
-    def is_being_created(self) -> bool:
-        return self.status in (JobStatus.CREATING, JobStatus.RECOVERING)
-
-    @property
-    def has_stopped(self) -> bool:
-        return self.status in (JobStatus.FAILED, JobStatus.UNRECOVERED)
-
-    @property
-    def has_no_answer(self) -> bool:
-        return self.status in (JobStatus.RECOVERING, JobStatus.UNRECOVERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +218,7 @@ class Subscription(JobRelation):
 
 
 @dataclass(frozen=True, slots=True)
-class View(_Relation):
+class View(AnyRelation):
     """CREATE VIEW.
 
     `query`, `depends_on` and `functions` are as those of a materialized view. `plan` is the query as it was bound when
@@ -328,7 +247,7 @@ class View(_Relation):
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalSource(_Relation):
+class ExternalSource(AnyRelation):
     """CREATE SOURCE. `options` are those of WITH, `watermark` is what WATERMARK FOR says.
 
     `message_format` says how messages become rows (None: the connector gives rows), and `included` are the columns
@@ -357,7 +276,7 @@ class ExternalSource(_Relation):
 
 
 @dataclass(frozen=True, slots=True)
-class InternalTable(_Relation):
+class InternalTable(AnyRelation):
     """A state table of the job `job_id`. Queries may read it, and no statement changes it."""
 
     noun: ClassVar[str] = "internal table"
@@ -370,11 +289,13 @@ class InternalTable(_Relation):
         return tuple(column.index for column in self.table.key)
 
 
-CreatedRelation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | Sink | Subscription
+CreatedRelation: TypeAlias = (
+    Table | MaterializedView | View | ExternalSource | Index | Sink | Subscription | NumberSequence
+)
 """What a CREATE statement made."""
 ScannedRelation: TypeAlias = Table | MaterializedView | ExternalSource | Index | InternalTable
-"""What a scan in a plan reads: any but a sink, a subscription, and a view, which the binder replaces by its
-query."""
+"""What a scan in a plan reads: any but a sink, a subscription, a sequence, and a view, which the binder
+replaces by its query."""
 StoredRelation: TypeAlias = Table | MaterializedView | Index | InternalTable
 """What has rows in storage, as `table` says."""
 IndexedRelation: TypeAlias = Table | MaterializedView
@@ -385,7 +306,7 @@ RecoverableRelation: TypeAlias = MaterializedView | Index | Sink
 """What can be made anew from what it reads: RECOVER starts it again after a failure."""
 FollowedRelation: TypeAlias = Table | MaterializedView
 """What a subscription can be created on."""
-Relation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | Sink | Subscription | InternalTable
+Relation: TypeAlias = CreatedRelation | InternalTable
 """Any relation."""
 RelationClass: TypeAlias = (
     type[Table]
@@ -395,5 +316,6 @@ RelationClass: TypeAlias = (
     | type[Index]
     | type[Sink]
     | type[Subscription]
+    | type[NumberSequence]
 )
 """The kind of relation that a statement names: DROP TABLE, ALTER VIEW."""

@@ -26,6 +26,7 @@ from risingpy.plan.catalog.functions import FunctionDesc, FunctionLanguage
 from risingpy.plan.catalog.relations import Index, InternalTable, Relation
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, READ_ALL_DATA_ROLE_ID, WRITE_ALL_DATA_ROLE_ID
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
+from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.snapshot import Catalog
 
 _WRITES = Privilege.INSERT | Privilege.UPDATE | Privilege.DELETE
@@ -78,6 +79,9 @@ def securable(catalog: Catalog, found: Relation | FunctionDesc | SecretDesc | Co
         case Index():
             indexed = catalog.relations.get(found.index.relation_id, found)
             return Securable(ObjectKind.RELATION, found.relation_id, found.noun, found.name, indexed.owner, indexed.acl)
+        case NumberSequence():
+            what = ObjectKind.SEQUENCE, found.relation_id, found.noun, found.name
+            return Securable(*what, found.owner, found.acl)
         case _:
             return Securable(ObjectKind.RELATION, found.relation_id, found.noun, found.name, found.owner, found.acl)
 
@@ -122,8 +126,8 @@ def privileges_of(catalog: Catalog, role_id: int, on: Securable) -> Privilege:
         return ALL_OF[on.kind]
     roles = catalog.inherited(role_id)
     found = privileges_in(on.acl, roles)
-    if on.kind in (ObjectKind.RELATION, ObjectKind.SCHEMA) and READ_ALL_DATA_ROLE_ID in roles:
-        found |= Privilege.SELECT if on.kind is ObjectKind.RELATION else Privilege.USAGE
+    if on.kind in (ObjectKind.RELATION, ObjectKind.SCHEMA, ObjectKind.SEQUENCE) and READ_ALL_DATA_ROLE_ID in roles:
+        found |= Privilege.USAGE if on.kind is ObjectKind.SCHEMA else Privilege.SELECT
     if on.kind in (ObjectKind.RELATION, ObjectKind.SCHEMA) and WRITE_ALL_DATA_ROLE_ID in roles:
         found |= _WRITES if on.kind is ObjectKind.RELATION else Privilege.USAGE
     return found
@@ -184,7 +188,7 @@ def with_acl(catalog: Catalog, on: Securable, acl: Acl) -> Catalog:
             return replace(
                 catalog, version=version, connections={**catalog.connections, connection.connection_id: connection}
             )
-        case ObjectKind.RELATION:
+        case ObjectKind.RELATION | ObjectKind.SEQUENCE:
             relation = replace(catalog.relations[int(on.key)], acl=acl)
             return replace(catalog, version=version, relations={**catalog.relations, relation.relation_id: relation})
         case ObjectKind.COLUMN:

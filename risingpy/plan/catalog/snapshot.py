@@ -30,6 +30,7 @@ from risingpy.plan.catalog.relations import (
 )
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, FIRST_ROLES, Role, roles_of
 from risingpy.plan.catalog.secrets import ConnectedRelation, ConnectionDesc, SecretDesc, resolved
+from risingpy.plan.catalog.sequences import NumberSequence
 
 Named = TypeVar("Named")
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
@@ -235,6 +236,18 @@ class Catalog:
     def indexes_of(self, relation_id: int) -> list[Index]:
         """The indexes of a relation, also those that are still being created or have stopped."""
         return [reader for reader in self.dependents(relation_id) if isinstance(reader, Index)]
+
+    def sequences_of(self, table_id: int) -> Sequence[NumberSequence]:
+        """The sequences that belong to columns of a table."""
+        return self._sequences.get(table_id, ())
+
+    @cached_property
+    def _sequences(self) -> Mapping[int, Sequence[NumberSequence]]:
+        found: dict[int, list[NumberSequence]] = {}
+        for relation in self.relations.values():
+            if isinstance(relation, NumberSequence) and relation.owned_by is not None:
+                found.setdefault(relation.owned_by.table_id, []).append(relation)
+        return found
 
     def unique_indexes_of(self, table_id: int) -> Sequence[Index]:
         """The indexes that keep rows of a table from having equal keys, oldest first."""

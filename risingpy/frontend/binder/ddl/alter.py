@@ -22,10 +22,12 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck
+from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
+from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
 from risingpy.frontend.binder.ddl.watermark import with_renamed_column as with_renamed_in_watermark
 from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
@@ -33,19 +35,20 @@ from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
-from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.typing.type_names import resolve_type
-from risingpy.frontend.parser.ast import ColumnDefinition
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AddConstraint,
+    AddIdentity,
     AlterAction,
     DropColumn,
     DropConstraint,
+    DropIdentity,
     RenameColumn,
     RenameConstraint,
     SetDefault,
+    SetIdentity,
     SetNotNull,
     SetType,
     ValidateConstraint,
@@ -59,6 +62,7 @@ from risingpy.plan.logical import Filter
 from risingpy.types import BOOLEAN, SqlType
 
 Evaluate = Callable[[Expr], object]
+_NO_IDENTITY = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def bind_alter_table(
         hint = "Drop it, and create it again with the other columns."
         what = "which copies another table" if relation.upstream else "which takes in messages as they come"
         raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", {what}', hint=hint)
-    context = make_context(Catalog(), (), (), session)
+    context = default_context(catalog, search_path, session)
     changes = ConstraintChanges(context, catalog, search_path, relation)
     binder = _Binder(relation, relation, evaluate, context, session, changes)
     for action in actions:
@@ -100,17 +104,6 @@ def bind_alter_table(
     cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
     said, checks = (*binder.notices, *changes.notices), (*binder.checks, *changes.checks)
     return BoundAlterTable(binder.relation, checks, said, cascade, tuple(binder.generated), changes)
-
-
-def bind_source_column(column: ColumnDefinition) -> ColumnDesc:
-    """A column that ALTER SOURCE adds: messages fill it. Its id is 0."""
-    check_column_name(column)
-    if column.primary_key or column.not_null or column.default is not None or column.generated is not None:
-        message = "ALTER SOURCE … ADD COLUMN takes a name and a type"
-        raise FeatureNotSupported(message, position=column.position)
-    if identity_of(column) is not None:
-        raise FeatureNotSupported("ALTER SOURCE … ADD an identity column is not supported", position=column.position)
-    return ColumnDesc(0, column.name, resolve_type(column.type.text, column.type.position))
 
 
 class _Binder:
@@ -150,6 +143,11 @@ class _Binder:
                 self._set_not_null(action)
             case SetType():
                 self._set_type(action)
+            case AddIdentity() | SetIdentity() | DropIdentity():
+                index = self._existing(action.column)
+                column, notice = altered_identity(self.relation, self.relation.columns[index], action)
+                self.notices += [] if notice is None else [notice]
+                self._change(index, column)
             case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():
                 self.relation = self._changes.apply(self.relation, action)
             case _:
@@ -174,8 +172,13 @@ class _Binder:
         text, missing = None, None
         if column.default is not None:
             self._refuse_default(column.name, column.position)
-            missing = self._evaluate(bound_default(self._context, column.default, column.name, sql_type))
-            text = column.default.text
+            bound = bound_default(self._context, column.default, column.name, sql_type)
+            text, sequences = stored_default(self._context, column.default, bound)
+            if sequences:
+                hint = "Add the column, UPDATE the table, and then SET DEFAULT."
+                message = "ALTER TABLE … ADD a column with the numbers of a sequence is not supported"
+                raise FeatureNotSupported(message, position=column.position, hint=hint)
+            missing = self._evaluate(bound)
         if column.not_null and missing is None:
             message = f'column "{column.name}" of relation "{self.relation.name}" contains null values'
             hint = "Give the column a DEFAULT."
@@ -263,13 +266,14 @@ class _Binder:
         if column.generated is not None:
             message = f'column "{column.name}" of relation "{self.relation.name}" is a generated column'
             raise SyntaxError_(message, position=action.column.position)
-        self._refuse_identity(column, action.column)
-        text = None
+        hint = _NO_IDENTITY if action.value is None else None
+        refuse_identity_column(self.relation, column, action.column.position, hint=hint)
+        text, sequences = None, tuple[int, ...]()
         if action.value is not None:
             self._refuse_default(column.name, action.column.position)
-            bound_default(self._context, action.value, column.name, column.type)
-            text = action.value.text
-        self._change(index, replace(column, default=text))
+            bound = bound_default(self._context, action.value, column.name, column.type)
+            text, sequences = stored_default(self._context, action.value, bound)
+        self._change(index, replace(column, default=text, sequences=sequences))
 
     def _refuse_default(self, name: str, position: int) -> None:
         if self.relation.source is not None:
@@ -283,7 +287,7 @@ class _Binder:
             message = f'column "{column.name}" is in a primary key'
             raise InvalidTableDefinition(message, position=action.column.position)
         if not action.not_null:
-            self._refuse_identity(column, action.column)
+            refuse_identity_column(self.relation, column, action.column.position)
         if action.not_null and not column.not_null:
             self._check_no_nulls(column)
         self._change(index, replace(column, not_null=action.not_null))
@@ -322,11 +326,6 @@ class _Binder:
         self.checks.append(RowCheck(converted, None))
         self.relation = with_type(self.relation, index, sql_type, cast)
         self._check_default(self.relation.columns[index])
-
-    def _refuse_identity(self, column: ColumnDesc, named: ColumnName) -> None:
-        if column.identity is not None:
-            message = f'column "{column.name}" of relation "{self.relation.name}" is an identity column'
-            raise SyntaxError_(message, position=named.position)
 
     def _refuse_generated(self, column: ColumnDesc) -> None:
         users = generated_from(self.relation, column.column_id)

@@ -8,7 +8,6 @@ from typing import assert_never
 
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from risingpy.errors import WrongObjectType as WrongKind
-from risingpy.frontend.binder.ddl.constraint_names import free_name
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
@@ -32,6 +31,7 @@ from risingpy.plan.catalog import (
     UniqueRule,
 )
 from risingpy.plan.catalog.constraints import ReferentialAction
+from risingpy.plan.catalog.free_names import free_name
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import Field

@@ -21,6 +21,7 @@ from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.generated import with_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
 from risingpy.frontend.binder.ddl.included import included_names, with_included
+from risingpy.frontend.binder.ddl.named_sequences import default_context, refuse_system_but_sequences, stored_default
 from risingpy.frontend.binder.ddl.watermark import bind_watermark
 from risingpy.frontend.binder.ddl.webhook import bind_webhook
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
@@ -93,9 +94,18 @@ class BoundView:
 
 
 @depth_limited
-def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues | None = None) -> TableDefinition:
-    """Types, NOT NULL, defaults (checked, kept as text) and the primary key. Names the mistake where there is one."""
-    context = make_context(Catalog(), (), (), session)
+def bind_table(
+    statement: CreateTable | CreateSource,
+    catalog: Catalog | None = None,
+    search_path: Sequence[str] = (),
+    *,
+    session: SessionValues | None = None,
+) -> TableDefinition:
+    """Types, NOT NULL, defaults (checked, kept as text) and the primary key. Names the mistake where there is one.
+
+    Defaults may name sequences of the catalog.
+    """
+    context = default_context(catalog or Catalog(), search_path, session)
     check_relation(len(statement.columns), statement.name.position)
     seen: set[str] = set()
     for column in statement.columns:
@@ -176,11 +186,12 @@ def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, i
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
     sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position)
-    text = None
+    text, sequences = None, tuple[int, ...]()
     if column.default is not None:
-        bound_default(context, column.default, column.name, sql_type)
-        text = column.default.text
-    return ColumnDesc(column_id, column.name, sql_type, column.not_null or in_key, default=text)
+        bound = bound_default(context, column.default, column.name, sql_type)
+        text, sequences = stored_default(context, column.default, bound)
+    not_null = column.not_null or in_key
+    return ColumnDesc(column_id, column.name, sql_type, not_null, default=text, sequences=sequences)
 
 
 def bound_default(context: BindContext, default: Expression, name: str, sql_type: SqlType) -> Expr:
@@ -188,7 +199,7 @@ def bound_default(context: BindContext, default: Expression, name: str, sql_type
     for column in default.tree.find_all(exp.Column):
         raise FeatureNotSupported("cannot use column reference in DEFAULT expression", position=position_of(column))
     operand = ExpressionBinder(context, Scope(), "DEFAULT expressions").bind(default.tree)
-    refuse_system(context.system_uses, "a DEFAULT")
+    refuse_system_but_sequences(context, "a DEFAULT")
     if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
         wanted, given = sql_type.name, operand.type.name
         message = f'column "{name}" is of type {wanted} but default expression is of type {given}'
@@ -200,7 +211,7 @@ def bound_default(context: BindContext, default: Expression, name: str, sql_type
 def bind_default(column: ColumnDesc, *, session: SessionValues | None = None) -> Expr | None:
     """The expression of a column's stored DEFAULT or of its numbers, without input columns; None if it has none."""
     if column.identity is not None:
-        return next_number(column, column.identity, "" if session is None else session.data_directory)
+        return next_number(column, column.identity)
     if column.default is None:
         return None
     context = make_context(Catalog(), (), (), session)

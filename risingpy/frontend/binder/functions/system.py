@@ -12,6 +12,7 @@ from collections.abc import Callable
 from risingpy.errors import SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.privileges import PRIVILEGE_FUNCTIONS
+from risingpy.frontend.binder.functions.sequences import SEQUENCE_FUNCTIONS
 from risingpy.frontend.binder.scope.context import SetConfig
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
@@ -32,7 +33,7 @@ _FALSE = (
 _NULL_TEXT = (
     "obj_description shobj_description col_description pg_get_ruledef pg_get_triggerdef "
     "pg_get_statisticsobjdef_columns "
-    "pg_get_serial_sequence pg_get_partkeydef pg_get_function_sqlbody inet_server_addr inet_client_addr "
+    "pg_get_partkeydef pg_get_function_sqlbody inet_server_addr inet_client_addr "
     "pg_advisory_unlock_all pg_tablespace_location pg_notify pg_describe_object pg_relation_filepath "
     "pg_get_function_arg_default pg_get_partition_constraintdef pg_get_statisticsobjdef"
 )
@@ -174,6 +175,7 @@ SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int]
     **dict.fromkeys(_OF_REGCLASS, _of_regclass),
     **dict.fromkeys(_VECTOR_FUNCTIONS, _of_vector),
     **PRIVILEGE_FUNCTIONS,
+    **SEQUENCE_FUNCTIONS,
     "current_schemas": _current_schemas,
     "set_config": _set_config,
     "pg_get_userbyid": _user_by_id,

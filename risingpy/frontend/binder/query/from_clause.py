@@ -30,7 +30,13 @@ from risingpy.frontend.binder.query.joins import (
     side_by_side,
     unconditional,
 )
-from risingpy.frontend.binder.query.relations import check_alias_count, find_relation, scan, with_aliases
+from risingpy.frontend.binder.query.relations import (
+    check_alias_count,
+    find_relation,
+    row_of_sequence,
+    scan,
+    with_aliases,
+)
 from risingpy.frontend.binder.query.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.scope.columns import (
     UNNAMED,
@@ -46,7 +52,7 @@ from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.frontend.parser.parser_tools import START
 from risingpy.frontend.system_catalog.pg_roles import FOR_SUPERUSERS
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
-from risingpy.plan.catalog import Relation, Sink, Subscription, View
+from risingpy.plan.catalog import NumberSequence, Relation, Sink, Subscription, View
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Apply, Filter, JoinKind, LogicalPlan
 
@@ -190,6 +196,9 @@ class FromBinder:
         if isinstance(relation, Subscription):
             hint = "DECLARE name SUBSCRIPTION CURSOR FOR it, or SUBSCRIBE TO it."
             raise WrongObjectType(f'"{relation.name}" is a subscription', hint=hint, position=position)
+        if isinstance(relation, NumberSequence):
+            self._context.system_uses.append(SystemUse(relation.name, position, is_relation=True))
+            return row_of_sequence(relation)
         return scan(relation)
 
     def _subquery(self, tree: exp.Subquery | exp.Values) -> Item:

@@ -9,12 +9,15 @@ from sqlglot import exp
 
 from risingpy.connectors.registry import is_pushed
 from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable
-from risingpy.frontend.binder.plans import renamed
+from risingpy.frontend.binder.plans import ONE_ROW, project, renamed
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import check_database, check_schema
 from risingpy.frontend.binder.trees import name_of
-from risingpy.plan.catalog import ExternalSource, Relation, ScannedRelation, Table
+from risingpy.plan.catalog import ExternalSource, NumberSequence, Relation, ScannedRelation, Table
+from risingpy.plan.expressions import Call, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
+from risingpy.types import BIGINT, BOOLEAN
+from risingpy.types.system_types import REGCLASS
 
 
 def find_relation(
@@ -71,6 +74,17 @@ def scan(relation: ScannedRelation) -> Scan:
         not_null=not_null,
         key=relation.stream_key,
     )
+
+
+def row_of_sequence(sequence: NumberSequence) -> LogicalPlan:
+    """The only row of a sequence: its position, and 0 where PostgreSQL counts the numbers that it has logged ahead."""
+    oid = Literal(sequence.relation_id, REGCLASS)
+    values = (
+        Call("sequence_position", (oid,), BIGINT),
+        Literal(0, BIGINT),
+        Call("sequence_was_called", (oid,), BOOLEAN),
+    )
+    return project(ONE_ROW, values, [column.name for column in sequence.columns])
 
 
 def with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:

@@ -30,6 +30,7 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "FUNCTION": "FUNCTIONS",
         "ROUTINE": "ROUTINES",
         "PROCEDURE": "PROCEDURES",
+        "SEQUENCE": "SEQUENCES",
         "SECRET": "SECRETS",
         "CONNECTION": "CONNECTIONS",
         "SCHEMA": "SCHEMAS",
@@ -41,8 +42,8 @@ _KINDS: Mapping[str, str] = MappingProxyType(
 )
 _ROUTINES = ("FUNCTION", "ROUTINE", "PROCEDURE")
 _WITHOUT_SCHEMA = ("SCHEMA", "DATABASE", "LANGUAGE")
-_NOT_HERE = ("SEQUENCE", "TABLESPACE", "PARAMETER", "LARGE", "FOREIGN")
-_BY_DEFAULT = ("TABLES", "FUNCTIONS", "ROUTINES", "SCHEMAS", "SECRETS", "CONNECTIONS", "TYPES")
+_NOT_HERE = ("TABLESPACE", "PARAMETER", "LARGE", "FOREIGN")
+_BY_DEFAULT = ("TABLES", "SEQUENCES", "FUNCTIONS", "ROUTINES", "SCHEMAS", "SECRETS", "CONNECTIONS", "TYPES")
 
 
 def parse_grant_privileges(cursor: Cursor) -> GrantPrivileges:
@@ -168,6 +169,6 @@ def _plural(cursor: Cursor) -> str:
     for words in _KINDS.values():
         if words and cursor.accept(*words.split()):
             return words
-    if cursor.word in ("SEQUENCES", "LARGE"):
+    if cursor.word == "LARGE":
         cursor.unsupported(f"GRANT … ON {cursor.word}")
     return cursor.fail()

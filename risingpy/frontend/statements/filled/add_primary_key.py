@@ -51,7 +51,7 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
         message = f'cannot ALTER TABLE "{table.name}" because this transaction has written to it'
         raise SqlError(message, sqlstate="55006", hint="COMMIT first.")
     bound, database = bind_primary_key(table, statement), session.database
-    definition = table_definition(with_primary_key(table, bound.key))
+    definition = table_definition(with_primary_key(table, bound.key), (), database.reads.catalog.relations)
     key = tuple(table.columns[i].column_id for i in bound.key)
     change = NewKey(table, key, definition, statement.key_name)
     rows = session.planned(optimize(bound.rows, session.check))

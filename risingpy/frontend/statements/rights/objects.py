@@ -27,6 +27,7 @@ from risingpy.plan.catalog import (
     FunctionDesc,
     Index,
     MaterializedView,
+    NumberSequence,
     SecretDesc,
     Sink,
     Subscription,
@@ -53,6 +54,7 @@ _RELATIONS: Mapping[str, type | None] = MappingProxyType(
         "SOURCE": ExternalSource,
         "SINK": Sink,
         "SUBSCRIPTION": Subscription,
+        "SEQUENCE": NumberSequence,
     }
 )
 _ALL_RELATIONS: Mapping[str, tuple[type, ...]] = MappingProxyType(
@@ -63,6 +65,7 @@ _ALL_RELATIONS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "SOURCES": (ExternalSource,),
         "SINKS": (Sink,),
         "SUBSCRIPTIONS": (Subscription,),
+        "SEQUENCES": (NumberSequence,),
     }
 )
 KINDS: Mapping[str, ObjectKind] = MappingProxyType(
@@ -76,6 +79,7 @@ KINDS: Mapping[str, ObjectKind] = MappingProxyType(
         "DATABASE": ObjectKind.DATABASE,
         "LANGUAGE": ObjectKind.LANGUAGE,
         **dict.fromkeys(("TYPE", "TYPES", "DOMAIN"), ObjectKind.TYPE),
+        **dict.fromkeys(("SEQUENCE", "SEQUENCES"), ObjectKind.SEQUENCE),
     }
 )
 Named = CreatedRelation | FunctionDesc | SecretDesc | ConnectionDesc

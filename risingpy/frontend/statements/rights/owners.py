@@ -15,7 +15,16 @@ from risingpy.frontend.statements.rights.objects import Finder
 from risingpy.frontend.statements.rights.roles import role_of
 from risingpy.meta.schema.owners import with_object_owner, with_relation_owner, with_schema_owner
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import ConnectionDesc, FunctionDesc, Index, InternalTable, Role, SecretDesc, Table
+from risingpy.plan.catalog import (
+    ConnectionDesc,
+    FunctionDesc,
+    Index,
+    InternalTable,
+    NumberSequence,
+    Role,
+    SecretDesc,
+    Table,
+)
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import Securable, database_of, owns, privileges_of, schema_of
 from risingpy.types import SqlType
@@ -88,6 +97,11 @@ def _alter_relation(session: StatementContext, statement: AlterOwner) -> None:
     if isinstance(relation, Index | InternalTable):
         hint = "It belongs to the owner of its relation."
         raise WrongObjectType(f'cannot change owner of {relation.noun} "{relation.name}"', hint=hint)
+
+    if isinstance(relation, NumberSequence) and relation.owned_by is not None:
+        table = session.database.reads.catalog.relations[relation.owned_by.table_id]
+        detail = f'Sequence "{relation.name}" is linked to table "{table.name}".'
+        raise SqlError(f'cannot change owner of sequence "{relation.name}"', sqlstate="0A000", detail=detail)
 
     def change(state: MetaState) -> MetaState:
         now = state.catalog.relations.get(relation.relation_id, relation)

@@ -28,6 +28,7 @@ _DEFAULT_KINDS = {
     "SECRETS": ObjectKind.SECRET,
     "CONNECTIONS": ObjectKind.CONNECTION,
     "TYPES": ObjectKind.TYPE,
+    "SEQUENCES": ObjectKind.SEQUENCE,
 }
 
 
@@ -75,7 +76,7 @@ def _newest(catalog: Catalog, on: Securable) -> Securable:
     match on.kind:
         case ObjectKind.COLUMN:
             return column_of(catalog.relations[int(on.key)], on.column_id)
-        case ObjectKind.RELATION:
+        case ObjectKind.RELATION | ObjectKind.SEQUENCE:
             return replace(on, stored=catalog.relations[int(on.key)].acl)
         case ObjectKind.SCHEMA:
             return replace(on, stored=catalog.own_database.schema_acls.get(str(on.key)))

@@ -78,7 +78,11 @@ def shown_definition(catalog: Catalog, relation: CreatedRelation) -> str:
     if not isinstance(relation, Table):
         return relation.definition
     clauses = [each.clause for each in constraints_of(catalog, relation) if each.kind != "p"]
-    return table_definition(relation, clauses) if clauses else relation.definition
+    # The text of the statement would have a sequence's name of then.
+    names_sequences = any(column.sequences for column in relation.columns)
+    if not clauses and not names_sequences:
+        return relation.definition
+    return table_definition(relation, clauses, catalog.relations)
 
 
 def column_names(table: Table, numbers: Iterable[int]) -> list[str]:

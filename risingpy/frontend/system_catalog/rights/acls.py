@@ -10,7 +10,7 @@ from risingpy.frontend.system_catalog.rights.fixed_rights import fixed_rights
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.functions.topics.object_names import quote_name
-from risingpy.plan.catalog.acl import ALL_OF, LETTERS, PUBLIC, Acl, AclItem, ObjectKind, Privilege
+from risingpy.plan.catalog.acl import ALL_OF, LETTERS, LETTERS_OF_KINDS, PUBLIC, Acl, AclItem, ObjectKind, Privilege
 from risingpy.plan.catalog.rights import (
     Securable,
     column_of,
@@ -25,7 +25,11 @@ from risingpy.types.type_entries import TYPES, TYPES_BY_OID, TypeEntry
 
 GRANTABLE = 16  # as in PostgreSQL, so many bits further left stands the right to grant a privilege
 _DEFAULT_ACL_BASE = 11 << 27
-_READABLE = {ObjectKind.RELATION: int(Privilege.SELECT), ObjectKind.SCHEMA: int(Privilege.USAGE)}
+_READABLE = {
+    ObjectKind.RELATION: int(Privilege.SELECT),
+    ObjectKind.SCHEMA: int(Privilege.USAGE),
+    ObjectKind.SEQUENCE: int(Privilege.SELECT),
+}
 _WRITABLE = {
     ObjectKind.RELATION: int(Privilege.INSERT | Privilege.UPDATE | Privilege.DELETE),
     ObjectKind.SCHEMA: int(Privilege.USAGE),
@@ -59,7 +63,8 @@ def _default_acls(state: SystemState) -> Iterable[Row]:
         key = f"{each.role} {each.kind} {each.schema}"
         oid = _DEFAULT_ACL_BASE + zlib.crc32(key.encode()) % (1 << 27)
         namespace = 0 if each.schema is None else schema_oid(each.schema)
-        yield oid, each.role, namespace, each.kind, acl_texts(state, each.acl)
+        letter = LETTERS_OF_KINDS.get(ObjectKind(each.kind), each.kind)
+        yield oid, each.role, namespace, letter, acl_texts(state, each.acl)
 
 
 PG_DEFAULT_ACL = relation(
@@ -83,6 +88,7 @@ def _of(on: Securable, oid: int, number: int = 0) -> Iterable[Row]:
     yield kind, oid, number, on.owner, int(ALL_OF[on.kind]) << GRANTABLE
     if on.kind in _READABLE:
         yield kind, oid, number, READ_ALL_DATA_ROLE_ID, _READABLE[on.kind]
+    if on.kind in _WRITABLE:
         yield kind, oid, number, WRITE_ALL_DATA_ROLE_ID, _WRITABLE[on.kind]
 
 

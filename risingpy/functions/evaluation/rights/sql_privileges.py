@@ -161,11 +161,12 @@ def _named(call: Call, args: list[str]) -> str:
 
 
 def _sequence(call: Call, args: list[str]) -> str:
-    """`sequence_of(relation)`: NULL for what is not there. Raises 42809 for the others, as there are no sequences."""
+    """`sequence_of(relation)`: NULL for what is not there. Raises 42809 for what is no sequence."""
     name = "(SELECT rp_name FROM rp_objects WHERE rp_oid = a)"
     other = raised("42809", f"concat('\"', {name}, '\" is not a sequence')", BIGINT)
     exists = "EXISTS (SELECT 1 FROM rp_objects WHERE rp_oid = a)"
-    return _arguments(f"CASE WHEN a IS NULL OR NOT {exists} THEN NULL ELSE {other} END", args)
+    is_one = "EXISTS (SELECT 1 FROM rp_acls WHERE rp_object = a AND rp_kind = 'sequence')"
+    return _arguments(f"CASE WHEN a IS NULL OR NOT {exists} THEN NULL WHEN {is_one} THEN a ELSE {other} END", args)
 
 
 def _role(call: Call, args: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Names of constraints that nobody has named, as PostgreSQL makes them: t_a_b_key, t_a_check, t_a_b_fkey."""
+"""Names of constraints and sequences that nobody has named, as PostgreSQL makes them: t_a_b_key, t_a_check, t_a_seq."""
 
 from __future__ import annotations
 
