@@ -68,8 +68,9 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
 
-injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL (3 min)
-	RISINGPY_HOSTILE_STATEMENTS=10000 $(PYTEST) -q -n 0 tests/frontend/session/databases/test_hostile_names.py
+injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL, here and at a PostgreSQL (3 min)
+	RISINGPY_HOSTILE_STATEMENTS=10000 $(PYTEST) -q -n 0 tests/frontend/session/databases/test_hostile_names.py \
+		tests/connectors/postgres_cdc/test_hostile_upstream.py
 
 door-test: $(STAMP) ## send 50,000 attackers to the door, and five clients (pgjdbc and node's pg where they are) (5 min)
 	RISINGPY_DOOR_CAMPAIGN=1 $(PYTEST) -s -rs -n 0 -m 'slow or not slow' \

@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from risingpy.connectors.postgres_cdc.table_names import whole_name
+
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -87,7 +89,7 @@ def relation_of(message: bytes) -> Relation:
         column, position = _text(message, position + 1)
         sent.append((column, *struct.unpack_from(">Ii", message, position)))
         position += 8
-    return Relation(oid, f"{schema or 'pg_catalog'}.{name}", identity.decode(), tuple(sent), frozenset(key))
+    return Relation(oid, whole_name(schema or "pg_catalog", name), identity.decode(), tuple(sent), frozenset(key))
 
 
 def truncated(message: bytes) -> tuple[int, ...]:

@@ -113,7 +113,7 @@ def _locked_rows(connection: Connection, options: PostgresCdcOptions, table: Pus
     with connected(options) as current:
         now = _find(current, options, created.oid)
         if now is not None:
-            lock = sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(_name(now.shape.name))
+            lock = sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(sql.Identifier(*now.place))
             try:
                 connection.execute(lock)
             except (UndefinedTable, InvalidSchemaName) as error:
@@ -130,16 +130,11 @@ def _locked_rows(connection: Connection, options: PostgresCdcOptions, table: Pus
     names = {column.number: column.name for column in now.shape.columns}
     columns = sql.SQL(", ").join(sql.Identifier(names[number]) for number in copied)
     select_all = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)")
-    return select_all.format(columns, _name(now.shape.name))
+    return select_all.format(columns, sql.Identifier(*now.place))
 
 
 def _find(connection: Connection, options: PostgresCdcOptions, oid: int) -> CurrentTable | None:
     return next(iter(current_tables(connection, options.publication, oids=[oid])), None)
-
-
-def _name(whole: str) -> sql.Identifier:
-    schema, _, name = whole.partition(".")
-    return sql.Identifier(schema, name)
 
 
 def _copy(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from risingpy.connectors.postgres_cdc.table_names import parts_of, whole_name
 from risingpy.connectors.postgres_cdc.upstream_connection import Connection
 from risingpy.connectors.pushed import PushedTable
 
@@ -48,12 +49,16 @@ class TableShape:
 
 @dataclass(frozen=True, slots=True)
 class CurrentTable:
-    """A table as it is at a moment: also whether all its rows are published, how rows are named, its file's number."""
+    """A table as it is at a moment: also whether all its rows are published, how rows are named, its file's number.
+
+    `place` are its schema and its own name.
+    """
 
     shape: TableShape
     is_published: bool
     replica_identity: str
     file: int
+    place: tuple[str, str] = ("", "")
 
 
 def shape_text(shape: TableShape) -> str:
@@ -74,7 +79,9 @@ def current_tables(
     """The tables of these oids and whole names that are there, as the connection's snapshot shows them."""
     part = "rowfilter IS NOT NULL" if connection.info.server_version >= 150000 else "false"
     query = _CURRENT.format(part=part)
-    for found in connection.execute(query, (publication, list(oids), list(names))).fetchall():
+    places = [parts_of(name, "public") for name in names]
+    schemas, tables = [schema for schema, _ in places], [table for _, table in places]
+    for found in connection.execute(query, (publication, list(oids), schemas, tables)).fetchall():
         yield _current(found)
 
 
@@ -117,13 +124,13 @@ def added_columns(known: TableShape, now: TableShape) -> list[str]:
 
 
 def _current(found: tuple[Any, ...]) -> CurrentTable:
-    oid, name, identity, file, is_published, key, columns = found
-    shape = TableShape(oid, name, tuple(ShapeColumn(*column) for column in columns), tuple(key))
-    return CurrentTable(shape, is_published, identity, file)
+    oid, schema, name, identity, file, is_published, key, columns = found
+    shape = TableShape(oid, whole_name(schema, name), tuple(ShapeColumn(*column) for column in columns), tuple(key))
+    return CurrentTable(shape, is_published, identity, file, (schema, name))
 
 
 _CURRENT = """
-    SELECT c.oid::int8, n.nspname || '.' || c.relname, c.relreplident, c.relfilenode::int8,
+    SELECT c.oid::int8, n.nspname, c.relname, c.relreplident, c.relfilenode::int8,
            EXISTS (SELECT 1 FROM pg_publication_tables p WHERE p.pubname = %s AND p.schemaname = n.nspname
                    AND p.tablename = c.relname AND NOT ({part})),
            coalesce(i.indkey::int2[], '{{}}'),
@@ -133,5 +140,6 @@ _CURRENT = """
             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-    WHERE c.relkind = 'r' AND (c.oid = ANY (%s::oid[]) OR n.nspname || '.' || c.relname = ANY (%s::text[]))
+    WHERE c.relkind = 'r' AND (c.oid = ANY (%s::oid[])
+          OR (n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[])))
 """

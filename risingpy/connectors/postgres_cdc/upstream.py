@@ -10,10 +10,12 @@ from typing import Any
 from psycopg import sql
 
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
+from risingpy.connectors.postgres_cdc.table_names import parts_of, whole_name
 from risingpy.connectors.postgres_cdc.table_shapes import current_tables, shape_text
 from risingpy.connectors.postgres_cdc.upstream_connection import Connection
 from risingpy.connectors.pushed import UpstreamColumn, UpstreamDescription
 from risingpy.errors import InvalidParameterValue
+from risingpy.sql_quoting import double_quoted
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -62,7 +64,7 @@ def check_server(connection: Connection, options: PostgresCdcOptions, *, is_foll
     may = "SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user"
     rds = "SELECT count(*) > 0 FROM pg_roles WHERE rolname = 'rds_replication' AND pg_has_role(rolname, 'member')"
     if not _row(connection, may)[0] and not _row(connection, rds)[0]:
-        hint = f"ALTER ROLE {options.user} REPLICATION"
+        hint = f"ALTER ROLE {double_quoted(options.user)} REPLICATION"
         raise InvalidParameterValue(f'user "{options.user}" may not replicate', hint=hint)
     slot = "SELECT plugin, database, active FROM pg_replication_slots WHERE slot_name = %s"
     found = connection.execute(slot, (options.slot,)).fetchone()
@@ -76,11 +78,10 @@ def check_server(connection: Connection, options: PostgresCdcOptions, *, is_foll
 
 def describe(connection: Connection, options: PostgresCdcOptions, name: str) -> UpstreamDescription:
     """The table's columns and key, after it has come into the publication."""
-    schema, _, table = name.rpartition(".")
-    schema = schema or options.schema
+    schema, table = parts_of(name, options.schema)
     find = "SELECT c.oid, c.relkind, c.relpersistence FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
     found = connection.execute(f"{find} WHERE n.nspname = %s AND c.relname = %s", (schema, table)).fetchone()
-    whole = f"{schema}.{table}"
+    whole = whole_name(schema, table)
     if found is None:
         raise InvalidParameterValue(f'table "{whole}" does not exist upstream')
     oid, kind, persistence = found
@@ -99,7 +100,7 @@ def describe(connection: Connection, options: PostgresCdcOptions, name: str) -> 
     (readable,) = _row(connection, "SELECT has_table_privilege(%s::oid, 'SELECT')", oid)
     if not readable:
         raise InvalidParameterValue(f'user "{options.user}" may not read table "{whole}"')
-    _check_identity(connection, oid, whole)
+    _check_identity(connection, oid, whole, sql.Identifier(schema, table))
     _publish(connection, options, schema, table)
     shape = next((shape_text(each.shape) for each in current_tables(connection, options.publication, oids=[oid])), "")
     return UpstreamDescription(whole, tuple(columns), tuple(key), shape)
@@ -111,10 +112,10 @@ def end_of_log(connection: Connection) -> int:
     return int(_row(connection, f"SELECT {end} - '0/0'::pg_lsn")[0])
 
 
-def _check_identity(connection: Connection, oid: int, whole: str) -> None:
+def _check_identity(connection: Connection, oid: int, whole: str, quoted: sql.Identifier) -> None:
     (identity,) = _row(connection, "SELECT relreplident FROM pg_class WHERE oid = %s", oid)
     if identity not in ("d", "f"):
-        hint = f"ALTER TABLE {whole} REPLICA IDENTITY DEFAULT"
+        hint = f"ALTER TABLE {quoted.as_string()} REPLICA IDENTITY DEFAULT"
         message = f'the replica identity of table "{whole}" is neither its primary key nor FULL'
         raise InvalidParameterValue(message, hint=hint)
 
@@ -138,16 +139,17 @@ def _publish(connection: Connection, options: PostgresCdcOptions, schema: str, t
     The lock ends the transactions that have written to the table before: PostgreSQL would decode them with the
     publication as it was when they wrote.
     """
+    whole = whole_name(schema, table)
     listed = "SELECT 1 FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
     names = (options.publication, schema, table)
     if connection.execute(listed, names).fetchone() is not None:
         if connection.info.server_version >= 150000:
             part = connection.execute(f"{listed} AND (rowfilter IS NOT NULL)", names).fetchone()
             if part is not None:
-                raise InvalidParameterValue(f'publication "{options.publication}" has a part of "{schema}.{table}"')
+                raise InvalidParameterValue(f'publication "{options.publication}" has a part of "{whole}"')
         return
     if not options.creates_publication:
-        raise InvalidParameterValue(f'table "{schema}.{table}" is not in publication "{options.publication}"')
+        raise InvalidParameterValue(f'table "{whole}" is not in publication "{options.publication}"')
     named = {"table": sql.Identifier(schema, table), "publication": sql.Identifier(options.publication)}
     with connection.transaction():
         connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")

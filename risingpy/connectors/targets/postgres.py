@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from urllib.parse import unquote_plus
 
 import numpy as np
 import psycopg
@@ -74,7 +75,8 @@ class PostgresTarget:
         self._schema = schema
         self._check_schema()
         self._statements = _Statements(schema, sql.Identifier(self._schema_name, self._table_name))
-        self._epochs = sql.Identifier(self._schema_name, _EPOCHS)
+        # Not as arguments: beside those, psycopg takes a % in a schema's name for a place of one more.
+        self._epochs, self._name = sql.Identifier(self._schema_name, _EPOCHS), sql.Literal(schema.name)
         self._connection: psycopg.Connection[tuple[object, ...]] | None = None
 
     def check(self) -> None:
@@ -96,8 +98,8 @@ class PostgresTarget:
             connection = psycopg.connect(self._conninfo, autocommit=True)
             self._connection = connection
             connection.execute(self._create_epochs())
-            insert = sql.SQL("INSERT INTO {} VALUES (%s, 0) ON CONFLICT DO NOTHING").format(self._epochs)
-            connection.execute(insert, [self._schema.name])
+            insert = sql.SQL("INSERT INTO {} VALUES ({}, 0) ON CONFLICT DO NOTHING")
+            connection.execute(insert.format(self._epochs, self._name))
             for statement in self._statements.staging:
                 connection.execute(statement)
             return self._delivered(connection) or None
@@ -112,8 +114,8 @@ class PostgresTarget:
                 return
             if any(table.num_rows for table in changes):
                 self._write(connection, whole(changes))
-            update = sql.SQL("UPDATE {} SET epoch = %s WHERE sink = %s").format(self._epochs)
-            connection.execute(update, [epoch, self._schema.name])
+            update = sql.SQL("UPDATE {} SET epoch = {} WHERE sink = {}")
+            connection.execute(update.format(self._epochs, sql.Literal(epoch), self._name))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -159,8 +161,8 @@ class PostgresTarget:
             copy.write(TRAILER)
 
     def _delivered(self, connection: psycopg.Connection[tuple[object, ...]], *, lock: bool = False) -> int:
-        query = sql.SQL("SELECT epoch FROM {} WHERE sink = %s" + (" FOR UPDATE" if lock else "")).format(self._epochs)
-        found = connection.execute(query, [self._schema.name]).fetchone()
+        query = sql.SQL("SELECT epoch FROM {} WHERE sink = {}" + (" FOR UPDATE" if lock else ""))
+        found = connection.execute(query.format(self._epochs, self._name)).fetchone()
         if found is None:
             raise SqlError(f'the row of sink "{self._schema.name}" in {_EPOCHS} is gone', sqlstate="55000")
         epoch = found[0]
@@ -305,11 +307,13 @@ def _where_by_url(options: Options) -> tuple[str, str, str]:
         raise FeatureNotSupported(
             "the jdbc sink writes to PostgreSQL only", hint="jdbc.url is 'jdbc:postgresql://host:port/database?user=…'."
         )
-    arguments = dict(pair.split("=", 1) for pair in (url[4] or "").split("&") if "=" in pair)
+    # As PostgreSQL's driver for Java reads it: names and values may have their signs as %40.
+    pairs = [pair.partition("=") for pair in (url[4] or "").split("&")]
+    arguments = {unquote_plus(name): unquote_plus(value) for name, equals, value in pairs if equals}
     connect = {
         "host": url[1],
         "port": url[2] or "5432",
-        "dbname": url[3],
+        "dbname": unquote_plus(url[3]),
         "user": options.text("user", arguments.get("user", "")),
         "password": options.text("password", arguments.get("password", "")),
         "sslmode": arguments.get("sslmode", "prefer"),
