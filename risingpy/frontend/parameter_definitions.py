@@ -39,6 +39,10 @@ _P = ParameterDefinition
 # fmt: off
 DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _P("application_name", "", kinds.text, "The client's name, for monitoring.", reported="application_name"),
+    _P("backfill_rate_limit", "default", kinds.rate_limit,
+       "Rows a second that a new view, index or sink reads of its upstreams; 0: none, default: as fast as it can."),
+    _P("background_ddl", "false", kinds.true_false,
+       "Whether CREATE MATERIALIZED VIEW, INDEX and SINK return at once; WAIT waits for them."),
     _P("bytea_output", "hex", kinds.only("hex"), "The text form of bytea."),
     _P("client_encoding", "UTF8", kinds.encoding, "The client's character set.", reported="client_encoding"),
     _P("client_min_messages", "notice",
@@ -93,7 +97,6 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _P("transaction_read_only", "off", kinds.read_only, "Whether this transaction may write."),
     _P("visibility_mode", kinds.Visibility.STRICT.value, kinds.visibility,
        "Which writes SELECT waits for: strict, read_your_writes or checkpoint."),
-    _ignored("background_ddl", "false", kinds.only("false", "off", "0")),
     _ignored("batch_parallelism", "default"),
     _ignored("create_compaction_group_for_mv", "false", kinds.true_false),
     _ignored("enable_join_ordering", "true", kinds.true_false),

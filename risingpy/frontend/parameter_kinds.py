@@ -15,6 +15,7 @@ from risingpy.functions.topics.object_names import quote_name
 from risingpy.memory import parse_bytes, show_bytes
 
 _LEAST_MEMORY, _MOST_MEMORY = 32 << 20, 1 << 40  # sorts and joins need at least that much
+_MOST_ROWS = (1 << 31) - 1
 Check = Callable[[str, Sequence[str]], str]
 
 _TRUE = ("on", "true", "yes", "1", "t", "y")
@@ -64,6 +65,12 @@ def integer(least: int, most: int) -> Check:
         return str(number)
 
     return check
+
+
+def rate_limit(name: str, values: Sequence[str]) -> str:
+    """A number of rows a second, or `default` (also -1, as in RisingWave) for no limit."""
+    word = text(name, values).lower()
+    return "default" if word in ("default", "-1") else integer(0, _MOST_ROWS)(name, values)
 
 
 class Visibility(StrEnum):

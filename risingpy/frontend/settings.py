@@ -16,6 +16,7 @@ ALL = "all"
 _Values = tuple[dict[str, str], dict[str, str]]  # of known parameters, of the client's own
 _DEFAULT_VALUES = MappingProxyType({definition.name: definition.default for definition in DEFINITIONS})
 _PATH_ENTRY = re.compile(r'"((?:[^"]|"")*)"|([^",\s]+)')
+_SEVERITIES = ("LOG", "NOTICE", "WARNING", "ERROR")  # as PostgreSQL orders those that clients get
 
 
 class Settings:
@@ -64,6 +65,11 @@ class Settings:
         if value is None:
             raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
         return value
+
+    def lets_through(self, severity: str) -> bool:
+        """Whether `client_min_messages` lets a message of this severity through."""
+        least = self.get("client_min_messages").upper()
+        return severity == "INFO" or least not in _SEVERITIES or _SEVERITIES.index(severity) >= _SEVERITIES.index(least)
 
     def find(self, name: str) -> str | None:
         """The value as SHOW prints it; None if there is no such parameter."""

@@ -112,6 +112,9 @@ class StatementContext(Protocol):
     ) -> None:
         """Sends the client a notice."""
 
+    def tell(self, message: str) -> None:
+        """Sends the client a notice at once, while the statement goes on. Nobody sees it in an embedded database."""
+
     # Statements within statements
 
     def split(self, sql: str) -> Sequence[Statement]:

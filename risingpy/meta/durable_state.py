@@ -91,6 +91,7 @@ class DurableState:
                     int(key): Dropped(each["statement"], tuple(each["tables"]))
                     for key, each in counters.get("dropped", {}).items()
                 },
+                backfill_limits={int(job): limit for job, limit in counters.get("backfill_limits", {}).items()},
             )
 
     def commit(self, old: MetaState, new: MetaState, also: Callable[[MetaTransaction], None] | None = None) -> None:
@@ -126,6 +127,7 @@ class DurableState:
                     "job_epoch_seconds": new.job_epoch_seconds,
                     "set_aside": {job: asdict(each) for job, each in new.set_aside.items()},
                     "dropped": {key: asdict(each) for key, each in new.dropped.items()},
+                    "backfill_limits": dict(new.backfill_limits),
                 },
             )
             committed = new.committed
@@ -271,6 +273,7 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
         purge=purge,
         dropped=_with_dropped(state.dropped, relation, purge - state.purge),
         compactions={k: v for k, v in state.compactions.items() if k != relation.relation_id},
+        backfill_limits={k: v for k, v in state.backfill_limits.items() if k != relation.relation_id},
     )
     return with_sinks_connected(without) if isinstance(relation, Sink) else without
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from risingpy.functions.evaluation.query_engines import QueryEngines
+from risingpy.meta.epochs.backfill_progress import JobProgress, scans_of
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.epoch_times import EpochTimes
 from risingpy.meta.epochs.number import milliseconds
@@ -16,6 +17,7 @@ from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.memory_use import MemoryUse, memory_use
 from risingpy.meta.reads import Reads
 from risingpy.meta.schema.system_parameters import shown_parameters
+from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, ExternalSource, Table
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
@@ -68,6 +70,29 @@ class JobBehind:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class JobInCreation:
+    """A relation that reads the rows of its upstreams: how many of about how many (None: not known), how fast.
+
+    `began`: seconds since 1970. `limit`: the most rows a second. `is_set_aside`: it runs in epochs of its own.
+    """
+
+    relation: CreatedRelation
+    rows: int
+    total: int | None
+    rows_per_second: float
+    began: float | None
+    limit: int | None
+    is_set_aside: bool
+
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long it will take; None if that is not known."""
+        if self.total is None or not self.rows_per_second:
+            return None
+        return (self.total - self.rows) / self.rows_per_second
+
+
 class Introspection:
     """Any thread may call these; nothing blocks."""
 
@@ -101,12 +126,26 @@ class Introspection:
             "log_bytes": str(self._log.bytes_on_disk),
         }
 
-    def ddl_progress(self) -> Iterator[tuple[CreatedRelation, int]]:
-        """The views that are being created, with the rows that they have read so far."""
-        rows = self._committer.backfilled_rows
+    def ddl_progress(self) -> Iterator[JobInCreation]:
+        """What is being created, with the rows that it has read so far."""
+        state, read = self._reads.state, self._committer.backfills.jobs
         for relation in self._reads.catalog.relations.values():
             if relation.is_being_created:
-                yield relation, rows.get(relation.relation_id, 0)
+                yield self._in_creation(state, relation, read.get(relation.relation_id))
+
+    def _in_creation(self, state: MetaState, relation: CreatedRelation, read: JobProgress | None) -> JobInCreation:
+        job = state.jobs.get(relation.relation_id)
+        scans = [] if job is None else scans_of(job)
+        rows = 0 if read is None else read.rows
+        return JobInCreation(
+            relation,
+            rows,
+            max(rows, sum(self._reads.table_rows(scan.upstream.table_id) for scan in scans)) if scans else None,
+            0.0 if read is None else read.rows_per_second(),
+            None if read is None else read.began,
+            state.backfill_limits.get(relation.relation_id),
+            relation.relation_id in state.set_aside,
+        )
 
     def drops(self) -> Iterator[tuple[int, str, int]]:
         """The relations that were dropped and have rows left: id, statement, about how many rows."""

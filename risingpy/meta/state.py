@@ -77,7 +77,8 @@ class MetaState:
     `wanted_shards` is the number of shards after the next start (0: unchanged). `old_snapshot_threshold`: seconds for
     which an outdated epoch may be read (None: for ever). `job_epoch_seconds`: after how much CPU time in an epoch a job
     is set aside (0: never). `set_aside`: the jobs in epochs of their own. `stopped`: the jobs that have failed, which
-    can be started again. `dropped`, by id: relations that have rows left.
+    can be started again. `dropped`, by id: relations that have rows left. `backfill_limits`: how many rows a second
+    jobs in creation may read of their upstreams (0: none), for those that are limited.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -96,6 +97,7 @@ class MetaState:
     set_aside: Mapping[int, SetAside] = field(default_factory=dict)
     stopped: Mapping[int, Job] = field(default_factory=dict)
     dropped: Mapping[int, Dropped] = field(default_factory=dict)
+    backfill_limits: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def partial(self) -> int | None:

@@ -49,13 +49,16 @@ class Input:
     committed: int = 0
     watermarks: Mapping[int, int] = field(default_factory=dict)
     backfilling: bool = False
-    snapshot_rows: int = ROWS_PER_EPOCH
+    most_rows: int = ROWS_PER_EPOCH
 
     def watermark(self, watermark_id: int) -> int | None:
         return self.watermarks.get(watermark_id)
 
     def is_backfilling(self, job_id: int) -> bool:
         return self.backfilling
+
+    def snapshot_rows(self, job_id: int) -> int:
+        return self.most_rows
 
     def first_epoch_of(self, job_id: int) -> bool:
         return self.first

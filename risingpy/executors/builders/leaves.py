@@ -86,7 +86,7 @@ class _Scan:
             shard=epoch.shard,
             shards=epoch.shards,
             is_backfilling=epoch.epoch_input.is_backfilling(epoch.job_id),
-            most_rows=epoch.epoch_input.snapshot_rows,
+            most_rows=epoch.epoch_input.snapshot_rows(epoch.job_id),
         )
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
@@ -98,7 +98,15 @@ class _Scan:
 
 def _scan_wakes(plan: TableScan, epoch: FragmentEpoch) -> bool:
     changes = epoch.upstream.get(plan.upstream.table_id)
-    return bool(changes is not None and changes.num_rows) or epoch.epoch_input.is_backfilling(epoch.job_id)
+    return bool(changes is not None and changes.num_rows) or _reads_snapshot(epoch)
+
+
+def _reads_snapshot(epoch: FragmentEpoch) -> bool:
+    """Whether the job reads rows of its upstreams now, or has to say that it has not read them yet."""
+    own = epoch.epoch_input
+    return own.is_backfilling(epoch.job_id) and (
+        own.snapshot_rows(epoch.job_id) > 0 or own.first_epoch_of(epoch.job_id)
+    )
 
 
 def _upstream_empty(plan: TableScan) -> pa.Table:

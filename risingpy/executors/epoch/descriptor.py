@@ -53,7 +53,8 @@ class EpochDescriptor:
     `fresh_jobs` are the jobs for which it is the first epoch. `purge` are dropped tables, whose rows this epoch deletes
     in part. `compact` are tables whose rows it rewrites without dropped columns, each with the schema version that the
     rows get. If `single_task`, one task runs all stages. `watermarks` are (id, value) as of the epoch before.
-    `backfilling` are the jobs that still read snapshots. `trim` are changelogs that lose their epochs up to one:
+    `backfilling` are the jobs that still read snapshots, `snapshot_rows` how many rows on each shard in this
+    epoch (a job that is not there: none). `trim` are changelogs that lose their epochs up to one:
     (table, epoch). `job_seconds`: how much CPU time a job that can be set aside may take on a shard, for each of its
     fragments (0: any). `rows`: about how many the epoch has. `handed_over`: the jobs whose results it takes over from
     epochs of their own.
@@ -72,6 +73,7 @@ class EpochDescriptor:
     single_task: bool = True
     watermarks: tuple[tuple[int, int], ...] = ()
     backfilling: tuple[int, ...] = ()
+    snapshot_rows: tuple[tuple[int, int], ...] = ()
     trim: tuple[tuple[int, int], ...] = ()
     job_seconds: float = 0.0
     rows: int = 0
@@ -147,6 +149,7 @@ def read_descriptor(data_dir: Path) -> EpochDescriptor:
     fields["compact"] = tuple((table_id, target) for table_id, target in fields["compact"])
     fields["watermarks"] = tuple((watermark_id, value) for watermark_id, value in fields["watermarks"])
     fields["backfilling"] = tuple(fields["backfilling"])
+    fields["snapshot_rows"] = tuple((job_id, rows) for job_id, rows in fields["snapshot_rows"])
     fields["trim"] = tuple((table_id, epoch) for table_id, epoch in fields["trim"])
     fields["handed_over"] = tuple(
         TakenOver(each["job_id"], each["directory"], Pieces(**each["pieces"])) for each in fields["handed_over"]

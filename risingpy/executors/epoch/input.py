@@ -13,14 +13,10 @@ from risingpy.executors.epoch.source_reading import SourceRows
 
 
 class EpochInput(Protocol):
-    """One epoch's input, for one shard. `committed` is the epoch before it.
-
-    `snapshot_rows`: how many rows of an upstream's snapshot a job in creation reads.
-    """
+    """One epoch's input, for one shard. `committed` is the epoch before it."""
 
     epoch: int
     committed: int
-    snapshot_rows: int
 
     def first_epoch_of(self, job_id: int) -> bool:
         """True if the job runs for the first time in this epoch."""
@@ -32,6 +28,10 @@ class EpochInput(Protocol):
 
     def is_backfilling(self, job_id: int) -> bool:
         """True if the job may still read its upstreams' snapshots, with rows that watermarks passed long ago."""
+        ...
+
+    def snapshot_rows(self, job_id: int) -> int:
+        """How many rows of each upstream's snapshot a job in creation reads in this epoch; 0: it pauses."""
         ...
 
     def limited(self, job_id: int) -> AbstractContextManager[None]:

@@ -202,7 +202,11 @@ def _is_idle(
         return False
     if any(table_id in changes for table_id in fragment.upstream_tables):
         return False
-    return not epoch_input.is_backfilling(fragment.job_id) and graph.waits_for_rows(fragment)
+    job_id = fragment.job_id
+    backfills = epoch_input.is_backfilling(job_id) and (
+        epoch_input.snapshot_rows(job_id) > 0 or epoch_input.first_epoch_of(job_id)
+    )
+    return not backfills and graph.waits_for_rows(fragment)
 
 
 def _run_fragment(

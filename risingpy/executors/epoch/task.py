@@ -23,7 +23,6 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.source_reading import SourceReading, SourceRows
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
-from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 from risingpy.functions.evaluation.chunk_query import thread_interrupt
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import ExternalSource
@@ -68,7 +67,7 @@ class LoggedInput:
         self._descriptor = descriptor
         self._shard = shard
         self._watermarks = dict(descriptor.watermarks)
-        self.snapshot_rows = ROWS_PER_EPOCH
+        self._snapshot_rows = dict(descriptor.snapshot_rows)
         self.epoch = descriptor.epoch
         self.committed = descriptor.committed
 
@@ -80,6 +79,9 @@ class LoggedInput:
 
     def is_backfilling(self, job_id: int) -> bool:
         return job_id in self._descriptor.backfilling
+
+    def snapshot_rows(self, job_id: int) -> int:
+        return self._snapshot_rows.get(job_id, 0)
 
     def limited(self, job_id: int) -> AbstractContextManager[None]:
         seconds = self._descriptor.job_seconds

@@ -41,7 +41,7 @@ class _StepInput:
     backfilling: bool
     watermarks: Mapping[int, int]
     limits: StatementLimits
-    snapshot_rows: int
+    most_rows: int
 
     def first_epoch_of(self, job_id: int) -> bool:
         return self.fresh
@@ -51,6 +51,9 @@ class _StepInput:
 
     def is_backfilling(self, job_id: int) -> bool:
         return self.backfilling
+
+    def snapshot_rows(self, job_id: int) -> int:
+        return self.most_rows
 
     def limited(self, job_id: int) -> AbstractContextManager[None]:
         return working_for(self.limits)

@@ -22,7 +22,7 @@ from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
 from risingpy.storage.engine.state_table import StateTable
 
-# Per shard and epoch. It takes about 50 ms to read and aggregate them: the other views wait no longer than that.
+# At most, per shard, epoch and job. It takes about 50 ms to read and aggregate them (`meta/epochs/backfill_budget.py`).
 ROWS_PER_EPOCH = 100_000
 
 
@@ -37,7 +37,7 @@ class TableScanExecutor:
     """See the module's docstring. `progress` has one row in each shard: shard, position, finished, row count.
 
     `is_backfilling`: some shard may still have rows to read. Only then does the executor read its progress, and
-    `most_rows` of the snapshot.
+    `most_rows` of the snapshot: with 0 it pauses, and passes on only changes of the rows that it has read.
     """
 
     def __init__(
@@ -67,6 +67,9 @@ class TableScanExecutor:
         progress = self._read_progress() if self._is_backfilling else _Progress(finished=True)
         if progress.finished:
             return self._select(changes)
+        if not self._most_rows:
+            self.backfill = (0, False)
+            return self._select(self._at_or_before(changes, progress.position))
         rows, last_key = self._upstream.scan(self._vnodes, progress.position, self._most_rows)
         finished = last_key is None
         self.backfill = (rows.num_rows, finished)

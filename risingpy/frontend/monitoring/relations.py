@@ -28,8 +28,11 @@ def relation_metrics(database: Database) -> Iterator[Metric]:
         (_labels(catalog, r), n) for i, n in facts.job_errors().items() if (r := catalog.relations.get(i)) is not None
     ]
     yield counter("relation_errors", "Expressions that failed and became NULL.", failed, _RELATION)
-    backfilled = [(_labels(catalog, relation), rows) for relation, rows in facts.ddl_progress()]
-    yield gauge("backfill_rows", "Rows that a view in creation has read of its upstreams.", backfilled, _RELATION)
+    begun = [(_labels(catalog, each.relation), each) for each in facts.ddl_progress()]
+    read = [(labels, each.rows) for labels, each in begun]
+    totals = [(labels, each.total) for labels, each in begun if each.total is not None]
+    yield gauge("backfill_rows", "Rows that a view in creation has read of its upstreams.", read, _RELATION)
+    yield gauge("backfill_rows_to_read", "Rows that the upstreams of a view in creation have.", totals, _RELATION)
     jobs = [relation for relation in catalog.relations.values() if isinstance(relation, JobRelation)]
     stopped = [(_labels(catalog, relation), relation.has_stopped) for relation in jobs]
     yield gauge("relation_stopped", "1 if the relation's job has stopped because of an error.", stopped, _RELATION)

@@ -42,6 +42,7 @@ from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_alter_database
 from risingpy.frontend.parser.ddl import parse_column
 from risingpy.frontend.parser.dropping import parse_cascade
+from risingpy.frontend.parser.jobs.parse import parse_limit
 from risingpy.frontend.parser.roles.names import role_name
 from risingpy.frontend.parser.roles.trees import AlterOwner
 from risingpy.plan.catalog import (
@@ -84,9 +85,9 @@ def parse_alter(cursor: Cursor) -> Statement:
     if kind is Table and cursor.word == "ONLY":
         cursor.expect("ONLY")
     name = cursor.object_name()
-    renamed = _parse_new_name(cursor, kind, name, if_exists)
-    if renamed is not None:
-        return renamed
+    of_any = _parse_new_name(cursor, kind, name, if_exists) or parse_limit(cursor, kind, name, if_exists)
+    if of_any is not None:
+        return of_any
     limited = kind in (ExternalSource, Table) and cursor.peek(2) == ["SET", "SOURCE_RATE_LIMIT"]
     if limited and cursor.accept("SET"):
         return _parse_source_option(cursor, name, if_exists)

@@ -87,6 +87,10 @@ from risingpy.frontend.parser.databases.trees import DropSchema as DropSchema
 from risingpy.frontend.parser.databases.trees import RenameSchema as RenameSchema
 from risingpy.frontend.parser.databases.trees import SchemaStatement as SchemaStatement
 from risingpy.frontend.parser.databases.trees import UseDatabase as UseDatabase
+from risingpy.frontend.parser.jobs.trees import AlterBackfill as AlterBackfill
+from risingpy.frontend.parser.jobs.trees import CancelJobs as CancelJobs
+from risingpy.frontend.parser.jobs.trees import JobStatement as JobStatement
+from risingpy.frontend.parser.jobs.trees import WaitJobs as WaitJobs
 from risingpy.frontend.parser.roles.trees import AlterDefaultPrivileges as AlterDefaultPrivileges
 from risingpy.frontend.parser.roles.trees import AlterObjectOwner as AlterObjectOwner
 from risingpy.frontend.parser.roles.trees import AlterOwner as AlterOwner
@@ -381,6 +385,7 @@ Statement = (
     | Maintenance
     | LockTable
     | Recover
+    | JobStatement
 )
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from risingpy.frontend.parser import alter, ddl, dropping, maintenance, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
-from risingpy.frontend.parser.connectors import sink
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_use
 from risingpy.frontend.parser.dml import copy, merge, rows
 from risingpy.frontend.parser.dml.table_of_query import with_into
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
 from risingpy.frontend.parser.held import prepared, sql_cursors
+from risingpy.frontend.parser.jobs import parse as jobs
 from risingpy.frontend.parser.roles import parsing as roles
 from risingpy.frontend.parser.subscriptions import parse_subscribe
 
@@ -69,7 +69,8 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "REFRESH": maintenance.parse_refresh,
     "RECOVER": maintenance.parse_recover,
     "LOCK": maintenance.parse_lock,
-    "WAIT": sink.parse_wait,
+    "WAIT": jobs.parse_wait,
+    "CANCEL": jobs.parse_cancel,
     "SUBSCRIBE": parse_subscribe,
     "USE": parse_use,
 }
@@ -77,7 +78,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    CALL CANCEL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY
+    CALL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

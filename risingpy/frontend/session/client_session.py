@@ -5,7 +5,7 @@ Only `cancel` may be called from another thread. Statements use the session's co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -106,6 +106,9 @@ class ClientSession:
 
     def parameter_status(self) -> Mapping[str, str]:
         return self.context.settings.reported()
+
+    def speaks_through(self, speak: Callable[[Notice], None]) -> None:
+        self.context.speak = speak
 
     def drain_notices(self) -> Sequence[Notice]:
         return self.context.drain_notices()

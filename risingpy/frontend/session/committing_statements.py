@@ -40,5 +40,7 @@ ABOUT_COMMITTED_ROWS = (
     ast.ReassignOwned,
     ast.RenameSchema,
     ast.RevokeRole,
+    ast.AlterBackfill,
+    ast.WaitJobs,
     ast.WaitSink,
 )

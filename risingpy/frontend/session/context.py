@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -88,6 +88,7 @@ class SessionContext:
         self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
         self.demands = Demands(lambda: self.database.reads.seen_state)
         self._notices: list[Notice] = []
+        self.speak: Callable[[Notice], None] = lambda notice: None  # to a client that waits for a statement
         self._deadline: Deadline | None = None  # that of the current statement
         self.sequences = SessionSequences(
             database.writes.sequences,
@@ -179,7 +180,12 @@ class SessionContext:
     def notice(
         self, message: str, *, severity: str = "NOTICE", sqlstate: str = "00000", hint: str | None = None
     ) -> None:
-        self._notices.append(Notice(message, severity, sqlstate, hint=hint))
+        if self.settings.lets_through(severity):
+            self._notices.append(Notice(message, severity, sqlstate, hint=hint))
+
+    def tell(self, message: str) -> None:
+        if self.settings.lets_through("NOTICE"):
+            self.speak(Notice(message, "NOTICE", "00000"))
 
     def drain_notices(self) -> Sequence[Notice]:
         """The notices since the last call."""

@@ -63,14 +63,17 @@ def bind(
     return Command(run)
 
 
-def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: bool) -> Relation | None:
+def altered_relation(
+    session: StatementContext, name: ObjectName, *, if_exists: bool, in_creation: bool = False
+) -> Relation | None:
     """The relation that ALTER names. If it is missing: None and a notice with IF EXISTS, else raises UndefinedTable.
 
-    Raises InsufficientPrivilege unless the session owns it.
+    One that is being created counts as missing, unless asked for `in_creation`. Raises InsufficientPrivilege unless
+    the session owns it.
     """
     check_names_schema(session, name.schema, name.position)
     relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
-    if relation is not None and not relation.is_being_created:
+    if relation is not None and (in_creation or not relation.is_being_created):
         check_owns(session, relation)
         return relation
     if not if_exists:

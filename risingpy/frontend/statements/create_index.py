@@ -15,6 +15,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import replace_altered
 from risingpy.frontend.statements.create_view import without_effect
+from risingpy.frontend.statements.jobs.creation import creation_of
 from risingpy.frontend.statements.rights.checks import check_indexes
 from risingpy.meta.schema.indexes import NewIndex
 from risingpy.plan.catalog import Table
@@ -34,7 +35,12 @@ def bind(
             _create_unique(session, statement, bound, parsed.text)
             return Result(CommandTag("CREATE INDEX"))
         index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
-        created = session.ddl.create_index(index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled)
+        created = session.ddl.create_index(
+            index,
+            if_not_exists=statement.if_not_exists,
+            creation=creation_of(session),
+            cancelled=session.cancelled,
+        )
         without_effect(session, statement.storage_parameters)
         if not created:
             session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)

@@ -10,6 +10,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.jobs.creation import creation_of
 from risingpy.frontend.statements.rights.checks import check_creates_in, check_owns_all, check_reads, check_uses_types
 from risingpy.meta.schema.relations import NewMaterializedView, NewView
 from risingpy.meta.state import MetaState
@@ -83,7 +84,10 @@ def bind_materialized(
             emit_on_window_close=statement.emit_on_window_close,
         )
         created, notices = session.ddl.create_materialized_view(
-            view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+            view,
+            if_not_exists=statement.if_not_exists,
+            creation=creation_of(session),
+            cancelled=session.cancelled,
         )
         for notice in notices:
             session.notice(notice)

@@ -49,6 +49,7 @@ from risingpy.frontend.statements.connectors import (
 )
 from risingpy.frontend.statements.databases import database, schema, settings_of
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
+from risingpy.frontend.statements.jobs import commands as job_commands
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
@@ -138,6 +139,9 @@ BINDERS: dict[type, Binder] = {
     ast.Truncate: truncate.bind,
     ast.UseDatabase: database.bind,
     ast.Update: update_delete.bind_update,
+    ast.AlterBackfill: job_commands.bind_alter_limit,
+    ast.CancelJobs: job_commands.bind_cancel,
+    ast.WaitJobs: job_commands.bind_wait,
     ast.WaitSink: sink.bind_wait,
 }
 

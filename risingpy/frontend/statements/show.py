@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from risingpy.errors import WrongObjectType
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.job_progress import CREATE_TYPES, progress_text
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Show, ShowKind
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
@@ -52,7 +53,7 @@ _CREATE: dict[ShowKind, RelationClass] = {
 }
 _HEADINGS = {
     ShowKind.PARAMETERS: ("Name", "Value"),
-    ShowKind.JOBS: ("Id", "Statement", "Progress"),
+    ShowKind.JOBS: ("Id", "Statement", "Create Type", "Progress"),
     ShowKind.FUNCTIONS: ("Name", "Arguments", "Return Type", "Language", "Link"),
     ShowKind.SUBSCRIPTION_CURSORS: ("Name", "Subscription", "Since"),
     ShowKind.CONNECTIONS: ("Name", "Type", "Properties"),
@@ -133,16 +134,17 @@ def _jobs(session: StatementContext) -> Rows:
     behind = {each.relation.relation_id: each for each in introspection.set_aside()}
     rows: Rows = []
     catalog, role_id = session.database.reads.catalog, session.identity.current_id
-    for relation, count in introspection.ddl_progress():
+    for each in introspection.ddl_progress():
+        relation = each.relation
         if is_temporary(relation) and not owns(catalog, role_id, relation.owner):  # another session's SUBSCRIBE
             continue
-        where = " in epochs of its own" if behind.pop(relation.relation_id, None) else ""
-        again = "recovers after a failure: " if relation.has_no_answer else ""
-        rows.append((str(relation.relation_id), relation.definition, f"{again}{count} rows{where}"))
-    rows += [(str(key), statement, f"{left} rows left to delete") for key, statement, left in introspection.drops()]
+        behind.pop(relation.relation_id, None)
+        create_type = CREATE_TYPES[session.ddl.jobs.is_awaited(relation.relation_id)]
+        rows.append((str(relation.relation_id), relation.definition, create_type, progress_text(each)))
+    rows += [(str(key), statement, None, f"{n} rows left to delete") for key, statement, n in introspection.drops()]
     for job in behind.values():
         text = f"{job.seconds:.1f} s behind, in epochs of its own: {job.reason}"
-        rows.append((str(job.relation.relation_id), job.relation.definition, text))
+        rows.append((str(job.relation.relation_id), job.relation.definition, None, text))
     return rows
 
 

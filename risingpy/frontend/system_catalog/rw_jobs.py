@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from risingpy.frontend.job_progress import CREATE_TYPES, progress_text
 from risingpy.frontend.system_catalog.oids import DATABASE_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.meta.epochs.epoch_times import EpochPhase
@@ -15,11 +16,16 @@ from risingpy.plan.traversal import nodes_of_fragment
 
 
 def _progress(state: SystemState) -> Iterable[Row]:
-    for entry in state.progress:
+    for entry in state.progress():
         made = entry.relation
         if is_temporary(made) and not state.may_watch(state.role_name(made.owner)):  # another session's SUBSCRIBE
             continue
-        yield made.relation_id, made.definition, "FOREGROUND", f"{entry.rows_read} rows read", None, entry.rows_read
+        yield (
+            *(made.relation_id, made.definition, CREATE_TYPES[state.is_awaited(made.relation_id)]),
+            progress_text(entry),
+            None if entry.began is None else datetime.fromtimestamp(entry.began, UTC),
+            *(entry.rows, entry.total, entry.rows_per_second, entry.seconds_left, entry.limit),
+        )
 
 
 def _jobs(state: SystemState) -> Iterable[Row]:
@@ -70,7 +76,8 @@ def _epochs(state: SystemState) -> Iterable[Row]:
 RW_DDL_PROGRESS = relation(
     "rw_catalog",
     "rw_ddl_progress",
-    "ddl_id int8, ddl_statement text, create_type text, progress text, initialized_at timestamptz, rows_read int8",
+    "ddl_id int8, ddl_statement text, create_type text, progress text, initialized_at timestamptz, rows_read int8,"
+    "total_rows int8, rows_per_second float8, seconds_left float8, rate_limit int8",
     _progress,
 )
 RW_SET_ASIDE_JOBS = relation(

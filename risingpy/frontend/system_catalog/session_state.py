@@ -10,7 +10,6 @@ from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import (
-    Progress,
     SessionCursor,
     SessionStatement,
     SystemState,
@@ -34,7 +33,8 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         search_path=tuple(schema for schema in session.search_path() if schema in schemas),
         settings=session.settings.all(),
         parameters=database.introspection.parameters(),
-        progress=tuple(Progress(relation, rows) for relation, rows in database.introspection.ddl_progress()),
+        progress=database.introspection.ddl_progress,
+        is_awaited=database.ddl.jobs.is_awaited,
         set_aside=database.introspection.set_aside,
         errors=database.introspection.job_errors(),
         source_lags=lambda: tuple(database.introspection.source_lags()),

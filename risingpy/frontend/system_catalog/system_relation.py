@@ -11,7 +11,7 @@ import pyarrow as pa
 from risingpy.functions.topics.object_names import quote_name, relation_key
 from risingpy.meta.epochs.epoch_times import EpochTime
 from risingpy.meta.epochs.rejected_messages import KeptMessage
-from risingpy.meta.introspection import JobBehind, PinnedEpoch, SourceLag
+from risingpy.meta.introspection import JobBehind, JobInCreation, PinnedEpoch, SourceLag
 from risingpy.meta.memory_use import MemoryUse
 from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
@@ -22,7 +22,6 @@ from risingpy.plan.catalog import (
     BOOTSTRAP_ROLE_ID,
     READ_ALL_STATS_ROLE_ID,
     Catalog,
-    CreatedRelation,
     ExternalSource,
     Index,
     IndexedRelation,
@@ -81,14 +80,6 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A view that is being created, and the number of its upstreams' rows that it has read."""
-
-    relation: CreatedRelation
-    rows_read: int
-
-
-@dataclass(frozen=True, slots=True)
 class SessionStatement:
     """A prepared statement of this session; types are as regtype prints them."""
 
@@ -124,7 +115,8 @@ class SystemState:
     search_path: tuple[str, ...] = ("public",)
     settings: tuple[Setting, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
-    progress: tuple[Progress, ...] = ()
+    progress: Callable[[], Iterable[JobInCreation]] = tuple
+    is_awaited: Callable[[int], bool] = bool  # whether a client waits for a job in creation
     set_aside: Callable[[], Iterable[JobBehind]] = tuple
     errors: Mapping[int, int] = field(default_factory=dict)
     source_lags: Callable[[], Sequence[SourceLag]] = tuple

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from risingpy.errors import InternalError, OutOfMemory, SqlError, as_out_of_range
-from risingpy.frontend.results import CommandTag
+from risingpy.frontend.results import CommandTag, Notice
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
 from risingpy.frontend.wire.endings import Fatal, Hangup
@@ -61,6 +61,7 @@ class Responder:
         self.session = session
         self.channel = channel
         self.write = channel.write
+        session.speaks_through(self.send_at_once)
 
     def guarded(self, work: Callable[[], None]) -> bool:
         """Runs a statement's work. If it fails, tells the client and returns False."""
@@ -99,6 +100,11 @@ class Responder:
     def send_notices(self) -> None:
         for notice in self.session.drain_notices():
             self.write(server_messages.notice_response(notice))
+
+    def send_at_once(self, notice: Notice) -> None:
+        """Sends a notice while the statement goes on."""
+        self.write(server_messages.notice_response(notice))
+        self.channel.flush()
 
     def complete(self, tag: CommandTag, sent: int) -> None:
         """Sends CommandComplete, after the command's notices. `sent`: how many rows were sent or received."""

@@ -19,7 +19,7 @@ protocol, at the client's Sync in the extended one).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from risingpy.errors import SqlError
@@ -112,6 +112,9 @@ class Session(Protocol):
 
     def parameter_status(self) -> Mapping[str, str]:
         """Settings to report at startup, over the wire layer's defaults (`wire.startup.PARAMETER_STATUS`)."""
+
+    def speaks_through(self, speak: Callable[[Notice], None]) -> None:
+        """`speak` sends a notice at once, while a statement runs: for the session's own thread."""
 
     def drain_notices(self) -> Sequence[Notice]:
         """Notices since the last call; asked before each CommandComplete and ReadyForQuery."""

@@ -216,6 +216,7 @@ class BarrierLoop:
                 clock.done(EpochPhase.RUN)
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)
+                self._scheduler.ran(epoch, clock)
                 self._jobs_without_memory = self._spoilt_tries = 0
                 self._committer.commit_epoch(epoch, report, clock)
                 self._own_pace.taken_over(handed_over, state.job_epoch_seconds)

@@ -21,6 +21,7 @@ from risingpy.executors.epoch.descriptor import graph_path
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.durable_state import DurableState
+from risingpy.meta.epochs.backfill_progress import BackfillProgress
 from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase, EpochTimes
 from risingpy.meta.epochs.failed_jobs import without_failed
 from risingpy.meta.epochs.followers import Followers, changed_changelogs
@@ -46,7 +47,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Committer:
-    """For the barrier loop's thread; any thread may read `backfilled_rows`, `work`, `times` and `rejected`."""
+    """For the barrier loop's thread; any thread may read `backfills`, `work`, `times` and `rejected`."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Committer:
         self._published = published
         self._waiters = waiters
         self._log = log
-        self._progress: Mapping[int, int] = {}  # replaced as a whole, because other threads read it
+        self.backfills = BackfillProgress()
         self._graph_writer = GraphWriter()
         self.work = WorkSinceStart()
         self.times = EpochTimes()
@@ -73,6 +74,9 @@ class Committer:
         self._followers_of_catalogs: tuple[Callable[[Catalog], None], ...] = ()
         self._told = published.state.catalog
         waiters.at_end(self.followers.wake_all)
+        state, view = published.acquire_view()
+        self.backfills.found(state, view)
+        view.release()
         self._write_graph(published.state)
 
     def tell_of_catalogs(self, follow: Callable[[Catalog], None]) -> None:
@@ -80,18 +84,13 @@ class Committer:
         self._followers_of_catalogs += (follow,)
         follow(self._published.state.catalog)
 
-    @property
-    def backfilled_rows(self) -> Mapping[int, int]:
-        """Rows read so far, per job that is being created."""
-        return self._progress
-
     def commit_epoch(self, epoch: NextEpoch, report: EpochReport, clock: EpochClock) -> None:
         """Makes the state after the epoch durable, which commits the epoch, and publishes it."""
         old = self._published.state
         steps = [report for result in epoch.completed.values() for report in result.done.reports]
         report = with_steps(report, steps) if steps else report
         new = state_after(old, epoch, report)
-        self._progress = self._progress_after(old, report)
+        self._note_backfills(new, report)
         rejected = self.rejected.noted(report.rejected)
         done = epoch.descriptor
         commit = EpochCommit(done.epoch, done.log_up_to, done.shards, report.deltas)
@@ -190,10 +189,10 @@ class Committer:
             for follow in self._followers_of_catalogs:
                 follow(catalog)
 
-    def _progress_after(self, old: MetaState, report: EpochReport) -> Mapping[int, int]:
-        """The rows read so far by the jobs that are still being created."""
-        going_on = {r.relation_id for r in creating(old) if not report.is_through(r.relation_id)}
-        return {job: self._progress.get(job, 0) + report.backfilled_rows(job) for job in going_on}
+    def _note_backfills(self, new: MetaState, report: EpochReport) -> None:
+        going_on = [relation.relation_id for relation in creating(new)]
+        if going_on or self.backfills.jobs:
+            self.backfills.read(going_on, {job: rows for job, (rows, _) in report.backfill.items()})
 
     def _write_graph(self, state: MetaState) -> None:
         try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor, TakenOver
-from risingpy.executors.relation.backfill import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.changelogs.trimming import Trimming
+from risingpy.meta.epochs.backfill_budget import BackfillBudget
 from risingpy.meta.epochs.recovered_jobs import startable
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import NextRanges, Offsets, SourceOffsets
@@ -52,10 +52,16 @@ def starting(state: MetaState) -> list[CreatedRelation]:
     return [relation for relation in creating(state) if relation.relation_id not in state.set_aside]
 
 
-def is_work_in(state: MetaState) -> bool:
+def starting_ids(state: MetaState) -> list[int]:
+    """The ids of `starting`."""
+    return [relation.relation_id for relation in starting(state)]
+
+
+def is_work_in(state: MetaState, budget: BackfillBudget) -> bool:
     """Whether the state itself asks for an epoch."""
     fresh = any(job not in state.set_aside for job in state.fresh_jobs)
-    return bool(starting(state) or fresh or state.purge or not state.committed.settled or startable(state))
+    reads = budget.may_read(starting_ids(state), state.backfill_limits)
+    return bool(reads or fresh or state.purge or not state.committed.settled or startable(state))
 
 
 def _nothing(state: MetaState) -> NextRanges:
@@ -71,12 +77,6 @@ def _job_seconds(state: MetaState, rows: int, tries: int) -> float:
     return max(whole / 2.0**tries, min(whole, LEAST_JOB_SECONDS))
 
 
-def _snapshot_rows(state: MetaState, began: Sequence[CreatedRelation]) -> int:
-    """How many rows the jobs that began read of their upstreams; none in a job's first epoch."""
-    backfilling = sum(job.relation_id not in state.fresh_jobs for job in began)
-    return backfilling * state.shards * BACKFILL_ROWS
-
-
 def _taken_over(results: Mapping[int, StepResult]) -> tuple[TakenOver, ...]:
     return tuple(TakenOver(job_id, str(each.directory), each.pieces) for job_id, each in sorted(results.items()))
 
@@ -86,6 +86,7 @@ def plan_epoch(
     log: DmlLog,
     sources: SourceOffsets,
     trimming: Trimming,
+    budget: BackfillBudget,
     shape: EpochShape,
     *,
     number: Callable[[], int],
@@ -97,20 +98,18 @@ def plan_epoch(
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
-    `number` gives its number, which is its time. It is called last, so that none of the epoch's rows is later.
-    `idle`: there is no other work, so there is time to rewrite rows without dropped columns. `passed`: a view changes
-    because time has passed. `handed_over`: by job, what it takes over from epochs of the job's own. With `closed` it
-    takes nothing else. `tries`: how often the epoch has failed because of one job or another, which has left it.
+    `number`, called last, gives its number, its time. `idle`: there is time to rewrite rows without dropped columns.
+    `passed`: a view changes because time has passed. `handed_over`: by job, what it takes over from the job's own
+    epochs. With `closed` it takes nothing else. `tries`: how often jobs that have left it have spoilt it.
     """
     lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
     read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
-    looks = (idle and state.compactions) or passed or trimming.seconds_left() == 0
-    is_due = lsn > state.committed.lsn or read.moves or is_work_in(state) or looks
-    if not (is_due or handed_over):
+    is_due = passed or (idle and state.compactions) or is_work_in(state, budget) or trimming.seconds_left() == 0
+    if not (is_due or handed_over or lsn > state.committed.lsn or read.moves):
         return None
-    began = starting(state)
-    rows += read.rows + _snapshot_rows(state, began)
-    depth = state.graph().depth
+    rows += read.rows
+    granted = budget.rows(starting_ids(state), state.backfill_limits, shards=state.shards, has_rows=rows > 0)
+    rows, depth = rows + sum(granted.values()) * state.shards, state.graph().depth
     descriptor = EpochDescriptor(
         epoch=number(),
         committed=state.committed.epoch,
@@ -124,7 +123,8 @@ def plan_epoch(
         compact=tuple(sorted(state.compactions.items())),
         single_task=shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
         watermarks=tuple(sorted(state.committed.watermarks.items())),
-        backfilling=tuple(sorted(relation.relation_id for relation in began)),
+        backfilling=tuple(sorted(starting_ids(state))),
+        snapshot_rows=tuple(sorted(granted.items())),
         trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
         job_seconds=_job_seconds(state, rows, tries),
         rows=rows,

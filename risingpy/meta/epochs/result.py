@@ -33,14 +33,23 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
         errors=_added(old.errors, report.errors),
         set_aside={job: _after_step(aside, epoch.handed_over.get(job)) for job, aside in old.set_aside.items()},
     )
+    reading = {*dict(epoch.descriptor.snapshot_rows), *epoch.descriptor.fresh_jobs, *epoch.completed}
     for relation in creating(old):
-        ran = relation.relation_id not in old.set_aside or relation.relation_id in epoch.completed
+        ran = relation.relation_id in reading  # nothing is known of one that pauses
         if not (ran and report.is_through(relation.relation_id)):
             continue
         new = with_recovered(new, relation.relation_id)
         if old.jobs[relation.relation_id].awaits:  # from now on watermarks apply to it
             new = replace(new, committed=replace(new.committed, settled=False))
-    return new
+    return _without_old_limits(new)
+
+
+def _without_old_limits(state: MetaState) -> MetaState:
+    """`state` without limits of jobs that are created."""
+    if not state.backfill_limits:
+        return state
+    left = {relation.relation_id for relation in creating(state)}
+    return replace(state, backfill_limits={k: v for k, v in state.backfill_limits.items() if k in left})
 
 
 def _with_rows_left(old: MetaState, purged: Collection[int]) -> Mapping[int, Dropped]:

@@ -36,10 +36,6 @@ class EpochReport:
     rejected: tuple[Rejected, ...] = ()
     deltas: tuple[Delta, ...] = ()
 
-    def backfilled_rows(self, job_id: int) -> int:
-        """How many rows a job in creation has read from its upstreams in this epoch."""
-        return self.backfill[job_id][0] if job_id in self.backfill else 0
-
     def is_through(self, job_id: int) -> bool:
         """Whether a job in creation has all rows of its upstreams, because it has read the last one or has no scans."""
         return self.backfill[job_id][1] if job_id in self.backfill else True

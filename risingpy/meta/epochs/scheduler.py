@@ -7,7 +7,9 @@ from types import MappingProxyType
 
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.meta.changelogs.trimming import Trimming
-from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch
+from risingpy.meta.epochs.backfill_budget import BackfillBudget
+from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase
+from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch, starting_ids
 from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
 from risingpy.meta.epochs.passing_time import PassingTime
 from risingpy.meta.epochs.shape import EpochShape
@@ -33,6 +35,7 @@ class EpochScheduler:
         self._sources = sources
         self._trimming = trimming
         self._now = now
+        self.budget = BackfillBudget()
         self._passing_time = PassingTime()
         self._last_tried = 0
         self._idle = False
@@ -46,7 +49,7 @@ class EpochScheduler:
         """Whether there is work for an epoch; a compaction alone can wait."""
         return bool(
             self._log.last_lsn > state.committed.lsn
-            or is_work_in(state)
+            or is_work_in(state, self.budget)
             or self._passing_time.has_come(self._now())
             or self._sources.available(state)
             or self._trimming.seconds_left() == 0
@@ -65,7 +68,9 @@ class EpochScheduler:
         if state.compactions:
             return COMPACTION_PAUSE_SECONDS
         passing, trimming = self._passing_time.seconds_left(self._now()), self._trimming.seconds_left()
-        pauses = otherwise, self._sources.pause_seconds(state), passing, trimming
+        limits = state.backfill_limits
+        limited = self.budget.seconds_left(starting_ids(state), limits) if limits else None
+        pauses = limited, otherwise, self._sources.pause_seconds(state), passing, trimming
         return min((seconds for seconds in pauses if seconds is not None), default=None)
 
     def slept_through(self, state: MetaState) -> bool:
@@ -88,6 +93,7 @@ class EpochScheduler:
             self._log,
             self._sources,
             self._trimming,
+            self.budget,
             shape,
             number=lambda: self._next_number(state),
             idle=self._idle,
@@ -100,6 +106,10 @@ class EpochScheduler:
     def source_failed(self, failure: SourceFailed) -> None:
         """Called when a task could not read a source: the next epochs are planned without it for a while."""
         self._sources.failed(failure)
+
+    def ran(self, epoch: NextEpoch, clock: EpochClock) -> None:
+        """Called when a planned epoch has run."""
+        self.budget.measured(dict(epoch.descriptor.snapshot_rows), clock.phases[EpochPhase.RUN])
 
     def done(self) -> None:
         """Called when the last planned epoch is committed, or none was planned."""

@@ -6,6 +6,7 @@ It also tells them when no later state will come because the server stops, or wh
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 from risingpy.errors import CannotConnectNow, EpochsCannotRun, QueryCanceled, SqlError
@@ -14,6 +15,7 @@ from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import Offsets, reached
 from risingpy.meta.state import MetaState
 
+TELL_SECONDS = 2.0  # how often a CREATE tells its client how far it is
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement checks whether it is cancelled
 
 
@@ -73,12 +75,46 @@ class Waiters:
 
         return self._until_settled(self.until(has_read, cancelled), cancelled)
 
-    def until_created(self, relation_id: int, cancelled: threading.Event | None = None) -> None:
-        """Waits until a new job has its upstreams' rows. Raises the job's error if it fails."""
-        self.until(lambda state: not _is_creating(state, relation_id), cancelled)
+    def until_created(
+        self, relation_id: int, cancelled: threading.Event | None = None, tell: Callable[[int], None] | None = None
+    ) -> None:
+        """Waits until a new job has its upstreams' rows. Raises the job's error if it fails.
+
+        Calls `tell` with the job's id every few seconds meanwhile.
+        """
+        self._until_ended(
+            lambda state: not _is_creating(state, relation_id) or relation_id in self._failures,
+            relation_id,
+            cancelled,
+            tell,
+        )
         failure = self._failures.get(relation_id)
         if failure is not None:
             raise failure
+
+    def until_settled(self, relation_id: int, cancelled: threading.Event | None, tell: Callable[[int], None]) -> None:
+        """Waits until a job of another statement is not in creation any more, whatever becomes of it."""
+        self._until_ended(lambda state: not _is_creating(state, relation_id), relation_id, cancelled, tell)
+
+    def _until_ended(
+        self,
+        is_reached: Callable[[MetaState], bool],
+        relation_id: int,
+        cancelled: threading.Event | None,
+        tell: Callable[[int], None] | None,
+    ) -> None:
+        if tell is None:
+            self.until(is_reached, cancelled)
+            return
+        while not self._reached_within(is_reached, TELL_SECONDS, cancelled):
+            tell(relation_id)  # without the lock: it may write to a client
+
+    def _reached_within(
+        self, is_reached: Callable[[MetaState], bool], seconds: float, cancelled: threading.Event | None
+    ) -> bool:
+        """Waits so long at the most; returns whether it is reached."""
+        end = time.monotonic() + seconds
+        return is_reached(self.until(lambda state: is_reached(state) or time.monotonic() >= end, cancelled))
 
     def until_recovered(self, relation_id: int, cancelled: threading.Event | None = None) -> None:
         """Waits until a job that is made anew has its upstreams' rows. Raises the job's error if it fails again."""

@@ -273,4 +273,6 @@ def _has_work(state: MetaState, pace: Pace) -> bool:
     aside = state.set_aside.get(pace.job_id)
     if aside is None or pace.step is not None or pace.answer is not None:
         return False
+    if state.backfill_limits.get(pace.job_id) == 0:
+        return False
     return aside.position < state.committed.epoch or pace.job_id in state.fresh_jobs or _is_creating(state, pace.job_id)

@@ -12,6 +12,7 @@ Each change is a function from one `MetaState` to the next; the barrier loop app
     alter              ALTER TABLE and the renaming of relations
     system_parameters  ALTER SYSTEM
     planned_ahead      a change that is computed while epochs continue
-    new_jobs           removes the job of a CREATE that ends early
+    named_changes      what commands share: whose new objects are, and where names are found
+    created_jobs       jobs in creation: waits for them, or removes those of a CREATE that ends early
     internal_tables    the tables that jobs keep their state in, as relations
 """

@@ -5,10 +5,8 @@ The other modules of this folder compute the changed states, one for each kind o
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from risingpy.connectors.secrets.vault import Vault
@@ -22,18 +20,23 @@ from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema import alter, primary_key, relations, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.altered_table import replace_altered
-from risingpy.meta.schema.demands import Demand, allowed
+from risingpy.meta.schema.created_jobs import (
+    FOREGROUND,
+    CreatedJobs,
+    Creation,
+    all_gone_if_cancelled,
+    gone_if_cancelled,
+    with_limit,
+)
 from risingpy.meta.schema.indexes import NewIndex, add_index
-from risingpy.meta.schema.new_jobs import all_gone_if_cancelled, gone_if_cancelled
-from risingpy.meta.schema.owners import owning, seen_by
+from risingpy.meta.schema.named_changes import NamedChanges
+from risingpy.meta.schema.owners import owning
 from risingpy.meta.schema.planned_ahead import PlannedAhead, planned_ahead
 from risingpy.meta.schema.primary_key import NewKey
 from risingpy.meta.schema.secrets import HiddenTarget, drop_hidden
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import (
-    BOOTSTRAP_ROLE_ID,
-    DEFAULT_DATABASE_ID,
     Catalog,
     FollowedRelation,
     Relation,
@@ -43,7 +46,7 @@ from risingpy.plan.catalog import (
 )
 
 
-class SchemaCommands:
+class SchemaCommands(NamedChanges):
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
 
     What they create belongs to the bootstrap superuser and the default database, but for `owned_by` and `seen_from`.
@@ -61,42 +64,14 @@ class SchemaCommands:
         vault: Vault,
         table_rows: Callable[[int], int],
     ) -> None:
-        self._published = published
+        super().__init__(published, changes)
         self._waiters = waiters
-        self._changes = changes
         self._locks = locks
         self._source_offsets = source_offsets
         self._feeds = feeds
         self._vault = vault
         self._table_rows = table_rows  # how many rows a relation has now
-        self.owner = BOOTSTRAP_ROLE_ID
-        self.database_id = DEFAULT_DATABASE_ID
-        self.demands: Sequence[Demand] = ()
-
-    def owned_by(self, role_id: int, demands: Sequence[Demand] = ()) -> SchemaCommands:
-        """The same commands. New objects belong to the role; each begins in a state in which `demands` hold."""
-        commands = copy.copy(self)
-        commands.owner, commands.demands = role_id, demands
-        return commands
-
-    def seen_from(self, database_id: int) -> SchemaCommands:
-        """The same commands, which find and make objects in another database."""
-        commands = copy.copy(self)
-        commands.database_id = database_id
-        return commands
-
-    @property
-    def _state(self) -> MetaState:
-        """The newest state, as the database sees it."""
-        state = self._published.state
-        return replace(state, catalog=state.catalog.seen_from(self.database_id))
-
-    def _apply(self, change: GraphChange, cancelled: Cancelled = None) -> None:
-        """Applies a change between two epochs, which finds the names of the database."""
-        self._changes.apply(seen_by(change, self.database_id), cancelled)
-
-    def _apply_allowed(self, change: GraphChange, cancelled: Cancelled = None) -> None:
-        self._apply(allowed(change, self.demands), cancelled)
+        self.jobs = CreatedJobs(changes, waiters)
 
     def create_table(self, table: tables.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`.
@@ -182,7 +157,12 @@ class SchemaCommands:
         )
 
     def create_materialized_view(
-        self, view: relations.NewMaterializedView, *, if_not_exists: bool = False, cancelled: Cancelled = None
+        self,
+        view: relations.NewMaterializedView,
+        *,
+        if_not_exists: bool = False,
+        creation: Creation = FOREGROUND,
+        cancelled: Cancelled = None,
     ) -> tuple[bool, tuple[str, ...]]:
         """Creates a view and returns when it has its upstreams' rows: (created, notices).
 
@@ -197,19 +177,28 @@ class SchemaCommands:
         def add(state: MetaState) -> MetaState:
             after, told = planned.on(state)
             made.append(told)
-            return after
+            return with_limit(after, told[0], creation.limit)
 
         if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):
             return False, ()
         relation_id, notices = made[0]
-        with gone_if_cancelled(self._changes, relation_id):
-            self._waiters.until_created(relation_id, cancelled)
+
+        def read_sources() -> None:
             # A source has no snapshot: the view's first epochs read its existing rows.
             target = self._source_offsets.newest(self._state, relation_id)
             self._waiters.until_read(0, target, cancelled, self._source_offsets.answers)
+
+        self.jobs.until_created(relation_id, creation, cancelled, read_sources)
         return True, notices
 
-    def create_sink(self, sink: sinks.NewSink, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+    def create_sink(
+        self,
+        sink: sinks.NewSink,
+        *,
+        if_not_exists: bool = False,
+        creation: Creation = FOREGROUND,
+        cancelled: Cancelled = None,
+    ) -> bool:
         """Creates a sink, if the other side takes it, and returns when it has its query's rows.
 
         False if it exists and `if_not_exists`. If it is cancelled or fails, nothing of it remains, and nothing was
@@ -227,12 +216,11 @@ class SchemaCommands:
         def add(state: MetaState) -> MetaState:
             after, relation = planned.on(state)
             made.append(relation)
-            return after
+            return with_limit(after, relation.relation_id, creation.limit)
 
         if not self._create(sink.schema_name, sink.name, if_not_exists, add, cancelled):
             return False
-        with gone_if_cancelled(self._changes, made[0].relation_id):
-            self._waiters.until_created(made[0].relation_id, cancelled)
+        self.jobs.until_created(made[0].relation_id, creation, cancelled)
         return True
 
     def create_subscription(
@@ -263,19 +251,25 @@ class SchemaCommands:
         with suppress(CannotConnectNow):  # the next start drops it
             self._changes.submit(lambda state: relations.without_relation_id(state, relation_id))
 
-    def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+    def create_index(
+        self,
+        index: NewIndex,
+        *,
+        if_not_exists: bool = False,
+        creation: Creation = FOREGROUND,
+        cancelled: Cancelled = None,
+    ) -> bool:
         """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""
         made: list[int] = []
 
         def add(state: MetaState) -> MetaState:
             after, index_id = add_index(state, index)
             made.append(index_id)
-            return after
+            return with_limit(after, index_id, creation.limit)
 
         created = self._create(index.relation.schema_name, index.name, if_not_exists, add, cancelled)
         if created:
-            with gone_if_cancelled(self._changes, made[0]):
-                self._waiters.until_created(made[0], cancelled)
+            self.jobs.until_created(made[0], creation, cancelled)
         return created
 
     def drop(
@@ -368,28 +362,3 @@ class SchemaCommands:
             notices = self._notices_of(change, cancelled)
         self._feeds.until_forgotten()
         return notices
-
-    def _notices_of(self, change: NoticedChange, cancelled: Cancelled = None) -> tuple[str, ...]:
-        """Has `change` applied between two epochs, and returns its notices."""
-        notices: Sequence[str] = ()
-
-        def apply(state: MetaState) -> MetaState:
-            nonlocal notices
-            after, notices = change(state)
-            return after
-
-        self._apply_allowed(apply, cancelled)
-        return tuple(notices)
-
-    def _create(
-        self, schema_name: str, name: str, if_not_exists: bool, change: GraphChange, cancelled: Cancelled = None
-    ) -> bool:
-        created = True
-
-        def add(state: MetaState) -> MetaState:
-            nonlocal created
-            created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
-            return change(state) if created else state
-
-        self._apply_allowed(owning(add, self.owner), cancelled)
-        return created

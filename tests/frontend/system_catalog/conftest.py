@@ -19,8 +19,9 @@ from risingpy.frontend.results import ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields, set_settings
 from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS, StateRows
-from risingpy.frontend.system_catalog.system_relation import Progress, Setting, SystemState
+from risingpy.frontend.system_catalog.system_relation import Setting, SystemState
 from risingpy.functions.evaluation.query_engines import QueryEngines
+from risingpy.meta.introspection import JobInCreation
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import FIRST_DATABASES, Catalog, ColumnDesc, MaterializedView, Table, View
@@ -89,7 +90,7 @@ STATE = SystemState(
     process_id=42,
     settings=(Setting("TimeZone", "UTC", "The zone."), Setting("jit", "off", "")),
     parameters={"parallelism": "2"},
-    progress=(Progress(TOTALS, 1000),),
+    progress=lambda: (JobInCreation(TOTALS, 1000, 4000, 500.0, None, None, False),),
     errors={9: 3},
 )
 SETTINGS = {"jit": "off", "server_version_num": "140017", "default_table_access_method": "heap"}

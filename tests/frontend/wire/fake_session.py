@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -152,6 +152,9 @@ class FakeSession:
     def idle_end(self, seconds: float) -> SqlError | None:
         ends = self.idles_for is not None and seconds > self.idles_for
         return SqlError("terminating connection due to idle-session timeout", sqlstate="57P05") if ends else None
+
+    def speaks_through(self, speak: Callable[[Notice], None]) -> None:
+        self.speak = speak
 
     def recurring(self, sql: str) -> None:
         return None

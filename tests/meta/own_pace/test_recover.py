@@ -105,7 +105,7 @@ def test_a_recovery_goes_on_after_the_server_was_stopped_in_it(server: Server, c
     recovered._changes.apply(lambda state: recover(state, [relation])[0])
     assert status(server, "grouped") is JobStatus.RECOVERING
     (row,) = [row for row in client.run("SHOW JOBS") if row[0] == str(relation.relation_id)]
-    assert row[2].startswith("recovers after a failure")
+    assert row[3].startswith("recovers after a failure")
     with pytest.raises(SqlError, match='materialized view "grouped" is being recovered'):
         client.run("SELECT * FROM grouped")
     with pytest.raises(SqlError, match='view "plain" is being recovered'):
@@ -204,13 +204,13 @@ def test_what_is_dropped_is_a_job_until_its_rows_are_gone(server: Server, monkey
 
     server.runner.before = hold
     client.run("DROP TABLE t CASCADE")
-    shown = {row[1]: row[2] for row in client.run("SHOW JOBS")}
+    shown = {row[1]: row[3] for row in client.run("SHOW JOBS")}
     assert shown["DROP TABLE public.t"] == "30000 rows left to delete"
     assert "DROP MATERIALIZED VIEW public.grouped" in shown
     server.runner.before = None
     held.set()
     server.restart()
     client = server.client()
-    left = [row[2] for row in client.run("SHOW JOBS") if row[1] == "DROP TABLE public.t"]
+    left = [row[3] for row in client.run("SHOW JOBS") if row[1] == "DROP TABLE public.t"]
     assert left != ["30000 rows left to delete"]
     until(lambda: client.run("SHOW JOBS") == [])

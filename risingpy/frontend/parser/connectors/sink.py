@@ -42,10 +42,7 @@ def _with_key_encoding(cursor: Cursor, message_format: MessageFormat | None) -> 
     return replace(message_format, options=(*message_format.options, option))
 
 
-def parse_wait(cursor: Cursor) -> WaitSink:
-    """`WAIT SINK name`."""
-    cursor.expect("WAIT")
-    if cursor.word != "SINK":
-        cursor.unsupported("WAIT")  # of RisingWave, for statements that run in the background
+def parse_wait_sink(cursor: Cursor) -> WaitSink:
+    """`SINK name`, after WAIT."""
     cursor.expect("SINK")
     return WaitSink(cursor.object_name())

@@ -22,6 +22,7 @@ from risingpy.frontend.statements.connectors.given_options import GivenOptions, 
 from risingpy.frontend.statements.connectors.options import check_names, with_option_text
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.jobs.creation import creation_of
 from risingpy.frontend.statements.rights.checks import check_allowed, check_follows, check_reads
 from risingpy.frontend.statements.rights.server_rights import check_sink
 from risingpy.frontend.table_definition import quoted
@@ -47,7 +48,12 @@ def bind(
             sink = new_sink(session, parsed, statement)
             if not sink.snapshot:  # what was acknowledged before is not a later change
                 session.database.reads.flush(session.cancelled)
-            created = session.ddl.create_sink(sink, if_not_exists=statement.if_not_exists, cancelled=session.cancelled)
+            created = session.ddl.create_sink(
+                sink,
+                if_not_exists=statement.if_not_exists,
+                creation=creation_of(session),
+                cancelled=session.cancelled,
+            )
         except SqlError as error:
             error.position = error.position or statement.name.position
             raise

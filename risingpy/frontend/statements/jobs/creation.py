@@ -1,0 +1,28 @@
+"""How the CREATE of a job reads its upstreams' rows, by the session's settings, and what it tells meanwhile."""
+
+from __future__ import annotations
+
+from risingpy.frontend.job_progress import progress_text
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.meta.schema.created_jobs import Creation, Tell
+
+
+def creation_of(session: StatementContext) -> Creation:
+    """What `background_ddl` and `backfill_rate_limit` say."""
+    limit = session.settings.get("backfill_rate_limit")
+    return Creation(
+        in_background=session.settings.get("background_ddl") == "true",
+        limit=None if limit == "default" else int(limit),
+        tell=progress_notices(session),
+    )
+
+
+def progress_notices(session: StatementContext) -> Tell:
+    """Tells the client, while its statement waits, how far a job is."""
+
+    def tell(relation_id: int) -> None:
+        for job in session.database.introspection.ddl_progress():
+            if job.relation.relation_id == relation_id:
+                session.tell(f"{job.relation.noun} {job.relation.name}: {progress_text(job)}")
+
+    return tell

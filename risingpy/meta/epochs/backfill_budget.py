@@ -1,0 +1,136 @@
+"""Decides how many rows of their upstreams' snapshots the jobs in creation read in the next epoch.
+
+An epoch ends for all jobs at once, so what it reads of snapshots is what everybody else waits for. The jobs take turns,
+and an epoch reads what it can in a short time: in `QUIET_SECONDS` if nothing else happens, in less if rows come. Then
+every second epoch with such rows reads no snapshot at all: they wait for one turn at the most, and a backfill under a
+steady load still gets half of the epochs. How long a job's rows take is measured, and their number follows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
+
+QUIET_SECONDS = 0.1  # nobody waits: long epochs, so that their fixed cost hardly matters
+LEAST_BUSY_SECONDS = 0.015
+BUSY_TIMES = (
+    2.0  # what an epoch without snapshots takes: who waits for half a turn, and its own epoch, waits twice as long
+)
+BUSY_FOR_SECONDS = 1.0  # after an epoch with rows of others
+LEAST_ROWS, FIRST_ROWS = 1_000, 10_000  # per shard
+_GUESSED_PLAIN_SECONDS = 0.01
+_MEMORY = 0.7  # the weight of earlier measurements against a new one
+_LIMIT_BURST_SECONDS = 1.0  # a limited job may read so much at once
+_LIMIT_PAUSE_SECONDS = 0.1  # and reads nothing until it has so much to read
+
+
+@dataclass(slots=True)
+class _SnapshotTurn:
+    """What a job does when it is its turn: how many rows per shard it reads, and how long that takes."""
+
+    rows: int
+    seconds: float
+
+
+class BackfillBudget:
+    """For the barrier loop's thread. `now` is a monotonic clock in seconds."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._turns: dict[tuple[int, bool], _SnapshotTurn] = {}  # by job, and whether others are busy
+        self._plain_seconds = _GUESSED_PLAIN_SECONDS
+        self._last_busy = float("-inf")
+        self._is_busy = False
+        self._order: list[int] = []  # whose turn is next
+        self._read_limited: dict[int, float] = {}  # by limited job: when it has last read
+        self._last_had_snapshot = False
+
+    def rows(
+        self, job_ids: Sequence[int], limits: Mapping[int, int], *, shards: int, has_rows: bool
+    ) -> Mapping[int, int]:
+        """How many rows each of the jobs may read on each shard in the epoch that is planned now; others none.
+
+        `limits`: rows a second. `has_rows`: the epoch has rows for other jobs.
+        """
+        self._follow(job_ids)
+        now = self._now()
+        if has_rows:
+            self._last_busy = now
+            if self._last_had_snapshot:
+                return {}
+        self._is_busy = now - self._last_busy < BUSY_FOR_SECONDS
+        left = seconds = self._seconds()
+        granted: dict[int, int] = {}
+        for job in list(self._order):
+            turn = self._turns.setdefault((job, self._is_busy), _SnapshotTurn(FIRST_ROWS, seconds))
+            if granted and turn.seconds > left:
+                break
+            rows = turn.rows if job not in limits else min(turn.rows, self._limited(job, limits[job], shards))
+            if not rows:
+                continue
+            if job in limits:
+                self._read_limited[job] = now
+            granted[job] = rows
+            left -= turn.seconds
+            self._order.remove(job)
+            self._order.append(job)
+        return granted
+
+    def may_read(self, job_ids: Collection[int], limits: Mapping[int, int]) -> bool:
+        """Whether one of the jobs may read now."""
+        return any(job not in limits or self._limited(job, limits[job], 1) for job in job_ids)
+
+    def seconds_left(self, job_ids: Collection[int], limits: Mapping[int, int]) -> float | None:
+        """After how long a limited job may read again; None: never, or nothing is limited."""
+        now = self._now()
+        waits = [self._read_limited.get(job, now) + _pause(limits[job]) - now for job in job_ids if limits.get(job)]
+        return max(min(waits), 0.001) if waits else None
+
+    def measured(self, granted: Mapping[int, int], seconds: float) -> None:
+        """Records an epoch of so many seconds, in which these jobs read (rows per shard)."""
+        self._last_had_snapshot = bool(granted)
+        if not granted:
+            if seconds < QUIET_SECONDS:
+                self._plain_seconds = _MEMORY * self._plain_seconds + (1 - _MEMORY) * seconds
+            return
+        turns = {job: self._turns[job, self._is_busy] for job in granted if (job, self._is_busy) in self._turns}
+        slower = seconds / max(sum(turn.seconds for turn in turns.values()), 1e-6)
+        for job, turn in turns.items():
+            if granted[job] < turn.rows:
+                continue  # it was limited, and says nothing about a whole turn
+            turn.seconds *= slower ** (1 - _MEMORY) if len(turns) > 1 else slower
+            change = min(2.0, max(0.5, self._seconds() / turn.seconds))
+            rows = min(ROWS_PER_EPOCH, max(LEAST_ROWS, int(turn.rows * change)))
+            if not 0.8 < change < 1.25:
+                turn.seconds *= rows / turn.rows if rows < turn.rows else 1.0
+                turn.rows = rows
+
+    def _seconds(self) -> float:
+        """How long an epoch may take."""
+        return max(LEAST_BUSY_SECONDS, BUSY_TIMES * self._plain_seconds) if self._is_busy else QUIET_SECONDS
+
+    def _follow(self, job_ids: Collection[int]) -> None:
+        """These jobs read snapshots now."""
+        known = set(self._order)
+        if known != set(job_ids):
+            self._order = [job for job in self._order if job in job_ids] + [j for j in job_ids if j not in known]
+            self._turns = {key: turn for key, turn in self._turns.items() if key[0] in job_ids}
+            self._read_limited = {job: at for job, at in self._read_limited.items() if job in job_ids}
+
+    def _limited(self, job: int, limit: int, shards: int) -> int:
+        """How many rows a limited job may read on each shard now; 0 while it is too early."""
+        if not limit:
+            return 0
+        now = self._now()
+        since = now - self._read_limited.setdefault(job, now - _pause(limit))
+        if since < _pause(limit) * 0.999:
+            return 0
+        return max(1, int(limit * min(since, _LIMIT_BURST_SECONDS)) // shards)
+
+
+def _pause(limit: int) -> float:
+    """How long a job waits that may read `limit` rows a second."""
+    return max(_LIMIT_PAUSE_SECONDS, 1 / limit)

@@ -1,0 +1,99 @@
+"""How many rows of snapshots an epoch reads: by turns, in little time when others are busy, and as limits say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
+from risingpy.meta.epochs.backfill_budget import LEAST_BUSY_SECONDS, QUIET_SECONDS, BackfillBudget
+
+SHARDS = 2
+ROW_SECONDS = 1e-6
+FIXED_SECONDS = 0.004
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Run:
+    """Runs epochs that take as long as their rows say."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.budget = BackfillBudget(self.clock)
+        self.read: dict[int, int] = {}
+
+    def epoch(
+        self, jobs: list[int], limits: Mapping[int, int] | None = None, *, has_rows: bool = False
+    ) -> tuple[Mapping[int, int], float]:
+        granted = self.budget.rows(jobs, limits or {}, shards=SHARDS, has_rows=has_rows)
+        seconds = FIXED_SECONDS + sum(FIXED_SECONDS + rows * SHARDS * ROW_SECONDS for rows in granted.values())
+        self.budget.measured(granted, seconds)
+        self.clock.seconds += seconds
+        for job, rows in granted.items():
+            self.read[job] = self.read.get(job, 0) + rows * SHARDS
+        return granted, seconds
+
+
+def test_an_epoch_is_long_when_nobody_waits_and_short_when_somebody_does() -> None:
+    run = Run()
+    quiet = [run.epoch([1])[1] for _ in range(30)][-1]
+    assert QUIET_SECONDS / 2 < quiet <= QUIET_SECONDS * 1.3
+    for _ in range(30):
+        run.epoch([1], has_rows=True)
+    busy = max(run.epoch([1], has_rows=True)[1] for _ in range(10))
+    assert LEAST_BUSY_SECONDS / 2 < busy <= LEAST_BUSY_SECONDS * 1.5
+
+
+def test_every_second_epoch_with_rows_reads_no_snapshot() -> None:
+    run = Run()
+    granted = [bool(run.epoch([1, 2], has_rows=True)[0]) for _ in range(6)]
+    assert granted == [True, False] * 3
+
+
+def test_jobs_take_turns() -> None:
+    run = Run()
+    jobs = list(range(20))
+    for _ in range(400):
+        run.epoch(jobs, has_rows=True)
+    assert run.read.keys() == set(jobs)
+    assert max(run.read.values()) < 2 * min(run.read.values())
+
+
+def test_no_job_reads_more_than_the_most() -> None:
+    run = Run()
+    assert max(max(run.epoch([1])[0].values()) for _ in range(50)) <= ROWS_PER_EPOCH
+
+
+def test_a_limit_holds_and_others_go_on() -> None:
+    run = Run()
+    begin = run.clock.seconds
+    for _ in range(200):
+        run.epoch([1, 2], {1: 5000})
+    seconds = run.clock.seconds - begin
+    assert 0.7 * 5000 * seconds <= run.read[1] <= 5000 * (seconds + 1)
+    assert run.read[2] > 10 * run.read[1]
+
+
+def test_a_job_alone_waits_until_its_limit_lets_it_read() -> None:
+    run = Run()
+    assert run.budget.may_read([1], {1: 2})
+    assert run.epoch([1], {1: 2})[0] == {1: 1}
+    assert not run.budget.may_read([1], {1: 2})
+    left = run.budget.seconds_left([1], {1: 2})
+    assert left is not None and 0.4 < left <= 0.5
+    run.clock.seconds += left
+    assert run.budget.may_read([1], {1: 2})
+
+
+def test_a_limit_of_zero_pauses() -> None:
+    run = Run()
+    assert not run.budget.may_read([1], {1: 0})
+    assert run.epoch([1], {1: 0})[0] == {}
+    assert run.budget.seconds_left([1], {1: 0}) is None
+    assert run.epoch([1], {})[0]
