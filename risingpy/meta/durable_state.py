@@ -72,6 +72,7 @@ class DurableState:
                     secrets=_all_of(txn, "secret"),
                     connections=_all_of(txn, "connection"),
                     roles={**FIRST_ROLES, **_all_of(txn, "role")},
+                    comments=_all_of(txn, "comment"),
                 ),
                 jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
                 stopped=_all_of(txn, "stopped"),
@@ -106,6 +107,7 @@ class DurableState:
             _write_changed(txn, "function", old.catalog.functions, new.catalog.functions)
             _write_changed(txn, "secret", old.catalog.secrets, new.catalog.secrets)
             _write_changed(txn, "connection", old.catalog.connections, new.catalog.connections)
+            _write_changed(txn, "comment", old.catalog.comments, new.catalog.comments)
             _write_changed(txn, "job", old.jobs, new.jobs)
             _write_changed(txn, "stopped", old.stopped, new.stopped)
             _write_changed(txn, "role", _stored_roles(old.catalog), _stored_roles(new.catalog))

@@ -23,6 +23,7 @@ from risingpy.frontend.parser.ast_alter import AlterSourceColumns as AlterSource
 from risingpy.frontend.parser.ast_alter import AlterSubscription as AlterSubscription
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
+from risingpy.frontend.parser.ast_comment import CommentOn as CommentOn
 from risingpy.frontend.parser.ast_create import CopiedTable as CopiedTable
 from risingpy.frontend.parser.ast_create import CreateConnection as CreateConnection
 from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
@@ -337,6 +338,7 @@ Statement = (
     | CreateSource
     | CreateSink
     | CreateSecret
+    | CommentOn
     | CreateConnection
     | CreateSequence
     | CreateSubscription

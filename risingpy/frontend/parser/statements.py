@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from risingpy.frontend.parser import alter, ddl, dropping, maintenance, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
+from risingpy.frontend.parser.creation.comment import parse_comment
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_use
 from risingpy.frontend.parser.dml import copy, merge, rows
@@ -31,6 +32,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "CREATE": roles.or_role(roles.parse_create_role, ddl.parse_create),
     "DROP": roles.or_role(roles.parse_drop_role, dropping.parse_drop),
     **WRITES,
+    "COMMENT": parse_comment,
     "TRUNCATE": rows.parse_truncate,
     "COPY": copy.parse_copy,
     "SHOW": utility.parse_show,
@@ -78,7 +80,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    CALL COMMENT DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY
+    CALL DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

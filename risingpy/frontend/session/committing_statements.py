@@ -20,6 +20,7 @@ ABOUT_COMMITTED_ROWS = (
     ast.AlterSubscription,
     ast.Backup,
     ast.Flush,
+    ast.CommentOn,
     ast.CreateIndex,
     ast.CreateRole,
     ast.CreateTable,

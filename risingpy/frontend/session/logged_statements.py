@@ -10,6 +10,7 @@ _CHANGES_OBJECTS = (
     *(ast.AlterDatabase, ast.AlterSettings, ast.CreateDatabase, ast.DropDatabase, ast.RenameSchema),
     *(ast.AddPrimaryKey, ast.AlterObjectOwner, ast.AlterDefaultPrivileges, ast.CreateTableAs, ast.GrantPrivileges),
     *(ast.AlterOwner, ast.AlterRelation, ast.AlterRole, ast.AlterSink, ast.AlterSource, ast.AlterSourceColumns),
+    ast.CommentOn,
     *(ast.AlterSubscription, ast.AlterSequence, ast.AlterSystem, ast.AlterTable, ast.CreateFunction, ast.CreateIndex),
     *(ast.CreateMaterializedView, ast.CreateRole, ast.CreateSchema, ast.CreateSink, ast.CreateSource),
     *(ast.CreateSubscription, ast.CreateTable, ast.CreateView, ast.Drop, ast.DropFunction, ast.DropOwned),

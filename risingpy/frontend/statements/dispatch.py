@@ -31,7 +31,6 @@ from risingpy.frontend.statements import (
     prepare,
     savepoint,
     select,
-    sequence,
     set_variable,
     show,
     transaction_control,
@@ -50,6 +49,7 @@ from risingpy.frontend.statements.connectors import (
 from risingpy.frontend.statements.databases import database, schema, settings_of
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
 from risingpy.frontend.statements.jobs import commands as job_commands
+from risingpy.frontend.statements.objects import comment, sequence
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
@@ -80,6 +80,7 @@ BINDERS: dict[type, Binder] = {
     ast.Backup: backup.bind,
     ast.Begin: transaction_control.bind_begin,
     ast.CloseCursor: cursor.bind_close,
+    ast.CommentOn: comment.bind,
     ast.Commit: transaction_control.bind_commit,
     ast.Copy: copy.bind,
     ast.CreateConnection: connection.bind,

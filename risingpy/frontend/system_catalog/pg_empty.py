@@ -8,8 +8,6 @@ _COLUMNS = {
     "pg_cast": "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
     "pg_conversion": "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4,"
     "conproc regproc, condefault bool",
-    "pg_description": "objoid oid, classoid oid, objsubid int4, description text",
-    "pg_shdescription": "objoid oid, classoid oid, description text",
     "pg_enum": "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
     "pg_event_trigger": "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char,"
     "evttags _text",
@@ -64,7 +62,6 @@ _COLUMNS = {
 }
 
 _RISINGWAVE_COLUMNS = {
-    "rw_description": "objoid int4, classoid int4, objsubid int4, description text",
     "rw_functions": "id int4, name text, schema_id int4, owner int4, type text, arg_type_ids _text,"
     "return_type_id int4, language text, link text, acl _text",
 }

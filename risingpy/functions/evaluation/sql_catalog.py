@@ -120,6 +120,16 @@ def _looked_up(kind: str, text: str, database: str, schemas: str | None) -> str:
     )
 
 
+_COMMENTS = "FROM rp_comments WHERE rp_described = a"
+
+
+def _described(call: Call, args: list[str]) -> str:
+    """Without the name of a catalog, the comment on whichever object has the oid."""
+    of_catalog = " AND rp_catalog = b" if len(args) == 2 else ""
+    found = f"(SELECT min(rp_comment) {_COMMENTS} AND rp_subid = 0 AND NOT rp_shared{of_catalog})"
+    return arguments(found, *args)
+
+
 _DIGEST = (
     "(SELECT rp_digest FROM rp_digests"
     f" WHERE rp_text = coalesce({own_call('object_key', [quoted('regclass'), 'a', 'b'], VARCHAR)}, a))"
@@ -136,6 +146,9 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     "format_type": _body(_FORMAT_TYPE, "NULL"),
     "pg_table_is_visible": _template("(SELECT rp_visible FROM rp_objects WHERE rp_oid = {0})"),
     "pg_get_definition": _template(_DEFINITION),
+    "obj_description": _described,
+    "shobj_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_shared AND rp_catalog = b)"),
+    "col_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_catalog = 'pg_class' AND rp_subid = b)"),
     "pg_get_indexdef_column": _body(
         "CASE WHEN b = 0 THEN (SELECT rp_definition FROM rp_objects WHERE rp_oid = a)"
         " ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = a AND rp_number = b) END"

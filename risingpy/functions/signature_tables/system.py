@@ -9,6 +9,9 @@ SYSTEM = """
 format_type format_type oid = TEXT | oid int4 = TEXT
 pg_table_is_visible pg_table_is_visible oid = bool
 pg_get_viewdef pg_get_definition regclass = TEXT | regclass bool = TEXT | regclass int4 = TEXT
+obj_description obj_description oid = TEXT | oid text = TEXT
+shobj_description shobj_description oid text = TEXT
+col_description col_description oid int4 = TEXT
 pg_get_constraintdef pg_get_definition oid = TEXT | oid bool = TEXT
 pg_get_indexdef pg_get_definition oid = TEXT
 pg_get_indexdef pg_get_indexdef_column oid int4 bool = TEXT

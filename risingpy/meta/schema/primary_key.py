@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from risingpy.errors import FeatureNotSupported
 from risingpy.meta.durable_state import with_status, without_relation
 from risingpy.meta.schema.alter import check_unchanged, repointed_views
+from risingpy.meta.schema.comments import with_comments_of_copy
 from risingpy.meta.schema.relations import with_all_readers, with_job
 from risingpy.meta.schema.sequences.making import with_sequences_of_copy
 from risingpy.meta.state import IdAllocator, MetaState
@@ -73,7 +74,7 @@ def put_in_place(state: MetaState, change: NewKey, copy: Table) -> MetaState:
     """`state` with the filled copy as the table. Plain views read it from now on."""
     before = check_unchanged(state, change.table)
     refuse_readers(state, before)
-    state = with_sequences_of_copy(state, before, copy)
+    state = with_comments_of_copy(with_sequences_of_copy(state, before, copy), before, copy)
     views = [view for view in state.catalog.relations.values() if isinstance(view, View)]
     state = with_status(without_relation(state, before), copy.relation_id, JobStatus.CREATED)
     relations = dict(state.catalog.relations)

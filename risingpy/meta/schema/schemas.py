@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from risingpy.errors import DependentObjectsStillExist, SqlError
 from risingpy.meta.durable_state import without_relation
+from risingpy.meta.schema.comments import with_comments_of_schema
 from risingpy.meta.schema.functions import without_function
 from risingpy.meta.schema.relations import goes_along, with_all_readers
 from risingpy.meta.schema.renaming import Retold, with_schema_name
@@ -39,7 +40,7 @@ def rename_schema(state: MetaState, name: str, new_name: str, retold: Retold) ->
     acls = {new_name if each == name else each: acl for each, acl in here.schema_acls.items()}
     defaults = tuple(replace(each, schema=new_name) if each.schema == name else each for each in here.default_acls)
     changed = replace(here, schemas=schemas, schema_owners=owners, schema_acls=acls, default_acls=defaults)
-    return with_schema_name(state, changed, name, new_name, retold)
+    return with_comments_of_schema(with_schema_name(state, changed, name, new_name, retold), name, new_name)
 
 
 def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) -> tuple[MetaState, tuple[str, ...]]:
@@ -66,7 +67,7 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
         state = without_relation(state, relation)
     for function in functions:
         state = without_function(state, function)
-    state = without_schema(state, name)
+    state = with_comments_of_schema(without_schema(state, name), name, None)
     listed += _gone_elsewhere(before, state, name)
     owners = {each: owner for each, owner in state.catalog.own_database.schema_owners.items() if each != name}
     state = _with_schemas(state, tuple(s for s in state.catalog.schemas if s != name), owners)

@@ -6,6 +6,7 @@ relations          a class for each kind of relation, and unions of those classe
 sequences          what CREATE SEQUENCE makes, and which column a sequence belongs to
 free_names         names of what nobody has named
 columns            what a relation has as columns, and the watermark over one of them
+comments           what COMMENT ON says of objects
 constraints        what the rows of a table must satisfy
 temporary          which relations a statement has made for itself
 upstream_table     which table of another system a table copies
@@ -33,6 +34,7 @@ from risingpy.plan.catalog.columns import (
     Watermark,
     identity_bounds,
 )
+from risingpy.plan.catalog.comments import CommentDesc, CommentedKind
 from risingpy.plan.catalog.constraints import (
     CheckConstraint,
     ForeignKey,
@@ -95,6 +97,8 @@ __all__ = [
     "Catalog",
     "CheckConstraint",
     "ColumnDesc",
+    "CommentDesc",
+    "CommentedKind",
     "ConnectionDesc",
     "Counting",
     "CreatedRelation",

@@ -31,7 +31,7 @@ _FALSE = (
     "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property row_security_active"
 )
 _NULL_TEXT = (
-    "obj_description shobj_description col_description pg_get_ruledef pg_get_triggerdef "
+    "pg_get_ruledef pg_get_triggerdef "
     "pg_get_statisticsobjdef_columns "
     "pg_get_partkeydef pg_get_function_sqlbody inet_server_addr inet_client_addr "
     "pg_advisory_unlock_all pg_tablespace_location pg_notify pg_describe_object pg_relation_filepath "

@@ -1,5 +1,6 @@
-"""System relations of objects that belong to others: which depend on which, and sequences.
+"""System relations about other objects: which depend on which, comments, and sequences.
 
 pg_depend     who needs whom
+pg_description  comments
 pg_sequence   what sequences count
 """

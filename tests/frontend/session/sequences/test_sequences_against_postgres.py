@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
 
 from risingpy.errors import SqlError
 from tests.frontend.session.conftest import Client
+from tests.frontend.session.histories import differences
 from tests.postgres_oracle import PostgresOracle
 
-# Each line alone, in this order; `=` before one whose rows count.
 HISTORY = """
 CREATE SEQUENCE s
 =SELECT nextval('s'), nextval('s'), currval('s'), lastval()
@@ -138,37 +137,11 @@ CREATE TABLE "T" (a int DEFAULT nextval('ring'), b text DEFAULT 'x' || nextval('
 DROP TABLE t, "T"
 DROP SEQUENCE ring, down, mine, nothing
 DROP SEQUENCE IF EXISTS ring, down, mine, nothing
-""".strip().splitlines()
-
-
-def on_postgres(connection: psycopg.Connection[tuple[object, ...]], sql: str) -> object:
-    try:
-        cursor = connection.execute(sql.encode())
-    except psycopg.Error as error:
-        return error.sqlstate, error.diag.message_primary, error.diag.message_detail
-    return sorted(map(repr, cursor.fetchall())) if cursor.description is not None else None
-
-
-def here(client: Client, sql: str, *, counts: bool) -> object:
-    try:
-        rows = client.run(sql)
-    except SqlError as error:
-        return error.sqlstate, str(error), error.detail
-    return sorted(map(repr, rows)) if counts else None
+"""
 
 
 def test_a_history_gives_what_postgresql_gives(client: Client, postgres_oracle: PostgresOracle) -> None:
-    different = []
-    with postgres_oracle.connect() as connection:
-        connection.execute("DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")
-        for line in HISTORY:
-            sql, counts = line.removeprefix("="), line.startswith("=")
-            expected, found = on_postgres(connection, sql), here(client, sql, counts=counts)
-            if not counts and not isinstance(expected, tuple):
-                expected = None
-            if found != expected:
-                different.append((sql, found, expected))
-    assert not different
+    assert not differences(client, postgres_oracle, HISTORY)
 
 
 @pytest.mark.parametrize("query", ["SELECT nextval('s')", "SELECT last_value FROM s"])
