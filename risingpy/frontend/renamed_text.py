@@ -29,7 +29,7 @@ from risingpy.frontend.parser.tokenize import end_of_item, end_of_name, is_table
 from risingpy.frontend.same_meaning import same_meaning
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import RelationReader
-from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CreatedRelation, Index, QueryRelation, Sink
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CreatedRelation, FunctionDesc, Index, QueryRelation, Sink
 
 LOG = logging.getLogger(__name__)
 Edit = tuple[int, int, str]  # from, to (characters from 0), and what stands there then
@@ -95,6 +95,7 @@ def _of_query(reader: RelationReader, query: Query, before: Catalog, after: Cata
     tree = parse_query(query.text).tree
     for qualified in (False, True):
         edits = _edits(query.text, tree, bound.named, before, after, qualified=qualified)
+        edits += _calls(query.text, tree, _schemas_of_calls(reader, before, after))
         text = _edited(query.text, edits)
         try:
             again = _bound(reader, parse_query(text), after)
@@ -118,6 +119,7 @@ def _bound(reader: RelationReader, query: Query, catalog: Catalog) -> BoundQuery
             rest += relation.depends_on
     kept |= {key: each for key, each in catalog.relations.items() if isinstance(each, Index)}
     own = [each.schema_name for each in kept.values() if each.database_id == catalog.database_id]
+    own += [each.schema_name for each in _called(reader, catalog)]
     schemas = dict.fromkeys([DEFAULT_SCHEMA, *own])
     return bind_query(query, replace(catalog, relations=kept), tuple(schemas))
 
@@ -167,6 +169,34 @@ def _qualifiers(text: str, tree: exp.Expr, relation: CreatedRelation) -> list[tu
             words = 3 if column.args.get("catalog") is not None else 2
             places.append((start, end_of_name(text, start, most=words)))
     return places
+
+
+def _called(reader: RelationReader, catalog: Catalog) -> list[FunctionDesc]:
+    ids = reader.functions if isinstance(reader, QueryRelation | Sink) else ()
+    return [catalog.functions[each] for each in ids if each in catalog.functions]
+
+
+def _schemas_of_calls(reader: RelationReader, before: Catalog, after: Catalog) -> dict[str, str]:
+    """The new names of the schemas of the functions that a reader calls, by the old ones."""
+    named = ((each.schema_name, after.functions[each.function_id].schema_name) for each in _called(reader, before))
+    return {old: new for old, new in named if old != new}
+
+
+def _calls(text: str, tree: exp.Expr, schemas: dict[str, str]) -> list[Edit]:
+    """Where a call is written `schema.function(…)`, of a schema with another name: its first word, or its second."""
+    edits = []
+    for node in tree.walk():
+        match node:
+            case exp.Dot(this=place, expression=exp.Anonymous()):
+                schema = place.expression if isinstance(place, exp.Dot) else place
+            case exp.Table(this=exp.Anonymous(), args={"db": exp.Identifier() as schema}):
+                pass
+            case _:
+                continue
+        if isinstance(schema, exp.Identifier) and name_of(schema) in schemas:
+            start = begin_of(schema) - 1
+            edits.append((start, end_of_name(text, start, most=1), quoted(schemas[name_of(schema)])))
+    return edits
 
 
 def _is_renamed(relation_id: int, before: Catalog, after: Catalog) -> bool:

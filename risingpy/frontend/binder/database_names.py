@@ -14,7 +14,15 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.frontend.binder.trees import begin_of, name_of
-from risingpy.frontend.parser.ast import CreateFunction, DropFunction, ObjectName, TypeName
+from risingpy.frontend.parser.ast import (
+    CreateFunction,
+    CreateSink,
+    CreateSubscription,
+    DropFunction,
+    ObjectName,
+    Subscribe,
+    TypeName,
+)
 from risingpy.frontend.parser.cursor import fold
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.frontend.parser.tokenize import tokenize
@@ -63,6 +71,12 @@ def check_databases(
 def _names(part: object) -> Iterator[_Name]:
     """The dotted names in a statement, or in a part of it."""
     match part:
+        case CreateSink() | CreateSubscription() | Subscribe():
+            read = part.target if isinstance(part, Subscribe) else part.relation
+            for field in dataclasses.fields(part):
+                value = getattr(part, field.name)
+                found = _names(value)
+                yield from (dataclasses.replace(name, is_read=name.is_read or value is read) for name in found)
         case ObjectName(database=str(database), schema=str(schema)):
             yield _Name((database, schema, part.name), 3, part.position, of_relation=True)
         case TypeName() if _DOTTED.match(part.text):

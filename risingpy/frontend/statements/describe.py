@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from risingpy.errors import UndefinedTable
+from risingpy.frontend.binder.scope.uses import check_database, check_schema
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.rights.checks import check_names_schema
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.plan.catalog import JobRelation, Relation, StoredRelation
 from risingpy.types import SqlType
@@ -39,11 +39,20 @@ def bind_columns(session: StatementContext, name: ObjectName) -> Command:
 
 
 def named_relation(session: StatementContext, name: ObjectName) -> Relation:
-    """The relation, or UndefinedTable. Raises InsufficientPrivilege if the session may not name it."""
-    check_names_schema(session, name.schema, name.position)
-    relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
+    """The relation, also one of another database, or UndefinedTable.
+
+    Raises InsufficientPrivilege if the session may not name it.
+    """
+    catalog, role = session.database.reads.catalog, session.identity.current_id
+    other = None if name.database in (None, catalog.database) else catalog.database_named(str(name.database))
+    if other is not None:
+        check_database(catalog, role, other)
+        catalog = catalog.seen_from(other.database_id)
+    check_schema(catalog, role, name.schema, name.position)
+    relation = catalog.find(name.name, name.schema, session.search_path())
     if relation is None:
-        raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
+        shown = name if other is None else f"{other.name}.{name}"
+        raise UndefinedTable(f'relation "{shown}" does not exist', position=name.position)
     return relation
 
 

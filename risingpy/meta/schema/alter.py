@@ -208,7 +208,8 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
     for reader_id in readers:
         reader = relations[reader_id]  # under its new name, if it has one, too
         if isinstance(reader, RelationReader):
-            relations[reader_id] = change.reader(reader, state.catalog, after)
+            views = state.catalog.seen_from(reader.database_id), after.seen_from(reader.database_id)
+            relations[reader_id] = change.reader(reader, *views)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
     relations = {**relations, **repointed_views(state, same)}

@@ -19,12 +19,14 @@ from risingpy.plan.catalog import (
     CreatedRelation,
     DatabaseDesc,
     FunctionDesc,
+    FunctionLanguage,
     NumberSequence,
     QueryRelation,
     SecretDesc,
     Sink,
     Table,
 )
+from risingpy.sql_quoting import double_quoted
 
 Placed = TypeVar("Placed", CreatedRelation, FunctionDesc, SecretDesc, ConnectionDesc)
 
@@ -70,6 +72,12 @@ def with_schema_name(state: MetaState, changed: DatabaseDesc, old: str, new: str
         connections=placed(before.connections),
     )
     readers = {each.relation_id for key in moved for each in before.dependents(key)}
+    called = {each.function_id for each in before.functions.values() if _is_in(each, changed, old)}
+    readers |= {
+        each.relation_id
+        for each in before.relations.values()
+        if isinstance(each, QueryRelation | Sink) and called.intersection(each.functions)
+    }
     state = replace(state, catalog=_with_readers(before, after, readers, retold))
     same = [(r, {i: i for i in range(len(r.columns))}) for key in moved for r in (state.catalog.relations[key],)]
     views = repointed_views(state, same)
@@ -120,18 +128,11 @@ def _retold(relation: CreatedRelation, schema: str, retold: Retold) -> CreatedRe
 
 
 def _refuse_callers(catalog: Catalog, database: DatabaseDesc, schema: str) -> None:
-    """Raises FeatureNotSupported if a stored text calls a function of the schema: it may have the schema's name."""
-    inside = {f.function_id: f for f in catalog.functions.values() if _is_in(f, database, schema)}
-    for relation in catalog.relations.values():
-        called = set(relation.functions) & inside.keys() if isinstance(relation, QueryRelation | Sink) else set()
-        for function_id in called:
-            raise FeatureNotSupported(
-                f'cannot rename schema "{schema}": {relation.noun} "{relation.name}" calls its function '
-                f"{inside[function_id].shown}",
-                hint=f"Drop the {relation.noun}, and create it again afterwards.",
-            )
+    """Raises FeatureNotSupported if a body may call a function of the schema: nobody knows where its words stand."""
+    inside = any(_is_in(each, database, schema) for each in catalog.functions.values())
+    written = f"{schema}.", f"{double_quoted(schema)}."
     for function in catalog.functions.values() if inside else ():
-        if f"{schema}." in function.body.lower():
+        if function.language is FunctionLanguage.SQL and any(each.lower() in function.body.lower() for each in written):
             raise FeatureNotSupported(
                 f'cannot rename schema "{schema}": function {function.shown} names it',
                 hint="Drop the function, and create it again afterwards.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from risingpy.errors import FeatureNotSupported, InsufficientPrivilege, SqlError, UndefinedColumn
+from risingpy.errors import FeatureNotSupported, InsufficientPrivilege, SqlError, UndefinedColumn, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import AlterDefaultPrivileges, GrantPrivileges, ParsedStatement
 from risingpy.frontend.parser.roles.trees import NamedPrivilege, RoleName
@@ -15,7 +15,7 @@ from risingpy.frontend.statements.rights.objects import KINDS, Finder
 from risingpy.frontend.statements.rights.roles import role_of
 from risingpy.meta.schema.privileges import NOT_GRANTED, NOT_REVOKED, Given, given_on, with_default
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, InternalTable
 from risingpy.plan.catalog.acl import ALL_OF, INVALID_GRANT, OF_COLUMNS, PUBLIC, ObjectKind, Privilege
 from risingpy.plan.catalog.rights import Securable, column_of
 from risingpy.types import SqlType
@@ -39,6 +39,7 @@ def bind(
     _check_privileges(statement.privileges, KINDS[statement.on.kind])
 
     def run(parameters: Parameters) -> Result:
+        _refuse_internal(session, statement)
         warnings: list[str] = []
 
         def change(state: MetaState) -> MetaState:
@@ -53,6 +54,15 @@ def bind(
         return Result(CommandTag("GRANT" if statement.is_grant else "REVOKE"))
 
     return Command(run)
+
+
+def _refuse_internal(session: StatementContext, statement: GrantPrivileges) -> None:
+    """Raises WrongObjectType for a state table, which changes of the catalog do not know."""
+    for name in statement.on.names:
+        found = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
+        if isinstance(found, InternalTable):
+            hint = "Only the owner of what it is a part of reads it."
+            raise WrongObjectType(f'"{name.name}" is an internal table', hint=hint, position=name.position)
 
 
 def _given(session: StatementContext, state: MetaState, statement: GrantPrivileges, warnings: list[str]) -> Catalog:

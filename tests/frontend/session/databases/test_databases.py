@@ -117,6 +117,40 @@ def test_a_session_may_go_to_another(client: Any, database: Database) -> None:
     assert client.run("SELECT current_database()") == [("d1",)]
 
 
+def test_sinks_and_subscriptions_of_another_databases_relations(client: Any, database: Database) -> None:
+    client.run("CREATE DATABASE d1; CREATE USER joe; GRANT CREATE ON SCHEMA public TO joe")
+    other = in_database(database, "d1", process_id=4712)
+    joe = in_database(database, "dev", "joe", process_id=4713)
+    other.run("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 2)")
+    making = (
+        "CREATE SUBSCRIPTION {} FROM d1.public.t WITH (retention = '1 hour')",
+        "CREATE SINK {} FROM d1.public.t WITH (connector = 'blackhole')",
+        "CREATE MATERIALIZED VIEW {} AS SELECT * FROM d1.public.t",
+    )
+    for number, sql in enumerate(making):
+        assert refusal(joe, sql.format("x")) == ("42501", "permission denied for table t")
+        client.run(sql.format(f"made{number}"))
+    client.run("DECLARE c SUBSCRIPTION CURSOR FOR made0 FULL")
+    assert [row[:2] for row in client.run("FETCH 5 FROM c")] == [(1, 2)]
+    other.run("INSERT INTO t VALUES (3, 4)")
+    assert [row[:2] for row in client.run("FETCH 1 FROM c WITH (timeout = '20s')")] == [(3, 4)]
+    client.run("REVOKE CONNECT ON DATABASE d1 FROM PUBLIC")
+    other.run("GRANT SELECT ON t TO joe")
+    assert refusal(joe, making[0].format("x")) == ("42501", "permission denied for database d1")
+    other.run("ALTER TABLE t RENAME TO u")  # by a session of the other database
+    other.session.close()
+    client.run("ALTER DATABASE d1 RENAME TO e1")
+    shown = {each.name: each.definition for each in database.reads.catalog.own_relations}
+    for number in range(3):
+        assert "FROM e1.public.u" in shown[f"made{number}"]
+    assert refusal(client, making[0].replace("d1.public.t", "e1.public.no").format("x")) == (
+        "42P01",
+        'relation "e1.public.no" does not exist',
+    )
+    assert refusal(client, "CREATE INDEX i ON e1.public.u (b)")[0] == "0A000"
+    assert refusal(client, "CREATE SINK i INTO e1.public.u FROM e1.public.u")[0] == "0A000"
+
+
 def test_dropping_takes_everything_along(client: Any, database: Database) -> None:
     client.run("CREATE DATABASE d1")
     other = in_database(database, "d1", process_id=4711)

@@ -60,11 +60,34 @@ def test_a_new_name_is_in_every_text(client: Any, database: Database) -> None:
     client.run("CREATE SCHEMA old")
     assert refusal(client, "ALTER SCHEMA new RENAME TO old") == ("42P06", 'schema "old" already exists')
     assert refusal(client, "ALTER SCHEMA nosuch RENAME TO x") == ("3F000", 'schema "nosuch" does not exist')
-    client.run("CREATE VIEW calls AS SELECT new.f(a) AS c FROM new.t")
-    assert refusal(client, "ALTER SCHEMA new RENAME TO third")[0] == "0A000"
     client.run("CREATE USER joe")
     joe = in_database(database, "dev", "joe")
     assert refusal(joe, "ALTER SCHEMA new RENAME TO x") == ("42501", "must be owner of schema new")
+
+
+def test_calls_of_a_schemas_functions_follow_its_new_name(client: Any, database: Database) -> None:
+    client.run("CREATE SCHEMA old; CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (1)")
+    client.run("CREATE FUNCTION old.f(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + 1'")
+    body = "$$\ndef p(x):\n    return x * 2  # old.\n$$"
+    client.run(f"CREATE FUNCTION old.p(x int) RETURNS int LANGUAGE python IMMUTABLE AS {body}")
+    client.run("CREATE VIEW v AS SELECT old.f(old.f(a)) AS n, dev.old.p(a) AS m FROM t")
+    client.run('CREATE MATERIALIZED VIEW mv AS SELECT Old.p(a) AS n FROM t WHERE "old".f(a) > 0')
+    client.run("CREATE SINK s AS SELECT old.p(a) AS n FROM t WITH (connector = 'blackhole')")
+    client.run("SET search_path TO public, old; CREATE VIEW u AS SELECT f(a) AS n FROM t; RESET search_path")
+    client.run('ALTER SCHEMA old RENAME TO "a.b"')
+    client.run("INSERT INTO t VALUES (2); FLUSH; CREATE SCHEMA old")
+    assert sorted(client.run("SELECT * FROM v")) == [(3, 2), (4, 4)]
+    assert sorted(client.run("SELECT * FROM mv")) == [(2,), (4,)]
+    assert sorted(client.run("SELECT * FROM u")) == [(2,), (3,)]
+    shown = {each.name: each.definition for each in database.reads.catalog.own_relations}
+    assert shown["v"] == 'CREATE VIEW v AS SELECT "a.b".f("a.b".f(a)) AS n, dev."a.b".p(a) AS m FROM t'
+    assert shown["mv"] == 'CREATE MATERIALIZED VIEW mv AS SELECT "a.b".p(a) AS n FROM t WHERE "a.b".f(a) > 0'
+    assert '"a.b".p(a)' in shown["s"]
+    client.run("ALTER TABLE t RENAME TO t2")  # which binds all of the texts anew
+    assert sorted(client.run("SELECT * FROM v")) == [(3, 2), (4, 4)]
+    client.run("CREATE FUNCTION g(int) RETURNS int LANGUAGE sql AS 'SELECT \"a.b\".f($1)'")
+    state, message = refusal(client, 'ALTER SCHEMA "a.b" RENAME TO third')
+    assert (state, message) == ("0A000", 'cannot rename schema "a.b": function g(integer) names it')
 
 
 def test_cascade_leaves_nothing(client: Any, database: Database) -> None:

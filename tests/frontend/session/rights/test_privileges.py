@@ -215,6 +215,14 @@ def test_default_privileges_and_all_in_schema(users: Users) -> None:
     assert bob.run("SELECT f(a) FROM t") == [(2,)]
 
 
+def test_a_state_table_has_no_rights_of_its_own(users: Users) -> None:
+    alice = users["alice"]
+    alice.run("CREATE MATERIALIZED VIEW mv AS SELECT b, count(*) AS n FROM t GROUP BY b")
+    [(name,), *_] = alice.run("SELECT name FROM rw_catalog.rw_internal_tables")
+    for verb in ("GRANT SELECT ON {} TO bob", "REVOKE SELECT ON {} FROM bob", "GRANT ALL ON TABLE t, {} TO bob"):
+        assert refused(users["root"], verb.format(name)) == ("42809", f'"{name}" is an internal table')
+
+
 def test_foreign_keys(users: Users) -> None:
     alice, bob = users["alice"], users["bob"]
     users["root"].run("GRANT CREATE ON SCHEMA public TO bob")
