@@ -8,7 +8,7 @@ from risingpy.errors import SqlError, SyntaxError_, UndefinedColumn, UndefinedTa
 from risingpy.frontend.binder.ddl.counting import altered_counting, check_position, restarted_at
 from risingpy.frontend.parser.ast import ObjectName, SequenceOptions
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.schema.sequences.making import with_altered_sequence
+from risingpy.meta.schema.objects.sequences import with_altered_sequence
 from risingpy.meta.writing.sequence_counters import SequencePosition
 from risingpy.plan.catalog import NumberSequence, OwningColumn, Table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.meta.schema.sequences.making import with_sequences_of
+from risingpy.meta.schema.objects.sequences import with_sequences_of
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.sequence_counters import SequencePosition, store_position
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID, Identity, NumberSequence, Table

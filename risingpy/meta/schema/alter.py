@@ -26,9 +26,9 @@ from risingpy.meta.durable_state import without_relation
 from risingpy.meta.own_pace.set_aside import refuse_alter
 from risingpy.meta.schema.constraints import NO_KEY_CHANGES, KeyChanges
 from risingpy.meta.schema.indexes import index_of_altered
+from risingpy.meta.schema.objects.needed_sequences import without_sequences_of_lost
+from risingpy.meta.schema.objects.sequences import with_sequences_of
 from risingpy.meta.schema.relations import with_all_readers
-from risingpy.meta.schema.sequences.dropping import without_sequences_of_lost
-from risingpy.meta.schema.sequences.making import with_sequences_of
 from risingpy.meta.schema.subscriptions import subscription_of_altered, subscriptions_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from risingpy.errors import FeatureNotSupported
 from risingpy.meta.durable_state import with_status, without_relation
 from risingpy.meta.schema.alter import check_unchanged, repointed_views
-from risingpy.meta.schema.comments import with_comments_of_copy
+from risingpy.meta.schema.objects.comments import with_comments_of_copy
+from risingpy.meta.schema.objects.sequences import with_sequences_of_copy
 from risingpy.meta.schema.relations import with_all_readers, with_job
-from risingpy.meta.schema.sequences.making import with_sequences_of_copy
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import rescanned_view
 from risingpy.optimizer.stream.jobs import plan_table

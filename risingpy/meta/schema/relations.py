@@ -22,7 +22,7 @@ from risingpy.errors import (
 )
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.needed_keys import refuse_needed_keys
-from risingpy.meta.schema.sequences.dropping import without_needing_defaults
+from risingpy.meta.schema.objects.needed_sequences import without_needing_defaults
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut

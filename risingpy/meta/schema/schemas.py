@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from risingpy.errors import DependentObjectsStillExist, SqlError
 from risingpy.meta.durable_state import without_relation
-from risingpy.meta.schema.comments import with_comments_of_schema
 from risingpy.meta.schema.functions import without_function
+from risingpy.meta.schema.objects.comments import with_comments_of_schema
+from risingpy.meta.schema.objects.needed_sequences import without_needing_defaults
 from risingpy.meta.schema.relations import goes_along, with_all_readers
 from risingpy.meta.schema.renaming import Retold, with_schema_name
 from risingpy.meta.schema.secrets import hidden_of_schema, without_schema
-from risingpy.meta.schema.sequences.dropping import without_needing_defaults
 from risingpy.meta.state import MetaState
 
 

@@ -12,9 +12,9 @@ from risingpy.errors import SerializationFailure, UndefinedTable
 from risingpy.meta.durable_state import with_status
 from risingpy.meta.schema.altered_table import with_new_rules
 from risingpy.meta.schema.constraints import NewUnique, referred_tables, with_constraint_ids, with_uniques
+from risingpy.meta.schema.objects.sequences import with_sequences_of
 from risingpy.meta.schema.relations import check_new_name, with_job
 from risingpy.meta.schema.secrets import check_hidden
-from risingpy.meta.schema.sequences.making import with_sequences_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.plan.catalog import (

@@ -14,7 +14,7 @@ from risingpy.frontend.statements.rights.objects import Finder
 from risingpy.frontend.statements.rights.roles import role_of
 from risingpy.frontend.system_catalog.constraints.listed import constraints_of
 from risingpy.frontend.system_catalog.oids import index_oid, relation_oid
-from risingpy.meta.schema.comments import CommentedObject, with_comment
+from risingpy.meta.schema.objects.comments import CommentedObject, with_comment
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
     CommentedKind,

@@ -13,7 +13,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.create_view import new_schema, skipped
-from risingpy.meta.schema.sequences.making import NewSequence, add_sequence
+from risingpy.meta.schema.objects.sequences import NewSequence, add_sequence
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import NumberSequence
 from risingpy.types import SqlType
