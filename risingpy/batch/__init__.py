@@ -16,10 +16,12 @@ runner                        runs a plan
 explain                       prints a plan
 """
 
+from risingpy.batch.constants import direct_rows
 from risingpy.batch.explain import explain_plan
+from risingpy.batch.key_lookup import key_table
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
-from risingpy.batch.plan import BatchPlan
+from risingpy.batch.plan import BatchPlan, Direct
 from risingpy.batch.point_reads import Datums, PointRead, point_read
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.row_keys import group_by_key, keyed_by
@@ -30,13 +32,16 @@ __all__ = [
     "BatchPlan",
     "BatchRunner",
     "Datums",
+    "Direct",
     "OwnChanges",
     "Parameters",
     "PointRead",
     "PreparedQuery",
     "RowRewrite",
+    "direct_rows",
     "explain_plan",
     "group_by_key",
+    "key_table",
     "keyed_by",
     "point_read",
     "row_rewrite",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Context, Decimal
 
+import pyarrow as pa
+
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import PointGet, PrefixScan
 from risingpy.plan.catalog import StoredRelation
@@ -77,6 +79,20 @@ def key_values(read: PointGet | PrefixScan, parameters: Parameters) -> tuple[Lit
             return None
         values.append(stored)
     return tuple(values)
+
+
+def key_table(get: PointGet, parameters: Parameters) -> pa.Table | None:
+    """The key's columns as a row, called by their positions in the relation; None if no row can have the key.
+
+    Raises KeyError if only the evaluator can compute it.
+    """
+    values = key_values(get, parameters)
+    if values is None:
+        return None
+    if len(values) < len(get.key):
+        raise KeyError
+    parts = zip(get.relation.table.key, values, strict=True)
+    return pa.table({f"c{part.index}": pa.array([value.value], value.type.arrow) for part, value in parts})
 
 
 def _leading_values(scan: Scan, relation: StoredRelation, values: dict[int, Expr]) -> Iterator[Expr]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from risingpy.batch.parameters import Parameters, parameter_alone
 from risingpy.batch.plan import BatchPlan, Direct
 from risingpy.plan.catalog import StoredRelation
@@ -36,10 +38,10 @@ class _Output:
 
 @dataclass(frozen=True, slots=True)
 class PointRead:
-    """Reads one row of a relation. `types` are those of the outputs."""
+    """Reads one row of a relation. `columns` are the outputs' positions in it."""
 
     relation: StoredRelation
-    types: tuple[SqlType, ...]
+    columns: tuple[int, ...]
     _key: tuple[_KeyPart, ...]
     _keys: SingleKeys
     _column_ids: tuple[int, ...]
@@ -64,6 +66,10 @@ class PointRead:
             return None
         found = datums(stored, self._column_ids)
         return found if self._is_row else self._arranged(found, key)
+
+    def logged_row(self, chunk: pa.Table, place: int) -> Datums:
+        """The outputs of a row of a change chunk of the relation."""
+        return [_datum(*_found(chunk.column(1 + column), place)) for column in self.columns]
 
     def _arranged(self, found: Datums, key: Sequence[object]) -> Datums:
         return [
@@ -94,7 +100,28 @@ def point_read(plan: BatchPlan) -> PointRead | None:
         for column, type_ in zip(places, types, strict=True)
     )
     column_ids = tuple(schema.columns[column].column_id for column in in_value)
-    return PointRead(get.relation, types, key, SingleKeys(schema), column_ids, outputs, places == in_value)
+    return PointRead(get.relation, tuple(places), key, SingleKeys(schema), column_ids, outputs, places == in_value)
+
+
+def _found(column: pa.ChunkedArray, place: int) -> tuple[pa.Array, int]:
+    """The piece of a column that has its row `place`, and the row's place in that."""
+    for piece in column.chunks:
+        if place < len(piece):
+            return piece, place
+        place -= len(piece)
+    raise IndexError(place)
+
+
+def _datum(array: pa.Array, place: int) -> bytes | None:
+    """The datum of a value in an Arrow array, as a stored row would have it."""
+    if not array[place].is_valid:
+        return None
+    if pa.types.is_boolean(array.type):
+        return b"\1" if array[place].as_py() else b"\0"
+    if pa.types.is_string(array.type) or pa.types.is_binary(array.type):
+        return bytes(array[place].as_buffer())
+    width, at = array.type.bit_width // 8, array.offset + place
+    return bytes(memoryview(array.buffers()[1])[width * at : width * (at + 1)])
 
 
 def _key_part(expr: Expr, type_: SqlType) -> _KeyPart | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from risingpy.batch.key_lookup import key_read, key_values
+from risingpy.batch.key_lookup import key_read, key_table
 from risingpy.batch.parameters import Parameters, constant, parameter_alone
 from risingpy.batch.plan import PointGet
 from risingpy.plan.catalog import Table
@@ -45,13 +45,7 @@ class RowRewrite:
 
         Raises KeyError if only the evaluator can compute it.
         """
-        values = key_values(self.get, parameters)
-        if values is None:
-            return None
-        if len(values) < len(self.get.key):
-            raise KeyError
-        parts = zip(self.table.table.key, values, strict=True)
-        return pa.table({f"c{part.index}": pa.array([value.value], value.type.arrow) for part, value in parts})
+        return key_table(self.get, parameters)
 
     def takes_constants(self, parameters: int) -> bool:
         """As `PreparedQuery.takes_constants`: each parameter is all of a key's column, or a number or text in a sum."""

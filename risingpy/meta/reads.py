@@ -14,6 +14,8 @@ from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema.internal_tables import internal_tables
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.meta.writing.pending_rows import PendingRow
+from risingpy.meta.writing.row_keys import RowKey
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID, Catalog
 from risingpy.storage.engine.read_views import ReadView
 
@@ -88,6 +90,19 @@ class Reads:
         if found is None or logged <= found[0].committed.lsn:
             return found
         return found if self._log.last_lsn_of(table_ids) <= found[0].committed.lsn else None
+
+    def pending_row(self, table_id: int, key: RowKey) -> PendingRow | int | None:
+        """What the log has last for a row of a table, see `PendingRows.find`: all that is acknowledged, by anybody.
+
+        Without the row's lock, the log may have more a moment later. Where it is None, look at the committed state
+        after this: an epoch may just have taken the row.
+        """
+        return self._log.pending_row(table_id, key)
+
+    def lacks_rows_of(self, table_ids: Collection[int]) -> bool:
+        """Whether the log has rows of these tables that no published epoch has."""
+        committed = self.state.committed.lsn
+        return self._log.last_lsn > committed and self._log.last_lsn_of(table_ids) > committed
 
     def table_rows(self, table_id: int) -> int:
         """How many rows a table or view has in the newest committed epoch."""

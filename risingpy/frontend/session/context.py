@@ -24,6 +24,7 @@ from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.committing_statements import ABOUT_COMMITTED_ROWS
+from risingpy.frontend.session.newest_row import newest_row
 from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.short_reads import ShortReads
 from risingpy.frontend.session.signal_rights import check_signals
@@ -255,7 +256,8 @@ class SessionContext:
         return PreparedQuery(query, self.database.reads.catalog if catalog is None else catalog)
 
     def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
-        return self._runner.run(query, parameters, self.snapshot)
+        row = newest_row(self, query, parameters)
+        return self._runner.run(query, parameters, self.snapshot) if row is None else iter((row,))
 
     def run_to_table(self, query: PreparedQuery, parameters: Parameters, given: pa.Table | None = None) -> pa.Table:
         return self._runner.to_table(query, parameters, self.snapshot, given=given)

@@ -1,7 +1,8 @@
 """SELECTs of one row by its key, answered at once: without portals, Arrow, or waiting.
 
-Each looks first whether anything is not as usual: a transaction, rows in the log that no epoch has, another catalog, a
-view that has stopped, statements that are logged. Then it raises TakesLonger, and the long way is taken.
+A row of a table that the log has, and no epoch yet, is read there: so a strict read waits for no epoch. Each read
+looks first whether anything is not as usual: a transaction, another catalog, a view whose rows an epoch must compute
+first, or that has stopped, statements that are logged. Then it raises TakesLonger, and the long way is taken.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from risingpy.frontend.results import Prepared, ShortRead, TakesLonger
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.shown_text import shown_text
+from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
 from risingpy.meta.epochs.published_state import is_partial
 from risingpy.meta.state import MetaState
+from risingpy.plan.catalog import Catalog, StoredRelation, Table
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
@@ -62,6 +65,14 @@ class ShortReads:
         return found
 
 
+def _log_key(catalog: Catalog, relation: StoredRelation) -> tuple[tuple[int, ...] | None, int]:
+    """Where in the storage key the columns of the log's keys are, if it has newest rows; and the table's version."""
+    if not isinstance(relation, Table) or not log_has_newest_rows(catalog, relation):
+        return None, 0
+    places = [part.index for part in relation.table.key]
+    return tuple(places.index(index) for index in relation.primary_key), relation.version
+
+
 class SessionShortRead:
     """A `ShortRead`."""
 
@@ -77,6 +88,7 @@ class SessionShortRead:
         catalog = context.database.reads.catalog
         self._below = catalog.relations_below((point.relation.relation_id,))
         self._tables = catalog.tables_below((point.relation.relation_id,))
+        self._row_key, self._table_version = _log_key(catalog, point.relation)
         self._version = catalog.version, context.settings.version
         self._catalog: object = None  # the state's, when its relations were looked at last
         self._changes = -1  # of the settings, likewise
@@ -90,22 +102,40 @@ class SessionShortRead:
             raise TakesLonger
         if context.settings.changes != self._changes:
             self._look_at_settings()
-        found = context.database.reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+        key = self._point.key(parameters)
+        row = None if key is None else self._read(key)
+        context.record.ran(self._text)
+        self._clock.ran(_KIND, time.perf_counter() - began)
+        return row
+
+    def _read(self, key: Sequence[object]) -> Datums | None:
+        reads, point = self._context.database.reads, self._point
+        found = reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+        if found is None and self._row_key is not None:  # what the log has last of this row is what it has to give
+            table_id = point.relation.relation_id
+            pending = reads.pending_row(table_id, tuple(key[place] for place in self._row_key))
+            found = reads.glance(())
+            if isinstance(pending, int):  # the log does not know single rows of a large statement
+                raise TakesLonger
+            if pending is not None and found is not None:
+                self._look_at(found[0])
+                if pending.version != self._table_version:
+                    raise TakesLonger
+                return None if pending.place is None else point.logged_row(pending.chunk, pending.place)
         if found is None:
             raise TakesLonger
         state, view = found
+        self._look_at(state)
+        try:
+            return point.row(view, key)
+        except (SqlError, OverflowError):  # the view has just been released, or cut; a number that the key cannot have
+            raise TakesLonger from None
+
+    def _look_at(self, state: MetaState) -> None:
         if self._must_wait(state):
             raise TakesLonger
         if state.catalog is not self._catalog:
             self._look_at_catalog(state)
-        key = self._point.key(parameters)
-        try:
-            row = None if key is None else self._point.row(view, key)
-        except (SqlError, OverflowError):  # the view has just been released, or cut; a number that the key cannot have
-            raise TakesLonger from None
-        context.record.ran(self._text)
-        self._clock.ran(_KIND, time.perf_counter() - began)
-        return row
 
     def _must_wait(self, state: MetaState) -> bool:
         if state.partial is not None and is_partial(state, (self._point.relation.relation_id,)):

@@ -14,6 +14,8 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
+from tests.frontend.session.reads.short_answers import Answers
+from tests.frontend.wire import raw_client as raw
 from tests.held_epochs import HeldRunner
 from tests.held_epochs import database as database
 from tests.held_epochs import runner as runner
@@ -58,7 +60,7 @@ def still_waits(read: Future[Rows]) -> bool:
 
 
 READS: list[tuple[str, Rows]] = [
-    ("SELECT n FROM t WHERE id = 1", [(5,)]),
+    ("SELECT n FROM t WHERE id <= 1", [(5,)]),
     ("SELECT id FROM t WHERE n = 5", [(1,)]),
     ("SELECT n FROM total", [(5,)]),
     ("SELECT n FROM plain", [(10,)]),
@@ -174,3 +176,102 @@ def test_after_a_restart_a_read_waits_for_the_rows_that_the_log_has(
         assert waits
     finally:
         third.close()
+
+
+def _answers(client: Client, table: str) -> Answers:
+    """With a statement `s` that selects a row by its key."""
+    answers = Answers(client.session)
+    answers.long(raw.parse(b"s", f"SELECT * FROM {table} WHERE id = $1".encode()) + raw.SYNC)
+    return answers
+
+
+def _by_key(key: int) -> bytes:
+    return raw.bind(b"", b"s", [b"%d" % key]) + raw.execute() + raw.SYNC
+
+
+def test_a_read_by_key_waits_for_no_epoch(writer: Client, connect: Callable[[], Client], runner: HeldRunner) -> None:
+    reader = connect()
+    answers = _answers(reader, "t")
+    runner.may_run.clear()
+    expected: dict[int, Rows] = {1: [(1, 1)], 2: []}
+    for sql, key, row in [
+        ("INSERT INTO t VALUES (2, 20)", 2, (2, 20)),
+        ("UPDATE t SET n = n + 1 WHERE id = 2", 2, (2, 21)),
+        ("UPDATE t SET n = NULL WHERE id = 1", 1, (1, None)),
+        ("DELETE FROM t WHERE id = 2", 2, None),
+        ("INSERT INTO t VALUES (1, 7), (2, 8)", 1, (1, 7)),
+        ("BEGIN; UPDATE t SET n = 9 WHERE id = 1; COMMIT", 1, (1, 9)),
+    ]:
+        writer.run(sql)
+        expected[key] = [] if row is None else [row]
+        expected[2] = [(2, 8)] if "8" in sql else expected[2]
+        for other, rows in expected.items():
+            assert reader.run(f"SELECT * FROM t WHERE id = {other}") == rows
+            assert answers.short(_by_key(other)) == answers.long(_by_key(other)) is not None
+        assert reader.run("SELECT * FROM t WHERE id = 3") == []
+
+
+def test_a_transaction_reads_its_own_rows_by_key(writer: Client, runner: HeldRunner) -> None:
+    runner.may_run.clear()
+    writer.run("UPDATE t SET n = 2 WHERE id = 1")
+    writer.run("BEGIN")
+    assert writer.run("SELECT n FROM t WHERE id = 1") == [(2,)]
+    writer.run("UPDATE t SET n = n + 1 WHERE id = 1")
+    writer.run("INSERT INTO t VALUES (5, 5)")
+    assert writer.run("SELECT n FROM t WHERE id = 1") == [(3,)]
+    assert writer.run("SELECT n FROM t WHERE id = 5") == [(5,)]
+    writer.run("DELETE FROM t WHERE id = 1")
+    assert writer.run("SELECT n FROM t WHERE id = 1") == []
+    writer.run("ROLLBACK")
+    assert writer.run("SELECT n FROM t WHERE id = 1") == [(2,)]
+
+
+def test_rows_of_all_types_are_read_in_the_log(connect: Callable[[], Client], runner: HeldRunner) -> None:
+    client = connect()
+    columns = (
+        "b boolean, s smallint, i int, l bigint, r real, d double precision, m numeric(10, 2), w numeric, t varchar, "
+        "c char(5), y bytea, u uuid, da date, ti time, ts timestamp, tz timestamptz, iv interval, j jsonb"
+    )
+    client.run(f"CREATE TABLE kinds (id int PRIMARY KEY, {columns})")
+    answers = _answers(client, "kinds")
+    runner.may_run.clear()
+    client.run(
+        "INSERT INTO kinds VALUES (1, true, -5, 7, 9000000000, 1.5, -2.25, 12.30, 1.500, 'Grüße', "
+        "'ab', '\\x00ff', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '2026-11-25', '03:04:05.6', '2026-11-25 03:04:05', "
+        "'2026-11-25 03:04:05+01', '1 mon 2 days', '{\"a\": 1}')"
+    )
+    client.run("INSERT INTO kinds (id) VALUES (3), (4)")
+    in_log = {key: answers.short(_by_key(key)) for key in (1, 3)}
+    runner.may_run.set()
+    client.run("FLUSH")
+    assert in_log == {key: answers.short(_by_key(key)) for key in (1, 3)}
+    assert in_log == {key: answers.long(_by_key(key)) for key in (1, 3)}
+
+
+def test_rows_of_large_statements_are_waited_for(
+    writer: Client,
+    connect: Callable[[], Client],
+    runner: HeldRunner,
+    in_background: Callable[[Client, str], Future[Rows]],
+) -> None:
+    """The log does not know them one by one."""
+    reader = connect()
+    answers = _answers(reader, "t")
+    runner.may_run.clear()
+    writer.run("INSERT INTO t SELECT g, g FROM generate_series(1, 1000) AS g")
+    assert answers.short(_by_key(5)) is None
+    read = in_background(reader, "SELECT n FROM t WHERE id = 5")
+    assert still_waits(read)
+    runner.may_run.set()
+    assert read.result(30) == [(5,)]
+
+
+def test_an_altered_table_has_its_new_form(writer: Client, connect: Callable[[], Client], runner: HeldRunner) -> None:
+    reader = connect()
+    answers = _answers(reader, "t")
+    runner.may_run.clear()
+    writer.run("UPDATE t SET n = 50 WHERE id = 1")
+    runner.may_run.set()
+    writer.run("ALTER TABLE t ADD COLUMN more int DEFAULT 6")
+    assert answers.short(_by_key(1)) is None
+    assert reader.run("SELECT n, more FROM t WHERE id = 1") == [(50, 6)]
