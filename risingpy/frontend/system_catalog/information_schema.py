@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from risingpy.frontend.system_catalog.pg_views import view_definition
+from risingpy.frontend.system_catalog.rights.sight import is_owner, may, may_on
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
 from risingpy.frontend.table_definition import shown_default
@@ -17,8 +18,7 @@ from risingpy.plan.catalog import (
     Table,
     View,
 )
-from risingpy.plan.catalog.acl import OF_COLUMNS, OF_RELATIONS, Privilege
-from risingpy.plan.catalog.rights import column_of, owns, privileges_of, securable
+from risingpy.plan.catalog.acl import OF_COLUMNS
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.type_entries import TYPES
 
@@ -36,24 +36,9 @@ _TYPE_NAMES = {entry.oid: entry.name for entry in TYPES}
 def _seen(state: SystemState) -> Iterator[Table | MaterializedView | View | ExternalSource]:
     """The relations with which the session may do something; the standard shows no others."""
     for found in state.relations:
-        of_columns = (_may_on(state, found, column) for _, column in visible_columns(found))
-        if _owns(state, found) or _may(state, found, OF_RELATIONS) or any(of_columns):
+        of_columns = (may_on(state, found, column) for _, column in visible_columns(found))
+        if is_owner(state, found) or may(state, found) or any(of_columns):
             yield found
-
-
-def _owns(state: SystemState, found: Relation) -> bool:
-    return owns(state.catalog, state.role_id, found.owner)
-
-
-def _may(state: SystemState, found: Relation, among: Privilege) -> bool:
-    """Whether the session has one of these rights on a relation."""
-    return bool(privileges_of(state.catalog, state.role_id, securable(state.catalog, found)) & among)
-
-
-def _may_on(state: SystemState, found: Relation, column: ColumnDesc) -> bool:
-    """Whether it has a right on a column that was granted on the column alone."""
-    on = column_of(found, column.column_id)
-    return bool(found.column_acls) and bool(privileges_of(state.catalog, state.role_id, on))
 
 
 def _tables(state: SystemState) -> Iterable[Row]:
@@ -104,9 +89,9 @@ def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc
 
 def _columns(state: SystemState) -> Iterable[Row]:
     for found in _seen(state):
-        all_of_them = _owns(state, found) or _may(state, found, OF_COLUMNS)
+        all_of_them = is_owner(state, found) or may(state, found, OF_COLUMNS)
         for number, column in visible_columns(found):
-            if all_of_them or _may_on(state, found, column):
+            if all_of_them or may_on(state, found, column):
                 yield _column(state, found, number, column)
 
 
@@ -117,7 +102,7 @@ def _views(state: SystemState) -> Iterable[Row]:
                 state.catalog.database,
                 found.schema_name,
                 found.name,
-                view_definition(found) if _owns(state, found) else None,
+                view_definition(found) if is_owner(state, found) else None,
                 "NONE",
                 "NO",
                 "NO",

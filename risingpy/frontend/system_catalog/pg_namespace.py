@@ -8,7 +8,7 @@ from risingpy.frontend.system_catalog.oids import schema_oid
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import DEFAULT_SCHEMA
-from risingpy.plan.catalog.rights import schema_of
+from risingpy.plan.catalog.rights import owns, privileges_of, schema_of
 
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "rw_catalog")
 
@@ -28,6 +28,11 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
 def _schemata(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
+        # Those of the system may be used by everybody.
+        on = schema_of(state.catalog, name) if name in state.catalog.schemas else None
+        is_owner = on is None or owns(state.catalog, state.role_id, on.owner)
+        if on is not None and not is_owner and not privileges_of(state.catalog, state.role_id, on):
+            continue
         yield state.catalog.database, name, state.role_name(state.catalog.schema_owner(name)), None, None, None, None
 
 

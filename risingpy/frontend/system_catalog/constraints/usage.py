@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from risingpy.frontend.system_catalog.constraints.listed import ListedConstraint, column_names, constraints_of
 from risingpy.frontend.system_catalog.oids import schema_oid
+from risingpy.frontend.system_catalog.rights.sight import is_owner, sees_column, sees_constraints
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.plan.catalog import Table
 
@@ -29,9 +30,13 @@ def _table(state: SystemState, table: Table) -> tuple[str, str, str]:
 
 def _constraints(state: SystemState) -> Iterable[Row]:
     for each in _all(state):
+        if not sees_constraints(state, each.table):
+            continue
         enforced = "NO" if each.key is not None and not each.key.enforced else "YES"
         yield *_head(state, each), *_table(state, each.table), _KINDS[each.kind], "NO", "NO", enforced
     for found, name, _ in _not_nulls(state):
+        if not sees_constraints(state, found):
+            continue
         owner = state.catalog.database, found.schema_name
         yield *owner, name, *owner, found.name, "CHECK", "NO", "NO", "YES"
 
@@ -51,7 +56,10 @@ def _key_columns(state: SystemState) -> Iterable[Row]:
         if each.kind == "c":
             continue
         places = _places_in_key(state, each)
+        named = {column.name: column for column in each.table.columns}
         for number, name in enumerate(column_names(each.table, each.numbers)):
+            if name not in named or not sees_column(state, each.table, named[name]):
+                continue
             yield *_head(state, each), *_table(state, each.table), name, number + 1, places[number]
 
 
@@ -73,7 +81,7 @@ def _referred(state: SystemState, each: ListedConstraint) -> ListedConstraint | 
 
 def _references(state: SystemState) -> Iterable[Row]:
     for each in _all(state):
-        if each.key is None or each.target is None:
+        if each.key is None or each.target is None or not sees_constraints(state, each.table):
             continue
         unique = _referred(state, each)
         other = (None, None, None) if unique is None else _head(state, unique)
@@ -84,23 +92,24 @@ def _references(state: SystemState) -> Iterable[Row]:
 
 def _checks(state: SystemState) -> Iterable[Row]:
     for each in _all(state):
-        if each.kind == "c":
+        if each.kind == "c" and is_owner(state, each.table):
             text = each.definition.removesuffix(" NOT VALID").removeprefix("CHECK (").removesuffix(")")
             yield *_head(state, each), text
     for found, name, column in _not_nulls(state):
-        yield state.catalog.database, found.schema_name, name, f"{column} IS NOT NULL"
+        if is_owner(state, found):
+            yield state.catalog.database, found.schema_name, name, f"{column} IS NOT NULL"
 
 
 def _columns_used(state: SystemState) -> Iterable[Row]:
     for each in _all(state):
         table, numbers = (each.target, each.target_numbers) if each.target is not None else (each.table, each.numbers)
-        for name in column_names(table, numbers):
+        for name in column_names(table, numbers) if is_owner(state, table) else ():
             yield *_table(state, table), name, *_head(state, each)
 
 
 def _tables_used(state: SystemState) -> Iterable[Row]:
     for each in _all(state):
-        if each.kind != "c":
+        if each.kind != "c" and is_owner(state, each.target or each.table):
             yield *_table(state, each.target or each.table), *_head(state, each)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
+from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, NumberSequence
 from risingpy.plan.catalog.acl import OF_COLUMNS, PUBLIC, AclItem, Privilege
 from risingpy.plan.catalog.rights import Securable, column_of, owns, securable
 
@@ -65,6 +66,21 @@ def _routines(state: SystemState) -> Iterable[Row]:
                 yield grantor, grantee, *specific, *place, privilege.name, grantable
 
 
+def _usages(state: SystemState) -> Iterable[Row]:
+    """Sequences; and collations, which everybody may use."""
+    place = state.catalog.database, "pg_catalog", "default"
+    yield state.role_name(BOOTSTRAP_ROLE_ID), "PUBLIC", *place, "COLLATION", "USAGE", "NO"
+    for found in state.catalog.own_relations:
+        if isinstance(found, NumberSequence):
+            on = securable(state.catalog, found)
+            # As in PostgreSQL 15: an owner's own right is shown once somebody has granted or revoked one.
+            for item, grantor, grantee in _seen(state, on) if on.stored is not None else ():
+                for privilege in _privileges(item, int(Privilege.USAGE)):
+                    place = state.catalog.database, found.schema_name, found.name
+                    grantable = _grantable(state, on, item, privilege)
+                    yield grantor, grantee, *place, "SEQUENCE", privilege.name, grantable
+
+
 def _of_roles(rows: Callable[[SystemState], Iterable[Row]]) -> Callable[[SystemState], Iterable[Row]]:
     """Without what everybody has."""
     return lambda state: (row for row in rows(state) if row[1] != "PUBLIC")
@@ -77,6 +93,12 @@ _ON_ROUTINE = (
     "grantor name, grantee name, specific_catalog name, specific_schema name, specific_name name,"
     "routine_catalog name, routine_schema name, routine_name name, privilege_type text, is_grantable text"
 )
+_ON_OBJECT = (
+    "grantor name, grantee name, object_catalog name, object_schema name, object_name name, object_type text,"
+    "privilege_type text, is_grantable text"
+)
+USAGE_PRIVILEGES = relation("information_schema", "usage_privileges", _ON_OBJECT, _usages)
+ROLE_USAGE_GRANTS = relation("information_schema", "role_usage_grants", _ON_OBJECT, _of_roles(_usages))
 TABLE_PRIVILEGES = relation("information_schema", "table_privileges", _ON_TABLE, _tables)
 ROLE_TABLE_GRANTS = relation("information_schema", "role_table_grants", _ON_TABLE, _of_roles(_tables))
 COLUMN_PRIVILEGES = relation("information_schema", "column_privileges", _ON_COLUMN, _columns)
