@@ -203,6 +203,7 @@ class CreateMaterializedView:
     query: Query
     if_not_exists: bool = False
     emit_on_window_close: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)

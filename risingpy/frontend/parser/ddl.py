@@ -72,7 +72,7 @@ _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
 
 
 def parse_create(cursor: Cursor) -> Statement:
-    """Raises FeatureNotSupported (0A000) for temporary objects, and for OR REPLACE of what stores rows."""
+    """Raises FeatureNotSupported (0A000) for temporary objects, and for OR REPLACE of tables, sources and sinks."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR", "REPLACE")
     if cursor.word in ("TEMP", "TEMPORARY", "UNLOGGED"):
@@ -83,12 +83,12 @@ def parse_create(cursor: Cursor) -> Statement:
         return parse_create_function(cursor, or_replace=or_replace)
     if cursor.accept("AGGREGATE"):
         return parse_create_aggregate(cursor, or_replace=or_replace)
-    if or_replace and cursor.word in ("TABLE", "MATERIALIZED", "SOURCE", "SINK", "SUBSCRIPTION"):
+    if or_replace and cursor.word in ("TABLE", "SOURCE", "SINK", "SUBSCRIPTION"):
         cursor.unsupported(f"CREATE OR REPLACE {cursor.word}")
     if cursor.accept("TABLE"):
         return _parse_create_table(cursor)
     if cursor.accept("MATERIALIZED", "VIEW"):
-        return _parse_create_materialized_view(cursor)
+        return _parse_create_materialized_view(cursor, or_replace)
     if cursor.accept("SOURCE"):
         return _parse_create_source(cursor)
     for word, parse_created in _PARSERS.items():
@@ -321,8 +321,8 @@ def _parse_create_view(cursor: Cursor, or_replace: bool) -> CreateView:
     return CreateView(name, columns, cursor.query(), if_not_exists, or_replace)
 
 
-def _parse_create_materialized_view(cursor: Cursor) -> CreateMaterializedView:
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateMaterializedView:
+    if_not_exists = not or_replace and cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
     columns = cursor.in_parentheses(cursor.name) if cursor.word == "(" else ()
     if cursor.word == "WITH":
@@ -335,4 +335,4 @@ def _parse_create_materialized_view(cursor: Cursor) -> CreateMaterializedView:
         emit_on_window_close = True
     if cursor.word == "WITH":
         cursor.unsupported("WITH [NO] DATA")
-    return CreateMaterializedView(name, columns, query, if_not_exists, emit_on_window_close)
+    return CreateMaterializedView(name, columns, query, if_not_exists, emit_on_window_close, or_replace)

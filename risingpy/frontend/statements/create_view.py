@@ -11,6 +11,7 @@ from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, Obj
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.jobs.creation import creation_of
+from risingpy.frontend.statements.jobs.replaced_view import replaced_view
 from risingpy.frontend.statements.rights.checks import check_creates_in, check_owns_all, check_reads, check_uses_types
 from risingpy.meta.schema.relations import NewMaterializedView, NewView
 from risingpy.meta.state import MetaState
@@ -65,10 +66,12 @@ def bind_materialized(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
+        schema = new_schema(session, statement.name)
+        replaced = replaced_view(session, statement, schema, bound)
         check_uses_types(session, (column.type for column in bound.columns))
         check_reads(session, bound.query)
         view = NewMaterializedView(
-            schema_name=new_schema(session, statement.name),
+            schema_name=schema,
             name=statement.name.name,
             plan=optimize_view(
                 bound.query.plan,
@@ -87,6 +90,7 @@ def bind_materialized(
             view,
             if_not_exists=statement.if_not_exists,
             creation=creation_of(session),
+            replaced=None if replaced is None else replaced.relation_id,
             cancelled=session.cancelled,
         )
         for notice in notices:

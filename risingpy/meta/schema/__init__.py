@@ -13,6 +13,6 @@ Each change is a function from one `MetaState` to the next; the barrier loop app
     system_parameters  ALTER SYSTEM
     planned_ahead      a change that is computed while epochs continue
     named_changes      what commands share: whose new objects are, and where names are found
-    created_jobs       jobs in creation: waits for them, or removes those of a CREATE that ends early
+    jobs/              jobs in creation: waits for them, removes them, and lets one replace another
     internal_tables    the tables that jobs keep their state in, as relations
 """

@@ -20,7 +20,8 @@ from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema import alter, primary_key, relations, sinks, sources, subscriptions, tables
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.altered_table import replace_altered
-from risingpy.meta.schema.created_jobs import (
+from risingpy.meta.schema.indexes import NewIndex, add_index
+from risingpy.meta.schema.jobs.created_jobs import (
     FOREGROUND,
     CreatedJobs,
     Creation,
@@ -28,7 +29,7 @@ from risingpy.meta.schema.created_jobs import (
     gone_if_cancelled,
     with_limit,
 )
-from risingpy.meta.schema.indexes import NewIndex, add_index
+from risingpy.meta.schema.jobs.replacing import beside, with_replaced
 from risingpy.meta.schema.named_changes import NamedChanges
 from risingpy.meta.schema.owners import owning
 from risingpy.meta.schema.planned_ahead import PlannedAhead, planned_ahead
@@ -162,12 +163,14 @@ class SchemaCommands(NamedChanges):
         *,
         if_not_exists: bool = False,
         creation: Creation = FOREGROUND,
+        replaced: int | None = None,
         cancelled: Cancelled = None,
     ) -> tuple[bool, tuple[str, ...]]:
         """Creates a view and returns when it has its upstreams' rows: (created, notices).
 
-        If it is cancelled or fails, nothing of the view remains.
+        Then it takes the place of the view with the id `replaced`. If it is cancelled or fails, nothing of it remains.
         """
+        name, view = view.name, view if replaced is None else beside(view)
         made: list[tuple[int, tuple[str, ...]]] = []
         planned = PlannedAhead(
             lambda state: relations.add_materialized_view(state, view, self._table_rows, check_of(cancelled)),
@@ -187,6 +190,9 @@ class SchemaCommands(NamedChanges):
             # A source has no snapshot: the view's first epochs read its existing rows.
             target = self._source_offsets.newest(self._state, relation_id)
             self._waiters.until_read(0, target, cancelled, self._source_offsets.answers)
+
+            if replaced is not None:
+                self._apply_allowed(lambda state: with_replaced(state, replaced, relation_id, name), cancelled)
 
         self.jobs.until_created(relation_id, creation, cancelled, read_sources)
         return True, notices

@@ -13,7 +13,7 @@ from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.jobs.creation import progress_notices
 from risingpy.frontend.statements.rights.checks import check_owns
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.meta.schema.created_jobs import with_limit
+from risingpy.meta.schema.jobs.created_jobs import with_limit
 from risingpy.plan.catalog import InternalTable
 from risingpy.types import SqlType
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from risingpy.frontend.job_progress import progress_text
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.schema.created_jobs import Creation, Tell
+from risingpy.meta.schema.jobs.created_jobs import Creation, Tell
 
 
 def creation_of(session: StatementContext) -> Creation:
