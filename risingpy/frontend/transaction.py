@@ -14,6 +14,7 @@ from enum import Enum
 import pyarrow as pa
 
 from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
+from risingpy.frontend.constraints.deferral import Deferral
 from risingpy.meta.database import Database
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.meta.writing.pending_rows import KeyedChunk, NewestRows, PendingRow
@@ -110,6 +111,7 @@ class Transaction:
     process_id: int = 0  # the session's name in messages
     written_rows: int = 0  # so far, and how large they are
     written_bytes: int = 0
+    deferral: Deferral = field(default_factory=Deferral)
     _changes: list[TableChange] = field(default_factory=list)
     _held: list[HeldLock | HeldRows] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
@@ -242,6 +244,7 @@ class Transaction:
         self.status = TransactionStatus.IDLE
         self.implicit = False
         self.read_only = False
+        self.deferral = Deferral()
         self._savepoints = []
         self._own_rows = _OwnRows()
         self._own_chunks = _OwnChunks()

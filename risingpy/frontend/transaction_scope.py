@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from risingpy.frontend.portals import Portals
 from risingpy.frontend.settings import Settings, is_on
@@ -20,12 +21,14 @@ class TransactionScope:
         settings: Settings,
         portals: Portals,
         cancelled: threading.Event,
+        look_at_deferred: Callable[[], None],
     ) -> None:
         self._database = database
         self._transaction = transaction
         self._settings = settings
         self._portals = portals
         self._cancelled = cancelled
+        self._look_at_deferred = look_at_deferred
 
     def begin(self, *, read_only: bool) -> None:
         """BEGIN."""
@@ -41,8 +44,15 @@ class TransactionScope:
     def commit(self) -> None:
         """Makes the writes durable, and ends the transaction if there is one.
 
-        With rw_implicit_flush it returns when every view has them.
+        With rw_implicit_flush it returns when every view has them. If a constraint that was put off refuses a row,
+        all is undone.
         """
+        if self._transaction.deferral.put_off:
+            try:
+                self._look_at_deferred()
+            except BaseException:
+                self.rollback()
+                raise
         wrote = self._transaction.has_changes
         flushes = is_on(self._settings.get("rw_implicit_flush"))
         try:

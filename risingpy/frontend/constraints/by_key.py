@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -62,7 +63,8 @@ def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new
         _look_at_unique(session, table, index, old, new)
     for reference in references:
         if reference is not None and new.num_rows:
-            _look_at_reference(session, table, reference, new)
+            look = partial(_look_at_reference, session, table, reference, new)
+            session.transaction.deferral.look(reference.key, look, None)
     return True
 
 

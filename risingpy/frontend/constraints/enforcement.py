@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import assert_never
 
 import pyarrow as pa
@@ -77,7 +77,8 @@ def enforce(session: StatementContext, changes: Sequence[RowsChange], writes: Wr
         done = left.popleft()
         if done.new is not None and done.new.num_rows:
             for key in enforced_keys(done.table):
-                _check_reference(session, catalog, done, key)
+                look = partial(check_reference, session, catalog, done, key)
+                session.transaction.deferral.look(key, look, None)
         if not done.old.num_rows:
             continue
         for child, key in enforced_keys_to(catalog, done.table.relation_id):
@@ -101,7 +102,8 @@ def _check_unique(session: StatementContext, catalog: Catalog, change: RowsChang
             raise unique_violation(table, index.name, shown)
 
 
-def _check_reference(session: StatementContext, catalog: Catalog, change: RowsChange, key: ForeignKey) -> None:
+def check_reference(session: StatementContext, catalog: Catalog, change: RowsChange, key: ForeignKey) -> None:
+    """Raises SqlError (23503) if a new row refers to nothing."""
     table, target = change.table, catalog.relations[key.table_id]
     assert isinstance(target, Table)
     rows, places = given_rows(table), places_of(table)
@@ -119,13 +121,11 @@ def _followed(session: StatementContext, done: RowsChange, child: Table, key: Fo
     target = done.table
     action = key.on_delete if done.new is None else key.on_update
     match action:
-        case ReferentialAction.NO_ACTION | ReferentialAction.RESTRICT:
-            found = _rows(session, referring_to_lost(child, key, target), done.old, 1)
-            if found.num_rows:
-                values = _values(found, child, key.columns)
-                columns = columns_by_id(target, key.referenced)
-                shown = shown_key([c.name for c in columns], [c.type for c in columns], values)
-                raise still_referenced(target, child, key, shown)
+        case ReferentialAction.NO_ACTION:
+            session.transaction.deferral.look(key, partial(check_lost, session, done, child, key), None)
+            return None
+        case ReferentialAction.RESTRICT:
+            check_lost(session, done, child, key)
             return None
         case ReferentialAction.CASCADE if done.new is None:
             old = _rows(session, referring_to_lost(child, key, target), done.old)
@@ -139,6 +139,17 @@ def _followed(session: StatementContext, done: RowsChange, child: Table, key: Fo
             return RowsChange(child, old, new) if old.num_rows else None
         case _:
             assert_never(action)
+
+
+def check_lost(session: StatementContext, done: RowsChange, child: Table, key: ForeignKey) -> None:
+    """Raises SqlError (23503) if a row of the child refers to a key that has gone."""
+    target = done.table
+    found = _rows(session, referring_to_lost(child, key, target), done.old, 1)
+    if found.num_rows:
+        values = _values(found, child, key.columns)
+        columns = columns_by_id(target, key.referenced)
+        shown = shown_key([c.name for c in columns], [c.type for c in columns], values)
+        raise still_referenced(target, child, key, shown)
 
 
 def _with_new_keys(session: StatementContext, done: RowsChange, child: Table, key: ForeignKey) -> RowsChange | None:

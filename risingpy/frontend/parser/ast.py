@@ -60,6 +60,7 @@ from risingpy.frontend.parser.ast_parts import Query as Query
 from risingpy.frontend.parser.ast_parts import SequenceOptions as SequenceOptions
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkDefinition
+from risingpy.frontend.parser.ast_session import Backup as Backup
 from risingpy.frontend.parser.ast_session import CloseCursor as CloseCursor
 from risingpy.frontend.parser.ast_session import Deallocate as Deallocate
 from risingpy.frontend.parser.ast_session import DeclareCursor as DeclareCursor
@@ -67,6 +68,7 @@ from risingpy.frontend.parser.ast_session import DeclareSubscriptionCursor as De
 from risingpy.frontend.parser.ast_session import Execute as Execute
 from risingpy.frontend.parser.ast_session import Fetch as Fetch
 from risingpy.frontend.parser.ast_session import FetchKind as FetchKind
+from risingpy.frontend.parser.ast_session import Flush as Flush
 from risingpy.frontend.parser.ast_session import InnerStatement as InnerStatement
 from risingpy.frontend.parser.ast_session import LockTable as LockTable
 from risingpy.frontend.parser.ast_session import Maintenance as Maintenance
@@ -76,6 +78,7 @@ from risingpy.frontend.parser.ast_session import Recover as Recover
 from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
+from risingpy.frontend.parser.ast_session import SetConstraints as SetConstraints
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
 from risingpy.frontend.parser.databases.trees import AlterDatabase as AlterDatabase
@@ -247,18 +250,6 @@ class WaitSink:
 
 
 @dataclass(frozen=True, slots=True)
-class Flush:
-    """FLUSH: waits until every view has all earlier writes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """BACKUP TO 'directory', which is the server's."""
-
-    directory: str
-
-
-@dataclass(frozen=True, slots=True)
 class Begin:
     """`read_only` is None unless said."""
 
@@ -364,6 +355,7 @@ Statement = (
     | Show
     | ShowVariable
     | SetVariable
+    | SetConstraints
     | Describe
     | Flush
     | Backup

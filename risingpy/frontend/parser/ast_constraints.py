@@ -56,6 +56,8 @@ class ForeignKeyDefinition:
     matches_full: bool = False
     not_valid: bool = False
     enforced: bool = True
+    deferrable: bool = False
+    deferred: bool = False
 
 
 ConstraintDefinition: TypeAlias = KeyDefinition | UniqueDefinition | CheckDefinition | ForeignKeyDefinition

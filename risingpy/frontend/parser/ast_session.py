@@ -168,3 +168,23 @@ class LockTable:
     tables: tuple[NamedTable, ...]
     mode: str
     no_wait: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetConstraints:
+    """SET CONSTRAINTS ALL (no names) or some, DEFERRED or IMMEDIATE."""
+
+    names: tuple[ObjectName, ...]
+    deferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """FLUSH: waits until every view has all earlier writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """BACKUP TO 'directory', which is the server's."""
+
+    directory: str

@@ -14,6 +14,7 @@ from risingpy.frontend.parser.ast import (
     Rollback,
     RollbackTo,
     Savepoint,
+    SetConstraints,
     SetVariable,
     Show,
     ShowKind,
@@ -89,6 +90,9 @@ def parse_set(cursor: Cursor) -> Statement:
     if cursor.accept("SESSION", "CHARACTERISTICS", "AS", "TRANSACTION") or cursor.accept("TRANSACTION"):
         _parse_transaction_modes(cursor)
         return NoOperation("SET")
+    if cursor.accept("CONSTRAINTS"):
+        names = () if cursor.accept("ALL") else cursor.comma_separated(cursor.object_name)
+        return SetConstraints(names, cursor.one_of("DEFERRED", "IMMEDIATE") == "DEFERRED")
     local = cursor.accept("LOCAL")
     if not local and cursor.peek(2) != ["SESSION", "AUTHORIZATION"]:
         cursor.accept("SESSION")

@@ -15,6 +15,7 @@ from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, Statem
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.binder.query.relations import check_has_answer
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.constraints.deferred import look_at_deferred
 from risingpy.frontend.demands import Demands
 from risingpy.frontend.parameter_definitions import VERSION_TEXT
 from risingpy.frontend.parameter_kinds import Visibility
@@ -86,7 +87,9 @@ class SessionContext:
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
         self.subscription_cursors = SubscriptionCursors()
-        self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
+        self.scope = TransactionScope(
+            *(database, self.transaction, self.settings, self.portals, self.cancelled), lambda: look_at_deferred(self)
+        )
         self.demands = Demands(lambda: self.database.reads.seen_state)
         self._notices: list[Notice] = []
         self.speak: Callable[[Notice], None] = lambda notice: None  # to a client that waits for a statement

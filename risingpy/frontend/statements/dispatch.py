@@ -49,7 +49,7 @@ from risingpy.frontend.statements.connectors import (
 from risingpy.frontend.statements.databases import database, schema, settings_of
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
 from risingpy.frontend.statements.jobs import commands as job_commands
-from risingpy.frontend.statements.objects import comment, sequence
+from risingpy.frontend.statements.objects import comment, sequence, set_constraints
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
@@ -133,6 +133,7 @@ BINDERS: dict[type, Binder] = {
     ast.RollbackTo: savepoint.bind_rollback_to,
     ast.Savepoint: savepoint.bind,
     ast.Select: select.bind,
+    ast.SetConstraints: set_constraints.bind,
     ast.SetVariable: set_variable.bind,
     ast.Show: show.bind,
     ast.ShowVariable: set_variable.bind_show,

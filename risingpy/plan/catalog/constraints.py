@@ -57,7 +57,8 @@ class ForeignKey:
 
     `referenced` are the columns of that table's primary key or of a unique index (`index_id`, None for the primary
     key). `set_columns` are those that SET NULL and SET DEFAULT of ON DELETE change; empty: all. One that is not
-    `enforced` is never looked at. The rest is as in CheckConstraint.
+    `enforced` is never looked at. A `deferrable` one may be put off to the end of the transaction, and is if it is
+    `deferred` (INITIALLY DEFERRED), unless SET CONSTRAINTS says otherwise. The rest is as in CheckConstraint.
     """
 
     constraint_id: int
@@ -72,6 +73,8 @@ class ForeignKey:
     index_id: int | None = None
     validated: bool = True
     enforced: bool = True
+    deferrable: bool = False
+    deferred: bool = False
 
     @property
     def column_ids(self) -> frozenset[int]:

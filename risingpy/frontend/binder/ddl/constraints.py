@@ -151,6 +151,8 @@ class ConstraintBinder:
             index_id=index_id,
             validated=definition.enforced and not definition.not_valid,
             enforced=definition.enforced,
+            deferrable=definition.deferrable,
+            deferred=definition.deferred,
         )
 
     def _set_columns(self, definition: ForeignKeyDefinition, columns: Sequence[ColumnDesc]) -> tuple[int, ...]:

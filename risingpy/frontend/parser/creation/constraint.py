@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from risingpy.frontend.parser.ast_constraints import (
     CheckDefinition,
     ConstraintDefinition,
@@ -71,10 +73,10 @@ def _check(cursor: Cursor, name: ColumnName | None, position: int, *, of_table: 
     expression = cursor.expression()
     cursor.expect(")")
     text = Expression(expression.tree, expression.text.strip(), expression.position)
-    not_valid, enforced = _attributes(cursor, of_table=of_table)
-    if not enforced:
+    said = _attributes(cursor, of_table=of_table)
+    if not said.enforced:
         cursor.unsupported("CHECK … NOT ENFORCED")
-    return CheckDefinition(name, text, position, not_valid)
+    return CheckDefinition(name, text, position, said.not_valid)
 
 
 def _references(
@@ -96,9 +98,11 @@ def _references(
             set_columns = cursor.in_parentheses(cursor.name) if sets and cursor.word == "(" else ()
         else:
             on_update = _action(cursor)
-    not_valid, enforced = _attributes(cursor, of_table=of_table)
+    said = _attributes(cursor, of_table=of_table, can_defer=True)
+    deferrable = said.deferred if said.deferrable is None else said.deferrable
     return ForeignKeyDefinition(
-        *(name, columns, table, referenced, position, on_delete, on_update, set_columns, full, not_valid, enforced)
+        *(name, columns, table, referenced, position, on_delete, on_update, set_columns, full),
+        *(said.not_valid, said.enforced, deferrable, said.deferred),
     )
 
 
@@ -126,18 +130,37 @@ def _refuse_index(cursor: Cursor) -> None:
         cursor.unsupported("a constraint USING INDEX")
 
 
-def _attributes(cursor: Cursor, *, of_table: bool = False) -> tuple[bool, bool]:
-    """(NOT VALID, whether it is enforced). Raises FeatureNotSupported for DEFERRABLE."""
-    not_valid, enforced = False, True
+@dataclass(slots=True)
+class _Attributes:
+    """What may follow a constraint, in any order."""
+
+    not_valid: bool = False
+    enforced: bool = True
+    deferrable: bool | None = None
+    deferred: bool = False
+
+
+def _attributes(cursor: Cursor, *, of_table: bool = False, can_defer: bool = False) -> _Attributes:
+    """Raises FeatureNotSupported for DEFERRABLE unless the constraint `can_defer`."""
+    found = _Attributes()
     while not cursor.at_end:
-        if cursor.word == "DEFERRABLE" or cursor.peek(2) == ["INITIALLY", "DEFERRED"]:
-            cursor.unsupported("a DEFERRABLE constraint")
-        if cursor.accept("NOT", "DEFERRABLE") or cursor.accept("INITIALLY", "IMMEDIATE"):
-            continue
-        if cursor.accept("NOT", "ENFORCED"):
-            enforced = False
+        position = cursor.position
+        if not can_defer and (cursor.word == "DEFERRABLE" or cursor.peek(2) == ["INITIALLY", "DEFERRED"]):
+            cursor.unsupported("a DEFERRABLE constraint other than a foreign key")
+        if cursor.accept("NOT", "DEFERRABLE"):
+            found.deferrable = False
+        elif cursor.accept("DEFERRABLE"):
+            found.deferrable = True
+        elif cursor.accept("INITIALLY", "DEFERRED"):
+            found.deferred = True
+        elif cursor.accept("INITIALLY", "IMMEDIATE"):
+            found.deferred = False
+        elif cursor.accept("NOT", "ENFORCED"):
+            found.enforced = False
         elif of_table and cursor.accept("NOT", "VALID"):
-            not_valid = True
+            found.not_valid = True
         elif not (cursor.accept("NO", "INHERIT") or cursor.accept("ENFORCED")):
             break
-    return not_valid, enforced
+        if found.deferred and found.deferrable is False:
+            cursor.fail_with("constraint declared INITIALLY DEFERRED must be DEFERRABLE", position)
+    return found

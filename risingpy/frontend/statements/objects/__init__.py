@@ -1,1 +1,1 @@
-"""Statements about objects that are no relations with rows: sequences, and comments on whatever there is."""
+"""Statements about objects that are no relations with rows: sequences, comments on whatever there is, constraints."""

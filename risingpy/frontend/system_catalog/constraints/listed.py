@@ -48,6 +48,11 @@ class ListedConstraint:
     target_numbers: tuple[int, ...] = ()
 
     @property
+    def deferral(self) -> tuple[bool, bool]:
+        """Whether it is deferrable, and whether it is deferred from the beginning."""
+        return (False, False) if self.key is None else (self.key.deferrable, self.key.deferred)
+
+    @property
     def clause(self) -> str:
         """As a table's constraint in CREATE TABLE."""
         return f"CONSTRAINT {quote_name(self.name)} {self.definition}"
@@ -113,6 +118,8 @@ def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey) -> ListedConst
     if key.on_delete in _ACTIONS:
         set_columns = [_number(table, column_id) for column_id in key.set_columns]
         text += f" ON DELETE {_ACTIONS[key.on_delete]}" + (f" ({_names(table, set_columns)})" if set_columns else "")
+    text += " DEFERRABLE" if key.deferrable else ""
+    text += " INITIALLY DEFERRED" if key.deferred else ""
     text += "" if key.enforced else " NOT ENFORCED"
     text += " NOT VALID" if key.enforced and not key.validated else ""
     needed = index_oid(target) if key.index_id is None else key.index_id

@@ -27,7 +27,7 @@ def _row(each: ListedConstraint) -> Row:
         (c.text for c in table.constraints if isinstance(c, CheckConstraint) and c.name == each.name), None
     )
     return (
-        *(each.oid, each.name, schema_oid(table.schema_name), each.kind, False, False, each.validated),
+        *(each.oid, each.name, schema_oid(table.schema_name), each.kind, *each.deferral, each.validated),
         *(relation_oid(table), 0, each.index_oid, 0, target, update, delete, match, True, 0, each.kind != "c"),
         *(list(each.numbers), list(each.target_numbers) if key is not None else None),
         *(None, None, None, None, expression),

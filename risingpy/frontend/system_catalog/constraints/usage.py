@@ -33,7 +33,8 @@ def _constraints(state: SystemState) -> Iterable[Row]:
         if not sees_constraints(state, each.table):
             continue
         enforced = "NO" if each.key is not None and not each.key.enforced else "YES"
-        yield *_head(state, each), *_table(state, each.table), _KINDS[each.kind], "NO", "NO", enforced
+        deferral = ["YES" if holds else "NO" for holds in each.deferral]
+        yield *_head(state, each), *_table(state, each.table), _KINDS[each.kind], *deferral, enforced
     for found, name, _ in _not_nulls(state):
         if not sees_constraints(state, found):
             continue

@@ -1,0 +1,49 @@
+"""DEFERRABLE foreign keys: what a transaction has put off to its end, and what SET CONSTRAINTS has said.
+
+A deferrable key is looked at when rows are written, as any other. If that refuses a row, and the key is deferred, the
+transaction goes on, and looks again before it commits (`deferred.py`): a row may have come, or gone, by then. If it
+accepts the row, only this transaction can take away what the row refers to, and that is looked at in its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from risingpy.errors import SqlError
+from risingpy.plan.catalog import ForeignKey
+
+_REFUSED = "23503"
+Looked = TypeVar("Looked")
+
+
+@dataclass(slots=True)
+class Deferral:
+    """Of one transaction. `put_off` are the ids of keys to be looked at again; `modes` is what SET CONSTRAINTS says."""
+
+    put_off: set[int] = field(default_factory=set)
+    modes: dict[int, bool] = field(default_factory=dict)
+    mode_of_all: bool | None = None
+
+    def set_all(self, *, deferred: bool) -> None:
+        """SET CONSTRAINTS ALL: what was said of single ones before does not count any more."""
+        self.modes.clear()
+        self.mode_of_all = deferred
+
+    def is_deferred(self, key: ForeignKey) -> bool:
+        """Whether a row that the key refuses is put off."""
+        if not key.deferrable:
+            return False
+        usual = key.deferred if self.mode_of_all is None else self.mode_of_all
+        return self.modes.get(key.constraint_id, usual)
+
+    def look(self, key: ForeignKey, look: Callable[[], Looked], otherwise: Looked) -> Looked:
+        """What `look` gives; `otherwise` if it refuses a row, and that is put off."""
+        try:
+            return look()
+        except SqlError as error:
+            if error.sqlstate != _REFUSED or not self.is_deferred(key):
+                raise
+            self.put_off.add(key.constraint_id)
+            return otherwise

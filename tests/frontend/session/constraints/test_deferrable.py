@@ -1,0 +1,141 @@
+"""DEFERRABLE foreign keys and SET CONSTRAINTS, beside a PostgreSQL; and the commit of others in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from risingpy.errors import SqlError
+from tests.frontend.session.conftest import Client
+from tests.frontend.session.histories import differences
+from tests.postgres_oracle import PostgresOracle
+from tests.postgres_oracle import postgres_oracle as postgres_oracle
+
+HISTORY = """
+CREATE TABLE p (id int PRIMARY KEY, u int UNIQUE)
+CREATE TABLE c (id int PRIMARY KEY, p int CONSTRAINT later REFERENCES p DEFERRABLE INITIALLY DEFERRED)
+CREATE TABLE d (id int, u int CONSTRAINT can REFERENCES p (u) DEFERRABLE, n int CONSTRAINT now REFERENCES p)
+CREATE TABLE self (id int PRIMARY KEY, up int REFERENCES self INITIALLY DEFERRED)
+CREATE TABLE x (id int REFERENCES p NOT DEFERRABLE INITIALLY DEFERRED)
+=SELECT conname, condeferrable, condeferred, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' ORDER BY 1
+=SELECT constraint_name, is_deferrable, initially_deferred FROM information_schema.table_constraints \
+WHERE constraint_name IN ('later', 'can', 'now') ORDER BY 1
+INSERT INTO c VALUES (1, 1)
+BEGIN
+INSERT INTO c VALUES (1, 1), (2, NULL)
+INSERT INTO p VALUES (1, 10)
+COMMIT
+=SELECT * FROM c ORDER BY 1
+BEGIN
+INSERT INTO c VALUES (3, 3)
+COMMIT
+=SELECT * FROM c ORDER BY 1
+BEGIN
+INSERT INTO c VALUES (3, 3)
+DELETE FROM c WHERE id = 3
+COMMIT
+BEGIN
+INSERT INTO c VALUES (3, 3)
+UPDATE c SET p = 1 WHERE id = 3
+COMMIT
+BEGIN
+DELETE FROM p WHERE id = 1
+COMMIT
+BEGIN
+DELETE FROM p WHERE id = 1
+INSERT INTO p VALUES (1, 11)
+COMMIT
+=SELECT * FROM p
+BEGIN
+UPDATE p SET id = 2 WHERE id = 1
+UPDATE c SET p = 2 WHERE p = 1
+COMMIT
+=SELECT * FROM c ORDER BY 1
+BEGIN
+INSERT INTO d VALUES (1, 99, NULL)
+ROLLBACK
+BEGIN
+SET CONSTRAINTS can DEFERRED
+INSERT INTO d VALUES (1, 99, NULL)
+INSERT INTO p VALUES (9, 99)
+COMMIT
+=SELECT * FROM d
+BEGIN
+SET CONSTRAINTS ALL DEFERRED
+INSERT INTO d VALUES (2, NULL, 77)
+ROLLBACK
+BEGIN
+SET CONSTRAINTS later IMMEDIATE
+INSERT INTO c VALUES (7, 7)
+ROLLBACK
+BEGIN
+INSERT INTO c VALUES (7, 7)
+SET CONSTRAINTS later IMMEDIATE
+ROLLBACK
+BEGIN
+INSERT INTO c VALUES (7, 7)
+SET CONSTRAINTS can IMMEDIATE
+SET CONSTRAINTS ALL IMMEDIATE
+ROLLBACK
+BEGIN
+INSERT INTO c VALUES (7, 2)
+SET CONSTRAINTS ALL IMMEDIATE
+SET CONSTRAINTS ALL DEFERRED
+COMMIT
+BEGIN
+SET CONSTRAINTS now DEFERRED
+ROLLBACK
+BEGIN
+SET CONSTRAINTS nothing DEFERRED
+ROLLBACK
+BEGIN
+SET CONSTRAINTS nowhere.later DEFERRED
+ROLLBACK
+SET CONSTRAINTS ALL DEFERRED
+BEGIN
+SAVEPOINT s
+INSERT INTO c VALUES (8, 8)
+ROLLBACK TO s
+COMMIT
+INSERT INTO self VALUES (1, 2), (2, 1)
+INSERT INTO self VALUES (3, 4)
+BEGIN
+INSERT INTO self VALUES (3, 4)
+INSERT INTO self VALUES (4, 3)
+COMMIT
+DELETE FROM self
+ALTER TABLE c DROP CONSTRAINT later
+ALTER TABLE c ADD CONSTRAINT again FOREIGN KEY (p) REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED
+=SELECT * FROM c ORDER BY 1
+"""
+
+
+def test_a_history_gives_what_postgresql_gives(client: Client, postgres_oracle: PostgresOracle) -> None:
+    assert not differences(client, postgres_oracle, HISTORY)
+
+
+def test_rows_that_others_commit_count(connect: Callable[[], Client]) -> None:
+    one, other = connect(), connect()
+    one.run("CREATE TABLE p (id int PRIMARY KEY)")
+    one.run("CREATE TABLE c (p int REFERENCES p DEFERRABLE INITIALLY DEFERRED)")
+    one.run("BEGIN")
+    one.run("INSERT INTO c VALUES (1)")
+    other.run("INSERT INTO p VALUES (1)")
+    one.run("COMMIT")
+    assert one.run("SELECT count(*) FROM c") == [(1,)]
+
+
+@pytest.mark.parametrize("rows", [1, 20_000])
+def test_a_refused_commit_leaves_nothing(client: Client, rows: int) -> None:
+    client.run("CREATE TABLE p (id int PRIMARY KEY)")
+    client.run("CREATE TABLE c (id int PRIMARY KEY, p int CONSTRAINT k REFERENCES p DEFERRABLE INITIALLY DEFERRED)")
+    client.run("INSERT INTO p SELECT * FROM generate_series(2, 20000)")
+    client.run("BEGIN")
+    client.run(f"INSERT INTO c SELECT n, n FROM generate_series(1, {rows}) n")
+    with pytest.raises(SqlError, match='"c" violates foreign key constraint "k"') as refused:
+        client.run("COMMIT")
+    assert (refused.value.sqlstate, refused.value.detail) == ("23503", 'Key (p)=(1) is not present in table "p".')
+    assert client.status == b"I"
+    assert client.run("SELECT count(*) FROM c") == [(0,)]
+    client.run("INSERT INTO c VALUES (1, 2)")
