@@ -131,7 +131,7 @@ def _refuse_index(cursor: Cursor) -> None:
 
 
 @dataclass(slots=True)
-class _Attributes:
+class _ConstraintAttributes:
     """What may follow a constraint, in any order."""
 
     not_valid: bool = False
@@ -140,9 +140,9 @@ class _Attributes:
     deferred: bool = False
 
 
-def _attributes(cursor: Cursor, *, of_table: bool = False, can_defer: bool = False) -> _Attributes:
+def _attributes(cursor: Cursor, *, of_table: bool = False, can_defer: bool = False) -> _ConstraintAttributes:
     """Raises FeatureNotSupported for DEFERRABLE unless the constraint `can_defer`."""
-    found = _Attributes()
+    found = _ConstraintAttributes()
     while not cursor.at_end:
         position = cursor.position
         if not can_defer and (cursor.word == "DEFERRABLE" or cursor.peek(2) == ["INITIALLY", "DEFERRED"]):
