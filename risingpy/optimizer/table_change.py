@@ -12,7 +12,7 @@ from dataclasses import replace
 from risingpy.plan.catalog import ColumnDesc, JobRelation, Table
 from risingpy.plan.expressions import Expr
 from risingpy.storage.codec.table_schema import ColumnHistory, TableColumn
-from risingpy.types import SqlType
+from risingpy.types import SqlType, TypeKind
 
 
 def with_column(relation: Table, column: ColumnDesc, missing: object) -> Table:
@@ -42,8 +42,15 @@ def with_type(relation: Table, index: int, type_: SqlType, cast: Expr) -> Table:
 
 
 def with_changed(relation: Table, index: int, column: ColumnDesc) -> Table:
-    """The table with a column's name, default or NOT NULL changed."""
+    """The table with a column's name, default or NOT NULL changed, or with a wider type (`is_wider`)."""
     return replace(relation, columns=_replaced(relation.columns, index, column))
+
+
+def is_wider(old: SqlType, new: SqlType) -> bool:
+    """Whether the new type is that of a varchar(n), but for longer texts: it stores the same texts in the same way."""
+    if old.kind is not TypeKind.VARCHAR or old.length is None or replace(new, length=old.length) != old:
+        return False
+    return new.length is None or new.length > old.length
 
 
 def column_positions(before: JobRelation, after: JobRelation) -> dict[int, int]:

@@ -241,6 +241,7 @@ def _without_readers_of_lost_columns(
     _refuse_sinks_into(state, before)
     refuse_alter(state, before)
     refuse_unbound_views(state, before)
+    _refuse_wider_type(state, before, change.relation)
     kept = {column.column_id for column in change.relation.columns}
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
     if not lost:
@@ -288,11 +289,24 @@ def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
                 f'cannot alter type of column "{name}": index "{reader.name}" is ordered by it',
                 hint="Drop the index, alter the column, and create the index again.",
             )
-        raise FeatureNotSupported(
-            "cannot alter type of a column used by a view or rule",
-            detail=f'{reader.noun} {reader.name} depends on column "{name}"',
-            hint="Drop the view, alter the column, and create the view again.",
-        )
+        raise _read_by(reader, name)
+
+
+def _refuse_wider_type(state: MetaState, before: Table, after: Table) -> None:
+    """As `_refuse_new_type`, of a column that stays what it is and allows longer texts. Its indexes follow."""
+    types = {column.column_id: column.type for column in after.columns}
+    wider = {each.column_id for each in before.columns if types.get(each.column_id, each.type) != each.type}
+    for reader, column_id in _users(state, before, frozenset(wider)):
+        if not isinstance(reader, Index):
+            raise _read_by(reader, next(each.name for each in before.columns if each.column_id == column_id))
+
+
+def _read_by(reader: CreatedRelation, column: str) -> FeatureNotSupported:
+    return FeatureNotSupported(
+        "cannot alter type of a column used by a view or rule",
+        detail=f'{reader.noun} {reader.name} depends on column "{column}"',
+        hint="Drop the view, alter the column, and create the view again.",
+    )
 
 
 def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[tuple[CreatedRelation, int]]:

@@ -9,6 +9,8 @@ from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import plan_index
 from risingpy.plan.catalog import Index, IndexDefinition, IndexedRelation, JobStatus
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.graph import Job
 
 
@@ -48,6 +50,17 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
     return replace(after, fresh_jobs=after.fresh_jobs | {index_id}), index_id
 
 
+def _with_types(definition: IndexDefinition, indexed: IndexedRelation) -> IndexDefinition:
+    """The definition with the types that the columns have now: they may allow longer texts than before."""
+    types = {column.column_id: column.type for column in indexed.columns}
+
+    def renewed(part: Expr) -> Expr | None:
+        return replace(part, type=types.get(part.index, part.type)) if isinstance(part, InputRef) else None
+
+    keys = tuple(replace(key, expression=transform(key.expression, renewed)) for key in definition.keys)
+    return replace(definition, keys=keys)
+
+
 def index_of_altered(
     state: MetaState, index: Index, indexed: IndexedRelation, allocate: IdAllocator
 ) -> tuple[Index, Job | None]:
@@ -55,7 +68,7 @@ def index_of_altered(
 
     Dropped columns are no longer included. An index that includes all columns gets added ones. Stored rows stay as is.
     """
-    definition = index.index
+    definition = _with_types(index.index, indexed)
     if definition.include is not None:
         # To the index, a column with a new type is the same column under a new id.
         renewed = {

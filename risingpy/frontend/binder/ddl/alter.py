@@ -22,7 +22,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck
-from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column
+from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column, refuse_numbers
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
@@ -54,7 +54,7 @@ from risingpy.frontend.parser.ast_alter import (
     ValidateConstraint,
 )
 from risingpy.frontend.parser.ast_parts import ColumnName
-from risingpy.optimizer.table_change import with_changed, with_column, with_type, without_column
+from risingpy.optimizer.table_change import is_wider, with_changed, with_column, with_type, without_column
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Call, Expr, InputRef
@@ -174,16 +174,12 @@ class _Binder:
             self._refuse_default(column.name, column.position)
             bound = bound_default(self._context, column.default, column.name, sql_type)
             text, sequences = stored_default(self._context, column.default, bound)
-            if sequences:
-                hint = "Add the column, UPDATE the table, and then SET DEFAULT."
-                message = "ALTER TABLE … ADD a column with the numbers of a sequence is not supported"
-                raise FeatureNotSupported(message, position=column.position, hint=hint)
+            refuse_numbers(sequences, column.position)
             missing = self._evaluate(bound)
         if column.not_null and missing is None:
             message = f'column "{column.name}" of relation "{self.relation.name}" contains null values'
-            hint = "Give the column a DEFAULT."
-            everything = scan(self.stored)
-            self.checks.append(RowCheck(everything, NotNullViolation(message, position=column.position, hint=hint)))
+            error = NotNullViolation(message, position=column.position, hint="Give the column a DEFAULT.")
+            self.checks.append(RowCheck(scan(self.stored), error))
         check_relation(len(visible_columns(self.relation)) + 1, column.position)
         added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text)
         self.relation = with_column(self.relation, added, missing)
@@ -297,15 +293,17 @@ class _Binder:
         stored = self._stored_index(column)
         if stored is None:
             raise FeatureNotSupported("SET NOT NULL together with a change of the same column is not supported")
-        plan = scan(self.stored)
         is_null = Call("is_null", (InputRef(stored, column.type),), BOOLEAN)
-        self.checks.append(RowCheck(Filter(plan, is_null), error))
+        self.checks.append(RowCheck(Filter(scan(self.stored), is_null), error))
 
     def _set_type(self, action: SetType) -> None:
         index = self._existing(action.column)
         column = self.relation.columns[index]
         sql_type = resolve_type(action.type.text, action.type.position)
         if sql_type == column.type and action.using is None:
+            return
+        if action.using is None and is_wider(column.type, sql_type):
+            self._change(index, replace(column, type=sql_type))
             return
         self._refuse_special(index, "alter type of column", action.column)
         self._refuse_generated(column)
