@@ -14,6 +14,7 @@ from benchmarks import (
     postgres_cdc,
     recovery,
     retract,
+    serving,
     start_up,
     subscriptions,
     throughput,
@@ -34,6 +35,7 @@ class Scale:
     samples: int
     copy_rows: int
     idle_seconds: float
+    serving_seconds: int
     recovered_rows: tuple[int, ...]
     altered_rows: tuple[int, ...]
     messages: int
@@ -46,6 +48,7 @@ FULL = Scale(
     samples=300,
     copy_rows=1_000_000,
     idle_seconds=20.0,
+    serving_seconds=8,
     recovered_rows=(1_000_000, 5_000_000),
     altered_rows=(5, 5_000_000),
     messages=400_000,
@@ -57,6 +60,7 @@ QUICK = Scale(
     samples=30,
     copy_rows=100_000,
     idle_seconds=4.0,
+    serving_seconds=2,
     recovered_rows=(100_000,),
     altered_rows=(5, 100_000),
     messages=200_000,
@@ -82,6 +86,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "q_join": lambda scale: join.measure(scale.epochs),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
+    "serving": lambda scale: serving.measure(scale.serving_seconds),
     "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),
     "start": lambda _scale: start_up.measure_start(),
     "alter": lambda scale: alter.measure(scale.altered_rows),

@@ -96,6 +96,11 @@ SECTIONS = (
     Section("Throughput with updates and deletes (q_retract)", ("q_retract",), _RETRACTIONS),
     Section("Freshness of one INSERT", ("freshness",), (*_LATENCIES, *_RESOURCES)),
     Section("Statements", ("INSERT acknowledged", "point SELECT"), _LATENCIES),
+    Section(
+        "Short statements of many clients (pgbench, clients on the same machine)",
+        ("serving",),
+        (Column("statements/s", "statements_per_second"), Column("CPU µs", "cpu_us"), *_LATENCIES),
+    ),
     Section("COPY FROM STDIN, acknowledged", ("COPY",), (Column("rows/s", "rows_per_second"), *_RESOURCES)),
     Section("Doing nothing", ("idle",), (Column("% of a core", "idle_cores", 2, 100.0), *_RESOURCES)),
     Section("Kafka: a topic counted by a view", ("kafka",), _MESSAGES),

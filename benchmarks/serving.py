@@ -1,0 +1,111 @@
+"""Short statements of many clients at once, by pgbench: statements a second, and the CPU time of each.
+
+With the path of another source tree in the environment variable RISINGPY_BESIDE, that is measured in the same minutes,
+in turns: before and after a change.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measurement import RISINGPY, Measurement
+from benchmarks.process_tree import cpu_seconds
+from risingpy.server_process import HOST, ServerProcess
+
+SERVING = "serving"
+BESIDE = "RISINGPY_BESIDE"
+ROWS = 10_000
+_PACKAGED = Path("/usr/lib/postgresql")  # where Debian has pgbench
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A script of pgbench, with the name of what it does."""
+
+    name: str
+    script: str
+    protocol: str
+    clients: Sequence[int]
+
+
+_UPDATE = f"\\set id random(1, {ROWS})\nUPDATE kv SET n = n + 1 WHERE id = :id;\n"
+_READ = f"\\set id random(1, {ROWS})\nSELECT v FROM kv WHERE id = :id;\n"
+LOADS = (
+    Load("point SELECT, prepared", _READ, "prepared", (1, 16, 64)),
+    Load("point SELECT, simple", _READ, "simple", (1, 16)),
+    Load("INSERT", "\\set id random(1, 1000000000)\nINSERT INTO kv VALUES (:id, 'x', 1);\n", "prepared", (1, 32)),
+    Load("INSERT, serial key", "INSERT INTO numbered (v) VALUES ('x');\n", "prepared", (1, 32)),
+    Load(
+        "UPDATE by key", f"\\set id random(1, {ROWS})\nUPDATE kv SET n = n + 1 WHERE id = :id;\n", "prepared", (1, 32)
+    ),
+)
+
+
+def measure(seconds: int) -> Iterator[Measurement]:
+    """Each load with each number of clients, so many seconds."""
+    beside = os.environ.get(BESIDE)
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="risingpy-serving-")))
+        servers = {"": _server(stack, directory / "own", None)}
+        if beside is not None:
+            servers["before"] = _server(stack, directory / "beside", beside)
+        for server in servers.values():
+            _fill(server)
+        for load in LOADS:
+            for clients in load.clients:
+                for note, server in servers.items():
+                    figures = _run(server, load, clients, seconds, directory)
+                    variant = f"{load.name}, {clients} client{'s' if clients > 1 else ''}"
+                    yield Measurement(SERVING, variant, RISINGPY, figures, note=note)
+
+
+def _server(stack: ExitStack, data_dir: Path, tree: str | None) -> ServerProcess:
+    environ = None if tree is None else {**os.environ, "PYTHONPATH": tree, "PYTHONSAFEPATH": "1"}
+    server = ServerProcess(data_dir, engine="inprocess", environ=environ)
+    stack.callback(server.stop)
+    return server
+
+
+def _fill(server: ServerProcess) -> None:
+    with server.connect() as connection:
+        connection.execute("CREATE TABLE kv (id int PRIMARY KEY, v varchar, n int)")
+        connection.execute("CREATE TABLE numbered (id serial PRIMARY KEY, v varchar)")
+        connection.execute(f"INSERT INTO kv SELECT i, 'value ' || i, i FROM generate_series(1, {ROWS}) AS t(i)")
+        connection.execute("FLUSH")
+
+
+def _run(server: ServerProcess, load: Load, clients: int, seconds: int, directory: Path) -> Mapping[str, float]:
+    script, logs = directory / "script.sql", directory / "logs"
+    script.write_text(load.script)
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir()
+    command = [_pgbench(), "-h", HOST, "-p", str(server.port), "-U", "root", "-n", "-M", load.protocol]
+    command += ["-c", str(clients), "-j", "1", "-T", str(seconds), "-f", str(script), "--log", "dev"]
+    before = cpu_seconds(server.process.pid)
+    subprocess.run(command, cwd=logs, check=True, capture_output=True)
+    used = cpu_seconds(server.process.pid) - before
+    lines = [line.split() for path in logs.iterdir() for line in path.read_text().splitlines()]
+    milliseconds = sorted(int(line[2]) / 1000 for line in lines)
+    return {
+        "statements_per_second": len(milliseconds) / seconds,
+        "cpu_us": used / len(milliseconds) * _MICROSECONDS,
+        "p50_ms": statistics.median(milliseconds),
+        "p99_ms": milliseconds[int(0.99 * len(milliseconds))],
+        "samples": len(milliseconds),
+    }
+
+
+def _pgbench() -> str:
+    found = shutil.which("pgbench") or next(iter(sorted(map(str, _PACKAGED.glob("*/bin/pgbench")), reverse=True)), None)
+    if found is None:
+        raise RuntimeError("pgbench is missing: it comes with PostgreSQL's server")
+    return found
