@@ -8,6 +8,7 @@ prepared_query                keeps the plans until the catalog changes
 parameters, constants         put parameters' values into a plan; compute answers that are constants
 system_relations              the interface by which the frontend gives the rows of system relations
 reads                         reads the rows of each kind of input
+moments                       numbers of sequences and the time, for rows of constants
 point_reads                   a lookup by key without Arrow, for statements that are prepared
 row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from risingpy.batch.moments import Numbers, of_moment, taken
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import ConstantRows, Direct
 from risingpy.plan.expressions import Expr, InputRef, Literal
@@ -21,13 +22,23 @@ _PLAIN = frozenset(
 )
 
 
-def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -> pa.Table | None:
-    """The rows as a table (c0…); None if only the evaluator can compute a value, or raise its error."""
-    arrays = []
-    for column, field in zip(rows.columns, schema, strict=True):
-        values = _values(column, parameters)
+def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters, numbers: Numbers) -> pa.Table | None:
+    """The rows as a table (c0…); None if only the evaluator can compute a value, or raise its error.
+
+    Takes `numbers` of sequences if the rows have some, and if all else is known.
+    """
+    momentary = [[expr for expr in column if of_moment(expr)] for column in rows.columns]
+    known = []
+    for column, others in zip(rows.columns, momentary, strict=True):
+        values = _values([expr for expr in column if not of_moment(expr)] if others else column, parameters)
         if values is None:
             return None
+        known.append(values)
+    arrays = []
+    for column, others, values, field in zip(rows.columns, momentary, known, schema, strict=True):
+        if others:
+            given, rest = iter(taken(others, numbers)), iter(values)
+            values = [next(given) if of_moment(expr) else next(rest) for expr in column]
         arrays.append(pa.array(values, field.type.arrow))
     return pa.table(arrays, names=_names(len(arrays)))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from risingpy.batch.index_choice import best_index
 from risingpy.batch.key_lookup import is_key_expression, key_read, may_become_key
+from risingpy.batch.moments import of_moment
 from risingpy.batch.plan import (
     BatchPlan,
     ComputedRows,
@@ -24,7 +25,8 @@ from risingpy.batch.plan import (
     SystemRows,
 )
 from risingpy.errors import StalePlan
-from risingpy.optimizer.rewrite import plan_inputs, with_inputs
+from risingpy.functions.evaluation.sql_catalog import CATALOG
+from risingpy.optimizer.rewrite import expressions_of, plan_inputs, subqueries_of, with_inputs
 from risingpy.plan.catalog import (
     Catalog,
     ExternalSource,
@@ -35,8 +37,8 @@ from risingpy.plan.catalog import (
     Table,
     View,
 )
-from risingpy.plan.expression_trees import conjuncts
-from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.expression_trees import conjuncts, walk
+from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
 
 
@@ -71,6 +73,14 @@ def has_system_scan(query: LogicalPlan) -> bool:
 def has_given_rows(query: LogicalPlan) -> bool:
     """Whether the query reads rows that its statement has."""
     return isinstance(query, GivenRows) or any(map(has_given_rows, plan_inputs(query)))
+
+
+def asks_for_objects(query: LogicalPlan) -> bool:
+    """Whether functions of the query look objects up, or tell of them."""
+    parts = (part for expr in expressions_of(query) for part in walk(expr))
+    if any(isinstance(part, Call) and part.function in CATALOG for part in parts):
+        return True
+    return any(map(asks_for_objects, (*plan_inputs(query), *subqueries_of(query))))
 
 
 def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:
@@ -172,7 +182,11 @@ def _constant_rows(query: LogicalPlan) -> ConstantRows | None:
         case _:
             return None
     # An Arrow table without columns has no rows.
-    return ConstantRows(columns) if columns and all(map(is_key_expression, _flat(columns))) else None
+    return ConstantRows(columns) if columns and all(map(_is_constant, _flat(columns))) else None
+
+
+def _is_constant(expr: Expr) -> bool:
+    return is_key_expression(expr) or of_moment(expr) is not None
 
 
 def _flat(columns: Sequence[Sequence[Expr]]) -> list[Expr]:

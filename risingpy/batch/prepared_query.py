@@ -5,9 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from risingpy.batch.constants import constant_table
+from risingpy.batch.moments import Numbers
 from risingpy.batch.parameters import Parameters, has_parameters, parameter_stored, with_parameters
 from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, Direct
-from risingpy.batch.planner import has_given_rows, has_system_scan, plan_query, scans_of
+from risingpy.batch.planner import asks_for_objects, has_given_rows, has_system_scan, plan_query, scans_of
 from risingpy.batch.sql import QuerySql, to_duckdb_sql
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import LogicalPlan, Scan, Schema, SystemScan
@@ -23,7 +24,7 @@ class PreparedQuery:
         """Plans the optimized query. Raises StalePlan if it was bound on another form of a relation."""
         self._query = query
         self._reads = frozenset(scan.relation_id for scan in scans_of(query))
-        reads_any = has_system_scan(query) or not (self._reads or has_given_rows(query))
+        reads_any = has_system_scan(query) or (not has_given_rows(query) and asks_for_objects(query))
         self._relations = None if reads_any else self._reads
         self._catalog = catalog
         self._plans: dict[frozenset[int], BatchPlan] = {}
@@ -35,7 +36,7 @@ class PreparedQuery:
     def relations(self) -> frozenset[int] | None:
         """The ids of the relations that it reads; None if it may look at any.
 
-        System relations tell of all others, and so do the functions that are called without one: `rw_digest('t')`.
+        System relations tell of all others, and so do functions that ask for objects: `rw_digest('t')`.
         """
         return self._relations
 
@@ -60,10 +61,10 @@ class PreparedQuery:
         elsewhere = [expr for expr in values if parameter_stored(expr) is None] + others
         return places == [*range(1, parameters + 1)] and not any(map(has_parameters, elsewhere))
 
-    def constants(self, parameters: Parameters) -> pa.Table | None:
+    def constants(self, parameters: Parameters, numbers: Numbers) -> pa.Table | None:
         """The answer (c0…) if it consists of constants, which need no snapshot; else None."""
         answer = self.plan.answer
-        return constant_table(answer, self.schema, parameters) if isinstance(answer, ConstantRows) else None
+        return constant_table(answer, self.schema, parameters, numbers) if isinstance(answer, ConstantRows) else None
 
     def plan_for(self, catalog: Catalog, changed: frozenset[int], parameters: Parameters) -> BatchPlan:
         """The plan for a snapshot with this catalog, and a transaction that has changed these tables.

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
@@ -52,6 +54,16 @@ class _Work:
     cursor: duckdb.DuckDBPyConnection
 
 
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Those of the session's sequences; its limits are asked for only if a statement takes a number."""
+
+    limits: Callable[[], StatementLimits]
+
+    def next(self, oid: int, count: int, checked: bool) -> NDArray[np.int64]:
+        return self.limits().sequences.next(oid, count, checked)
+
+
 class BatchRunner:
     """Runs a session's queries, in the session's thread; any thread may call `interrupt`."""
 
@@ -67,6 +79,7 @@ class BatchRunner:
         self._system = system
         self._engines = engines
         self._limits = limits
+        self._numbers = _Numbers(limits)
         self._working: list[_Work] = []
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
@@ -99,7 +112,7 @@ class BatchRunner:
         The snapshot is taken at the first row, and released after the last one or by `close`. `given` are the rows
         (c0…) that a query with GivenRows reads there.
         """
-        constant = query.constants(parameters)
+        constant = query.constants(parameters, self._numbers)
         if constant is not None:
             yield from constant.to_batches()
             return
@@ -132,7 +145,7 @@ class BatchRunner:
         given: pa.Table | None = None,
     ) -> pa.Table:
         """All rows of `run`. Raises OutOfMemory if they are too large."""
-        constant = query.constants(parameters)
+        constant = query.constants(parameters, self._numbers)
         if constant is not None:
             return constant
         return self._as_table(query.schema, self.run(query, parameters, take_snapshot, given=given))

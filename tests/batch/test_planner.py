@@ -7,7 +7,9 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from risingpy.batch.explain import explain_plan
 from risingpy.batch.key_lookup import key_values
@@ -136,12 +138,17 @@ def test_a_query_of_a_row_needs_no_duckdb(catalog: Catalog) -> None:
     assert isinstance(plan("select count(*) from t where id = 5", catalog).answer, ComputedRows)
 
 
+class _HasNoSequences:
+    def next(self, oid: int, count: int, checked: bool) -> NDArray[np.int64]:
+        raise AssertionError
+
+
 def test_constants_need_no_duckdb(catalog: Catalog) -> None:
     assert isinstance(plan("values (1, 'a'), (2, $1)", catalog, VARCHAR).answer, ConstantRows)
     assert isinstance(plan("select 1, $1", catalog, INTEGER).answer, ConstantRows)
     assert isinstance(plan("select random()", catalog).answer, ComputedRows)
     query = PreparedQuery(optimize(bind("values (1), ($1)", (SMALLINT,), catalog).plan), catalog)
-    table = query.constants((7,))
+    table = query.constants((7,), _HasNoSequences())
     assert table is not None and table.to_pydict() == {"c0": [1, 7]}
 
 

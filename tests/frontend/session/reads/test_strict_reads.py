@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.errors import QueryCanceled
+from risingpy.errors import NumericValueOutOfRange, QueryCanceled
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
@@ -275,3 +275,34 @@ def test_an_altered_table_has_its_new_form(writer: Client, connect: Callable[[],
     writer.run("ALTER TABLE t ADD COLUMN more int DEFAULT 6")
     assert answers.short(_by_key(1)) is None
     assert reader.run("SELECT n, more FROM t WHERE id = 1") == [(50, 6)]
+
+
+def test_inserts_that_compute_wait_for_no_epoch(connect: Callable[[], Client], runner: HeldRunner) -> None:
+    """They read nothing: not a number of a sequence, the time, or a sum of parameters, and not what DuckDB computes."""
+    client = connect()
+    client.run(
+        "CREATE TABLE numbered "
+        "(id serial PRIMARY KEY, small smallserial, at timestamptz DEFAULT now(), n int, u varchar)"
+    )
+    client.run("CREATE SEQUENCE s INCREMENT BY -2")
+    runner.may_run.clear()
+    for number in range(1, 4):
+        client.run("INSERT INTO numbered (n, u) VALUES ($1::int + 1, upper($2)), ($1, 'b')", number, f"x{number}")
+    assert client.run("SELECT nextval('s'), 1, nextval('s')") == [(-1, 1, -3)]
+    assert client.run("SELECT currval('s'), lastval()") == [(-3, -3)]
+    rows = [client.run(f"SELECT id, small, n, u FROM numbered WHERE id = {key}")[0] for key in range(1, 7)]
+    assert [row[:2] for row in rows] == [(key, key) for key in range(1, 7)]
+    assert [row[2:] for row in rows] == [(2, "X1"), (1, "b"), (3, "X2"), (2, "b"), (4, "X3"), (3, "b")]
+    times = {client.run(f"SELECT at FROM numbered WHERE id = {key}")[0][0] for key in range(1, 7)}
+    assert len(times) == 3  # one for all rows of a statement
+    assert client.run("SELECT now() < now() + INTERVAL '1 second'") == [(True,)]
+
+
+def test_numbers_that_do_not_fit_are_refused(connect: Callable[[], Client]) -> None:
+    client = connect()
+    client.run("CREATE SEQUENCE big START 3000000000")
+    client.run("CREATE TABLE few (id int DEFAULT nextval('big') PRIMARY KEY, v int)")
+    with pytest.raises(NumericValueOutOfRange, match="integer out of range"):
+        client.run("INSERT INTO few (v) VALUES (1)")
+    assert client.run("SELECT count(*) FROM few") == [(0,)]
+    assert client.run("SELECT nextval('big')") == [(3000000001,)]
