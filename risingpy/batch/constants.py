@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from risingpy.batch.moments import Numbers, of_moment, taken
+from risingpy.batch.moments import GivesNumbers, of_moment, taken
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import ConstantRows, Direct
 from risingpy.plan.expressions import Expr, InputRef, Literal
@@ -22,7 +22,9 @@ _PLAIN = frozenset(
 )
 
 
-def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters, numbers: Numbers) -> pa.Table | None:
+def constant_table(
+    rows: ConstantRows, schema: Schema, parameters: Parameters, numbers: GivesNumbers
+) -> pa.Table | None:
     """The rows as a table (c0…); None if only the evaluator can compute a value, or raise its error.
 
     Takes `numbers` of sequences if the rows have some, and if all else is known.

@@ -22,7 +22,7 @@ from risingpy.types import SqlType, TypeKind
 _LIMITS = {TypeKind.SMALLINT: 1 << 15, TypeKind.INTEGER: 1 << 31, TypeKind.BIGINT: 1 << 63}
 
 
-class Numbers(Protocol):
+class GivesNumbers(Protocol):
     """Gives numbers of sequences (`statement_limits.Sequences`)."""
 
     def next(self, oid: int, count: int, checked: bool) -> NDArray[np.int64]:
@@ -38,11 +38,11 @@ class NextNumber:
     type: SqlType
 
 
-class TimeNow:
+class CurrentTime:
     """A call of now(): one time for all rows of a statement."""
 
 
-def of_moment(expr: Expr) -> NextNumber | TimeNow | None:
+def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
     """What the expression takes when it is computed; None if it is another one."""
     match expr:
         case Cast(Call("nextval"), type_, False) if type_.kind in _LIMITS and not type_.system:
@@ -51,11 +51,11 @@ def of_moment(expr: Expr) -> NextNumber | TimeNow | None:
         case Call("nextval", (Literal(int(oid)), Literal(bool(checked)))):
             return NextNumber(oid, checked, expr.type)
         case Call("now", ()) if expr.type.kind is TypeKind.TIMESTAMPTZ:
-            return TimeNow()
+            return CurrentTime()
     return None
 
 
-def taken(exprs: Sequence[Expr], numbers: Numbers) -> list[object]:
+def taken(exprs: Sequence[Expr], numbers: GivesNumbers) -> list[object]:
     """The values of expressions that are all `of_moment`, of one column. Raises what nextval raises."""
     wanted = [of_moment(expr) for expr in exprs]
     counts: dict[tuple[int, bool], int] = {}

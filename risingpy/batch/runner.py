@@ -55,7 +55,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbers:
+class _SessionNumbers:
     """Those of the session's sequences; its limits are asked for only if a statement takes a number."""
 
     limits: Callable[[], StatementLimits]
@@ -79,7 +79,7 @@ class BatchRunner:
         self._system = system
         self._engines = engines
         self._limits = limits
-        self._numbers = _Numbers(limits)
+        self._numbers = _SessionNumbers(limits)
         self._working: list[_Work] = []
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
