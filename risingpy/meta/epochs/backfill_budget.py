@@ -1,9 +1,10 @@
 """Decides how many rows of their upstreams' snapshots the jobs in creation read in the next epoch.
 
-An epoch ends for all jobs at once, so what it reads of snapshots is what everybody else waits for. The jobs take turns,
-and an epoch reads what it can in a short time: in `QUIET_SECONDS` if nothing else happens, in less if rows come. Then
-every second epoch with such rows reads no snapshot at all: they wait for one turn at the most, and a backfill under a
-steady load still gets half of the epochs. How long a job's rows take is measured, and their number follows.
+An epoch ends for all jobs at once, so what it reads of snapshots is what everybody else waits for. So the jobs take
+turns. If nothing else happens, a turn is `ROWS_PER_EPOCH` rows, since fewer cost more each; an epoch has as many turns
+as fit into `QUIET_SECONDS`. If rows of others come, it has what fits into the time of an ordinary epoch or two, and
+every second epoch with such rows has none: they wait for one turn at the most, and a backfill under a steady load still
+gets half of the epochs. How long a job's rows take is measured, and their number follows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 
-QUIET_SECONDS = 0.1  # nobody waits: long epochs, so that their fixed cost hardly matters
+QUIET_SECONDS = 0.1  # nobody waits; whoever comes then does so once
 LEAST_BUSY_SECONDS = 0.015
 BUSY_TIMES = (
     2.0  # what an epoch without snapshots takes: who waits for half a turn, and its own epoch, waits twice as long
@@ -65,7 +66,8 @@ class BackfillBudget:
         left = seconds = self._seconds()
         granted: dict[int, int] = {}
         for job in list(self._order):
-            turn = self._turns.setdefault((job, self._is_busy), _SnapshotTurn(FIRST_ROWS, seconds))
+            first = FIRST_ROWS if self._is_busy else ROWS_PER_EPOCH
+            turn = self._turns.setdefault((job, self._is_busy), _SnapshotTurn(first, seconds))
             if granted and turn.seconds > left:
                 break
             rows = turn.rows if job not in limits else min(turn.rows, self._limited(job, limits[job], shards))
@@ -102,6 +104,8 @@ class BackfillBudget:
             if granted[job] < turn.rows:
                 continue  # it was limited, and says nothing about a whole turn
             turn.seconds *= slower ** (1 - _MEMORY) if len(turns) > 1 else slower
+            if not self._is_busy:
+                continue
             change = min(2.0, max(0.5, self._seconds() / turn.seconds))
             rows = min(ROWS_PER_EPOCH, max(LEAST_ROWS, int(turn.rows * change)))
             if not 0.8 < change < 1.25:

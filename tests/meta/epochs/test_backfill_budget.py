@@ -43,7 +43,7 @@ class Run:
 def test_an_epoch_is_long_when_nobody_waits_and_short_when_somebody_does() -> None:
     run = Run()
     quiet = [run.epoch([1])[1] for _ in range(30)][-1]
-    assert QUIET_SECONDS / 2 < quiet <= QUIET_SECONDS * 1.3
+    assert quiet > QUIET_SECONDS
     for _ in range(30):
         run.epoch([1], has_rows=True)
     busy = max(run.epoch([1], has_rows=True)[1] for _ in range(10))
