@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test door-test fault-test engines-test test-connectors installation-test abuse injection-test suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test state-test door-test fault-test engines-test test-connectors installation-test abuse injection-test suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -56,6 +56,9 @@ demo: $(STAMP) ## load 336,776 flights with five live views; send events through
 
 bench: $(STAMP) ## measure throughput, freshness and recovery; compare with DuckDB and plain Spark
 	$(BIN)/python -m benchmarks
+
+state-test: $(STAMP) ## shared storage: 5,000 simulated histories, 40 servers killed, burnt or overtaken
+	RISINGPY_STATE_HISTORIES=5000 RISINGPY_CRASH_ROUNDS=40 $(PYTEST) -n 0 -s tests/storage/journal/test_simulator.py tests/crash/test_state_kill.py
 
 crash-test: $(STAMP) ## kill -9 the server at random moments, 100 rounds
 	RISINGPY_CRASH_ROUNDS=100 $(PYTEST) -m 'slow or not slow' tests/crash

@@ -6,13 +6,11 @@ Exit codes: 0 for success, 1 for what failed (a statement, a suite, the server),
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
@@ -112,7 +110,9 @@ def sql(commands: tuple[str, ...], host: str, port: int, dbname: str, user: str,
     """
     texts = [*commands, *(file.read() for file in files)]  # type: ignore[attr-defined]
     if not texts and sys.stdin.isatty():
-        _start_shell(host, port, dbname, user)
+        from risingpy.shell_command import start_shell
+
+        start_shell(host, port, dbname, user)
     if not texts:
         raise click.UsageError("give a statement with -c, or a file (- for standard input)")
     _run_sql(_conninfo(host, port, dbname, user), texts)
@@ -196,20 +196,43 @@ def backup(host: str, port: int, dbname: str, user: str, directory: Path) -> Non
 
 @main.command()
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where to put it: a new or empty directory.")
-@click.argument("directory", type=click.Path(path_type=Path))
-def restore(data_dir: Path | None, directory: Path) -> None:
-    """Make a data directory of the backup in DIRECTORY, and check it. Then start the server on it."""
+@click.option("--state", help="Shared storage, of which --pin names a version.")
+@click.option("--pin", "name", help="The pin.")
+@click.argument("directory", type=click.Path(path_type=Path), required=False)
+def restore(data_dir: Path | None, state: str | None, name: str | None, directory: Path | None) -> None:
+    """Make a data directory of the backup in DIRECTORY, or of a pin, and check it. Then start the server on it."""
     from risingpy.meta.recovery.backup import restore as restore_directory
     from risingpy.meta.recovery.check import check as check_directory
+    from risingpy.meta.shared_state.pins import restore_pin
 
     target = _data_dir(data_dir)
     with _refusals():
-        epoch = restore_directory(directory, target)
+        if directory is not None and state is name is None:
+            epoch = restore_directory(directory, target)
+        elif directory is None and state is not None and name is not None:
+            epoch = restore_pin(state, name, target).epoch
+        else:
+            raise click.UsageError("name the backup's directory, or --state and --pin")
         problems = check_directory(target).problems
     for problem in problems:
         click.echo(problem)
     click.echo(f"{target} is as the database was at epoch {epoch}: {len(problems) or 'no'} problems")
     sys.exit(1 if problems else 0)
+
+
+@main.command()
+@click.option("--state", required=True, help="Where the database is: file:///…, s3://…, gs://…, az://…")
+@click.option("--drop", is_flag=True, help="Keep the version of that name no longer.")
+@click.argument("name")
+def pin(state: str, drop: bool, name: str) -> None:
+    """Keep the newest version of a database in shared storage as a backup, called NAME. Nothing is copied."""
+    from risingpy.meta.shared_state.pins import drop_pin, pin_state
+
+    with _refusals():
+        if drop:
+            drop_pin(state, name)
+        else:
+            click.echo(f"{name} keeps epoch {pin_state(state, name).epoch} of {state}")
 
 
 @main.group(invoke_without_command=True)
@@ -323,18 +346,6 @@ def slt(
     if junit is not None:
         write_junit(results, junit)
     sys.exit(0 if all(result.passed for result in results) else 1)
-
-
-def _start_shell(host: str, port: int, dbname: str, user: str) -> NoReturn:
-    """Becomes psql or, where there is none, pgcli of this installation or of the PATH."""
-    beside = str(Path(sys.executable).parent)
-    shell = shutil.which("psql") or shutil.which("pgcli", path=beside) or shutil.which("pgcli")
-    if shell is None:
-        raise click.UsageError(
-            "there is neither psql nor pgcli: pip install 'risingpy[shell]' brings pgcli; "
-            "or give a statement with -c, or a file (- for standard input)"
-        )
-    os.execv(shell, [shell, "-h", host, "-p", str(port), "-U", user, "-d", dbname])
 
 
 def _run_sql(conninfo: str, texts: Sequence[str]) -> None:

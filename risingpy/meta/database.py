@@ -55,6 +55,7 @@ from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import TableLocks
 from risingpy.meta.writing.writes import Writes
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID
+from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.log.write_ahead_log import log_directory
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
@@ -93,6 +94,7 @@ class Database:
         self._store = opened.store
         refuse = _refuse_nobody if shared is None else shared.refuse_unconfirmed
         self._published = PublishedState(opened.state, opened.store, refuse)
+        self._compactor = None if shared is None else shared.compactor(self._acquire_view)
         self._waiters = Waiters(self._published)
         self._sources = SourceOffsets(self.vault, self._waiters.wake)
         self._changes = GraphChanges(self._waiters)
@@ -130,6 +132,8 @@ class Database:
             retries=retries,
         )
         self._loop.start()
+        if self._compactor is not None:
+            self._compactor.start()
         self._delivered.keep_only(self._published.state.catalog.relations.keys())
         self._committer.tell_of_catalogs(
             lambda catalog: self._committer.rejected.keep_only({*catalog.relations, *catalog.sources})
@@ -172,6 +176,8 @@ class Database:
 
     def close(self) -> None:
         """Stops after the running epoch and the running deliveries, and releases the directory."""
+        if self._compactor is not None:
+            self._compactor.close()
         self.sinks.close()
         self._feeds.close()
         self._retention.close()
@@ -190,6 +196,9 @@ class Database:
         self._meta_store.close()
         if self._shared is not None:
             self._shared.close()
+
+    def _acquire_view(self) -> ReadView:
+        return self._published.acquire_view()[1]
 
     def _open_introspection(self) -> Introspection:
         return Introspection(

@@ -3,4 +3,6 @@
 shared_state   opens the storage as its leader, and makes log blocks and transactions durable there
 cache          what a data directory is a cache of, and whether it can be believed
 renewal        brings shards, log and meta store to a version
+compactor      keeps shared storage small, and quick to read, while epochs go on
+pins           keep a version under a name, as a backup
 """

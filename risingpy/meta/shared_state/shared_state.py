@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from risingpy.errors import SqlError
 from risingpy.executors.epoch.descriptor import run_directory, write_state_uri
 from risingpy.meta.shared_state.cache import take_directory
+from risingpy.meta.shared_state.compactor import Compactor
 from risingpy.meta.shared_state.renewal import CachedVersion, renew
 from risingpy.storage.engine.meta_store import MetaStore
+from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.journal.entries import EpochCommit, LogEntry, MetaEntry
 from risingpy.storage.journal.journal import PATIENT, Journal, Patience
 from risingpy.storage.journal.leadership import fence, take_term
@@ -83,6 +85,10 @@ class SharedState:
                 put_own(self.objects, spill_name(name, pieces), piece)
                 pieces += 1
         return pieces
+
+    def compactor(self, acquire_view: Callable[[], ReadView]) -> Compactor:
+        """Keeps the storage small; `acquire_view` gives the newest epoch."""
+        return Compactor(self.journal, acquire_view)
 
     def fail(self, error: SqlError) -> None:
         """See `MetaTruth`."""

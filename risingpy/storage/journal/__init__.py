@@ -14,6 +14,8 @@ A *version* is what the journal says up to a slot. Everything in a data director
     delta       the bytes of d/…, and who writes them
     version     what the records up to a slot say; the bytes of m/<slot>
     reading     reads a version
+    compaction  what should be written anew, and how
+    vacuum      deletes what no kept version needs; pins keep one
     leadership  takes a term, fences the journal, knows when another server has
     journal     appends: many callers share a put
 """

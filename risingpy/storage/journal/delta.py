@@ -30,14 +30,16 @@ SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 class ShardDeltas:
     """Writes the deltas of a process's shards."""
 
-    def __init__(self, objects: ObjectStore) -> None:
+    def __init__(self, objects: ObjectStore, *, inline_bytes: int = INLINE_BYTES) -> None:
+        """A delta of at most `inline_bytes` goes with the report."""
         self._objects = objects
+        self._inline_bytes = inline_bytes
 
     def put(self, epoch: int, stage: int, shard: int, batches: Sequence[WriteBatch]) -> Delta:
         """Makes a delta of writes, in this order, each batch of one table. StateUnavailable if it cannot be put."""
         name = f"d/{epoch}-{stage}.{secrets.token_hex(6)}-{shard}"
         data = encode_batches(batches)
-        small = len(data) <= INLINE_BYTES
+        small = len(data) <= self._inline_bytes
         if not small:
             put_own(self._objects, name, data)
         return Delta(name, epoch, shard, len(data), tables_of(batches), data if small else None)

@@ -23,11 +23,11 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPart:
-    """An object with rows of one table and shard, in the order of their keys."""
+    """An object with rows of one table and shard, in the order of their keys: `raw` bytes of keys and values."""
 
     name: str
     size: int
-    rows: int
+    raw: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def delta_of(head: Mapping[str, Any], inline: bytes | None = None) -> Delta:
 
 def snapshot_head(snapshot: TableSnapshot) -> list[Any]:
     """A table's snapshot as JSON."""
-    parts = [[part.name, part.size, part.rows] for part in snapshot.parts]
+    parts = [[part.name, part.size, part.raw] for part in snapshot.parts]
     return [snapshot.table_id, snapshot.shard, snapshot.epoch, parts]
 
 

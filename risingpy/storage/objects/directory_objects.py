@@ -75,7 +75,6 @@ class DirectoryObjects:
             raise self._failed("delete", name, error) from error
 
     def delete_unfinished(self, before: float) -> int:
-        """Removes what interrupted puts have left, of before a time in seconds since 1970; returns how many."""
         directory, removed = self._root / _UNFINISHED, 0
         for path in directory.iterdir() if directory.is_dir() else ():
             if path.stat().st_mtime < before:

@@ -65,6 +65,10 @@ class ObjectStore(Protocol):
         """Deletes the object; harmless if it is not there."""
         ...
 
+    def delete_unfinished(self, before: float) -> int:
+        """Removes what interrupted puts have left, of before a time in seconds since 1970; returns how many."""
+        ...
+
 
 def put_own(objects: ObjectStore, name: str, data: Bytes) -> None:
     """Creates an object under a name that nobody else takes, trying again; StateUnavailable when that is no use."""
