@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test state-test door-test fault-test engines-test test-connectors installation-test abuse injection-test suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test state-test door-test fault-test engines-test test-connectors installation-test abuse injection-test docs suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -42,6 +42,9 @@ test-connectors: $(STAMP) ## install every extra and every system, and test the 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,$(EXTRAS)]'
 	dpkg --status $(SYSTEMS) >/dev/null || apt-get install -y $(SYSTEMS)
 	RISINGPY_SKIP_NOTHING=1 $(PYTEST) -m 'slow or not slow' -rs tests/connectors
+
+docs: $(STAMP) ## build the documentation as a site in build/site, which needs no network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(STAMP) ## run ruff (rules and format), mypy --strict (tests and benchmarks too), import-linter
 	$(BIN)/ruff check risingpy tests benchmarks
