@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from risingpy.executors.epoch.stage_runner import StageReport
+from risingpy.plan.codec import decode, encode
 from risingpy.plan.graph import StreamGraph
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import SqlType
@@ -43,6 +46,15 @@ class Step:
     store: Path
     output: Path
     piece_bytes: int
+
+    def __reduce__(self) -> tuple[Callable[..., Step], tuple[object, ...]]:
+        """The graph travels as it is stored: pickle cannot write all of its constants, such as intervals."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _read_step, tuple({**values, "graph": encode(self.graph)}.values())
+
+
+def _read_step(number: int, graph: bytes, *others: Any) -> Step:
+    return Step(number, decode(graph), *others)
 
 
 @dataclass(frozen=True, slots=True)

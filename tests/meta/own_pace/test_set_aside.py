@@ -32,6 +32,7 @@ QUERIES = {
     "best": "SELECT id, v FROM t ORDER BY v DESC, id LIMIT 5",
     "ranked": "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v, id) r FROM t",
     "distinct_keys": "SELECT DISTINCT k FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)",
+    "dated": "SELECT id, DATE '2024-01-01' + v * INTERVAL '1 day' d FROM t",  # an interval, which pickle cannot write
     "looked_up": "SELECT t.id, u.v FROM t JOIN u FOR SYSTEM_TIME AS OF PROCTIME() ON t.k = u.id",
 }
 COMPARED = [name for name in QUERIES if name != "looked_up"]  # it does not follow changes of u
