@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
+from fractions import Fraction
 from itertools import pairwise
+from math import floor
 from operator import itemgetter
 from pathlib import Path
 
@@ -33,15 +35,16 @@ def filled(rows: Rows) -> list[str]:
         for (last_at, last), (at, this) in pairwise(partition):
             steps = -((last_at - at) // STEP)
             for k in range(1, steps):
-                drawn = None if None in (last[3], this[3]) else (last[3] * (steps - k) + this[3] * k) / steps
-                counted = None if None in (last[4], this[4]) else half_up(last[4] * (steps - k) + this[4] * k, steps)
-                output.append((None, p, last_at + k * STEP, last[2], drawn, counted, None))
+                drawn, counted = between(last[3], this[3], k, steps), between(last[4], this[4], k, steps)
+                rounded = None if counted is None else floor(counted + Fraction(1, 2))
+                drawn = None if drawn is None else float(drawn)
+                output.append((None, p, last_at + k * STEP, last[2], drawn, rounded, None))
     return sorted(map(repr, output))
 
 
-def half_up(numerator: int, denominator: int) -> int:
-    """The quotient of two numbers that are not negative, rounded as PostgreSQL rounds a numeric."""
-    return (2 * numerator + denominator) // (2 * denominator)
+def between(last: float | None, this: float | None, step: int, steps: int) -> Fraction | float | None:
+    """The value after so many of the steps from the last to this one, exactly."""
+    return None if last is None or this is None else (Fraction(last) * (steps - step) + Fraction(this) * step) / steps
 
 
 def answer(database: EmbeddedDatabase, query: str) -> list[str]:

@@ -13,9 +13,9 @@ from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
-from risingpy.types import DOUBLE, SqlType, TypeKind
+from risingpy.types import DOUBLE, NARROW_NUMERIC, SqlType, TypeKind
 
-_SERIES = ("generate_series", "range")
+_SERIES = ("generate_series", "range", "generate_series_at")
 Integers = npt.NDArray[np.int64]
 
 
@@ -58,17 +58,17 @@ class ProjectSetExecutor:
 class SeriesSizes:
     """How many elements the series (generate_series, range) among the lists will have, computed before they are made.
 
-    Only series of numbers are computed so; those of timestamps are not counted.
+    Those of moments are counted by their distance, with months of 30 days: a few days more or less do not matter.
     """
 
     def __init__(self, lists: Sequence[Expr]) -> None:
-        calls = [each for each in lists if isinstance(each, Call) and each.function in _SERIES]
-        self._bounds = [[*call.args, Literal(1, call.args[0].type)][:3] for call in calls if _counts(call)]
-        self._evaluator = Evaluator(None, [Cast(each, DOUBLE) for bounds in self._bounds for each in bounds])
+        bounds = [bounds for each in lists if isinstance(each, Call) and (bounds := _bounds(each)) is not None]
+        self._number = len(bounds)
+        self._evaluator = Evaluator(None, [Cast(each, DOUBLE) for series in bounds for each in series])
 
     def total(self, changes: pa.Table) -> float:
         """The number of elements in all rows together; a series with a bound that fails or is NULL has none."""
-        if not self._bounds:
+        if not self._number:
             return 0
         computed, _ = self._evaluator.evaluate(changes)
         values = [pc.fill_null(column, np.nan).to_numpy() for column in columns_of(computed)]
@@ -80,8 +80,14 @@ class SeriesSizes:
         return total
 
 
-def _counts(series: Call) -> bool:
-    return all(arg.type.is_integer or arg.type.kind is TypeKind.NUMERIC for arg in series.args)
+def _bounds(series: Call) -> list[Expr] | None:
+    """First, last and step of a series as numbers, those of moments in seconds; None for any other list."""
+    if series.function not in _SERIES:
+        return None
+    first, last, *rest = series.args
+    if first.type.is_integer or first.type.kind is TypeKind.NUMERIC:
+        return [first, last, rest[0] if rest else Literal(1, first.type)]
+    return [Call("extract_epoch", (each,), NARROW_NUMERIC) for each in (first, last, rest[0])]
 
 
 def _lengths(lists: pa.ListArray) -> Integers:

@@ -23,7 +23,6 @@ from risingpy.frontend.binder.functions.populate import (
 )
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import EMPTY_SETS
-from risingpy.frontend.binder.functions.time_windows import TIME_WINDOWS
 from risingpy.frontend.binder.functions.user_defined import chosen_function, has_kind, python_call
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -40,6 +39,8 @@ from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, Ty
 from risingpy.types.system_types import SYSTEM_TYPES, is_vector
 
 ROW_NUMBER = "projected_row_id"
+GAP_FILL = "gap_fill"
+OF_RELATIONS = ("tumble", "hop", GAP_FILL)  # whose first argument is the name of a relation
 _EXPLODE = "aclexplode"
 
 # Functions of several columns, each of which is a list: the columns' names and functions.
@@ -83,7 +84,7 @@ def function_of(tree: exp.Expr | None) -> exp.Expr | None:
         return tree.this if isinstance(tree.this, exp.Func | exp.Unnest) else None
     if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Func):
         return None
-    is_window = isinstance(tree.this, exp.Anonymous) and name_of(tree.this.this) in TIME_WINDOWS
+    is_window = isinstance(tree.this, exp.Anonymous) and name_of(tree.this.this) in OF_RELATIONS
     return None if is_window else tree.this
 
 
@@ -124,7 +125,7 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
         return _expanded_array(binder, args, position)
     if name in _COLUMNS:
         columns = _COLUMNS[name]
-        exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
+        exprs = tuple(bind_list(binder, function, args, position, name) for _, function in columns)
         return Lists(exprs, tuple(column for column, _ in columns), True, name)
     if name == _EXPLODE and len(args) == 1:
         items = binder.context.coercer.coerce(args[0], array_of(SYSTEM_TYPES["aclitem"]), Context.EXPLICIT)
@@ -136,7 +137,7 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
     if name == "generate_subscripts" and args and is_vector(args[0].type):
         return Lists((Call("vector_subscripts", (args[0].expr,), array_of(INTEGER)),), (name,), False, name)
     if name in TABLE_FUNCTIONS:
-        made = _list(binder, name, args, position, name)
+        made = bind_list(binder, name, args, position, name)
         return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)
     if name in _OF_ARRAY:
         return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
@@ -201,7 +202,7 @@ def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position:
     if len(args) != 1 or args[0].type.kind is not TypeKind.ARRAY:
         raise no_function(EXPAND_ARRAY, args, position)
     dimension = Operand(Literal(1, INTEGER), position)
-    subscripts = _list(binder, "generate_subscripts", [args[0], dimension], position, EXPAND_ARRAY)
+    subscripts = bind_list(binder, "generate_subscripts", [args[0], dimension], position, EXPAND_ARRAY)
     return Lists((args[0].expr, subscripts), ("x", "n"), True, EXPAND_ARRAY)
 
 
@@ -210,11 +211,14 @@ def _flat(array: Expr) -> Expr:
     return array if array.type.depth == 1 else Call("array_leaves", (array,), array_of(array.type.leaf))
 
 
-def _list(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int, shown: str) -> Expr:
+def bind_list(
+    binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int, shown: str | None = None
+) -> Expr:
+    """The call of a function of TABLE_FUNCTIONS: a list, of whose elements rows are made. Errors call it `shown`."""
     try:
         signature = resolve(TABLE_FUNCTIONS[name], [a.type for a in args], operator=False)
     except NoMatch as no_match:
-        raise no_function(shown, args, position, ambiguous=no_match.ambiguous) from None
+        raise no_function(shown or name, args, position, ambiguous=no_match.ambiguous) from None
     call = binder.calls.apply(signature, args)
     assert isinstance(call, Call)
     return call

@@ -29,7 +29,6 @@ from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
 from risingpy.plan.logical import Expand, Field, Filter, LogicalPlan, Project
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, TIMESTAMP, TIMESTAMPTZ, SqlType, TypeKind
 
-TIME_WINDOWS = ("tumble", "hop")
 _MAX_COPIES = 1000  # windows that a row lies in
 _NANOSECONDS_PER_DAY = 86_400_000_000_000
 

@@ -17,7 +17,8 @@ from risingpy.errors import (
     WrongObjectType,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.functions.table_functions import expanded, function_of
+from risingpy.frontend.binder.functions.gap_fill import bind_gap_fill
+from risingpy.frontend.binder.functions.table_functions import GAP_FILL, expanded, function_of
 from risingpy.frontend.binder.functions.time_windows import bind_time_window
 from risingpy.frontend.binder.plans import ONE_ROW
 from risingpy.frontend.binder.query.as_of import as_of_condition_error, check_as_of_condition, tie_columns
@@ -123,7 +124,7 @@ class FromBinder:
 
     def _table(self, tree: exp.Table) -> Item:
         if isinstance(tree.this, exp.Func):
-            return self._time_window(tree, name_of(tree.this.this))
+            return self._of_relation(tree, name_of(tree.this.this))
         if tree.args.get("rows_from"):
             raise SyntaxError_("ROWS FROM takes calls of functions", position=position_of(tree))
         refuse_unknown(
@@ -163,8 +164,8 @@ class FromBinder:
         plan = with_aliases(plan, shown, alias)
         return plan, relation_scope(shown, None if has_alias else owner, plan.schema, relation=name, use=use)
 
-    def _time_window(self, tree: exp.Table, name: str) -> Item:
-        """TUMBLE(t, …) or HOP(t, …), called as the relation if it has no alias."""
+    def _of_relation(self, tree: exp.Table, name: str) -> Item:
+        """TUMBLE(t, …), HOP(t, …) or GAP_FILL(t, …), called as the relation if it has no alias."""
         refuse_unknown(tree, ("this", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"})
         relation, *arguments = tree.this.expressions or [None]
         if not isinstance(relation, exp.Column) or relation.args.get("db") is not None:
@@ -172,7 +173,10 @@ class FromBinder:
         table = exp.Table(this=relation.this, db=relation.args.get("table"))
         table.meta.update({**relation.this.meta, START: begin_of(relation) - 1, _CALL: tree})
         plan, scope = self._table(table)
-        plan = bind_time_window(self._context, name, arguments, plan, scope, position_of(tree))
+        if name == GAP_FILL:
+            plan = bind_gap_fill(self._context, arguments, plan, scope, position_of(tree))
+        else:
+            plan = bind_time_window(self._context, name, arguments, plan, scope, position_of(tree))
         alias = tree.args.get("alias")
         shown = name_of(alias.this) if alias is not None and alias.this is not None else name_of(relation.this)
         plan = with_aliases(plan, shown, alias)
