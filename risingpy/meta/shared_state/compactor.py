@@ -67,6 +67,7 @@ class Compactor:
         self._thresholds = thresholds
         self._ages = ages
         self._last_version = -SLOTS_PER_VERSION
+        self._looked_at = -1  # the slot after which nothing has come: an idle database costs nothing here
         self._vacuumed = time.monotonic()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="compactor", daemon=True)
@@ -81,6 +82,8 @@ class Compactor:
 
     def look(self) -> None:
         """Does what is due."""
+        if self._slot() == self._looked_at:
+            return
         due = self._due()
         for each in due.merges:
             self._journal.append(merge(self._journal.objects, each))
@@ -91,6 +94,7 @@ class Compactor:
         if due.version is not None:
             put_own(self._journal.objects, version_name(due.slot), due.version)
             self._last_version = due.slot
+        self._looked_at = due.slot
 
     def vacuum(self) -> int:
         """Deletes what nobody needs any more; returns how many objects."""
@@ -112,6 +116,11 @@ class Compactor:
                     LOG.warning("shared storage is not compacted for now: %s", error)
             except Exception:
                 LOG.exception("shared storage is not compacted for now")
+
+    def _slot(self) -> int:
+        found: list[int] = []
+        self._journal.look_at(lambda version: found.append(version.slot))
+        return found[0]
 
     def _due(self, *, with_version: bool = False) -> _Due:
         found: list[_Due] = []

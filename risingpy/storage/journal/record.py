@@ -4,9 +4,9 @@
 
     head  {"slot": 7, "term": 2, "nonce": "…", "entries": [{"kind": "log", …, "bytes": 640}, …]}
 
-Each entry has its payloads one after the other: the log block; the values that the meta store gets, in the order of
-`written`, then the inline deltas. The nonce is the record's own. It tells a writer whose answer was lost whether the
-object of that name is its own.
+Each entry has its payloads one after the other: the log block, with zstd if it is large (`raw`: its bytes then); the
+values that the meta store gets, in the order of `written`, then the inline deltas. The nonce is the record's own. It
+tells a writer whose answer was lost whether the object of that name is its own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
+
+import pyarrow as pa
 
 from risingpy.errors import IoError
 from risingpy.storage.journal.entries import (
@@ -34,6 +36,7 @@ from risingpy.storage.journal.entries import (
 
 _MAGIC = b"RPYJRN01"
 _HEAD = struct.Struct("<8sII")
+COMPRESSED_FROM = 1 << 14  # bytes of a log block
 _CRC_FROM = 12  # after the magic and the crc
 
 
@@ -79,7 +82,7 @@ def decode_record(name: str, data: bytes) -> JournalRecord:
         if record_name(head["slot"]) != name:
             raise ValueError(f"it is that of slot {head['slot']}")
         return JournalRecord(head["slot"], head["term"], head["nonce"], entries)
-    except (struct.error, ValueError, KeyError, TypeError) as error:
+    except (struct.error, ValueError, KeyError, TypeError, OSError) as error:
         raise DamagedState(f"{name} is damaged: {error}") from error
 
 
@@ -98,10 +101,11 @@ class _Payloads:
 def _head_of(entry: Entry, payloads: list[bytes]) -> dict[str, Any]:
     match entry:
         case LogEntry():
-            payloads.append(entry.block)
+            is_large = len(entry.block) >= COMPRESSED_FROM
+            payloads.append(pa.compress(entry.block, codec="zstd", asbytes=True) if is_large else entry.block)
             return {
                 "kind": "log", "first": entry.first_lsn, "records": entry.records, "salt": entry.salt,
-                "bytes": len(entry.block), "spills": dict(entry.spills),
+                "bytes": len(payloads[-1]), "raw": len(entry.block) if is_large else None, "spills": dict(entry.spills),
             }  # fmt: skip
         case MetaEntry():
             payloads += [value for value in entry.written.values() if value is not None]
@@ -119,7 +123,9 @@ def _head_of(entry: Entry, payloads: list[bytes]) -> dict[str, Any]:
 def _entry_of(head: Mapping[str, Any], payloads: _Payloads) -> Entry:
     match head["kind"]:
         case "log":
-            block = payloads.take(head["bytes"])
+            block, raw = payloads.take(head["bytes"]), head.get("raw")
+            if raw is not None:
+                block = pa.decompress(block, decompressed_size=raw, codec="zstd", asbytes=True)
             return LogEntry(head["first"], head["records"], head["salt"], block, head["spills"])
         case "meta":
             written = {key: None if size is None else payloads.take(size) for key, size in head["written"].items()}

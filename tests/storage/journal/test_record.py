@@ -68,6 +68,14 @@ def test_a_damaged_record_is_refused() -> None:
             decode_record(record_name(3), data[:position])
 
 
+def test_a_large_log_block_is_compressed() -> None:
+    entries = (LogEntry(1, 1, 7, b"row " * 50_000), LogEntry(2, 1, 7, b"x"), FenceEntry("host:1"))
+    record = JournalRecord(0, 1, "n", entries)
+    data = encode_record(record)
+    assert len(data) < 10_000
+    assert decode_record(record_name(0), data) == record
+
+
 def test_a_record_under_another_name_is_refused() -> None:
     with pytest.raises(DamagedState, match="that of slot 3"):
         decode_record(record_name(4), encode_record(JournalRecord(3, 1, "n", ())))
