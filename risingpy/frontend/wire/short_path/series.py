@@ -1,6 +1,6 @@
 """A series of extended messages that arrived together, cut where its values are. No I/O.
 
-    B length "" statement formats… count | values | result formats…  [D P ""]  E "" 0  S
+    B length "" statement formats… count | values | result formats…  [D P ""]  E "" limit  S
 
 What a driver sends for one statement differs in the values only. So the bytes before them and after them, the head and
 the tail, are what a statement is found by; they are read once.
@@ -18,7 +18,7 @@ from risingpy.frontend.wire.server_messages import message
 
 BIND, QUERY = ClientCommand.BIND[0], ClientCommand.QUERY[0]
 _DESCRIBE = message(ClientCommand.DESCRIBE, b"P\0")
-_EXECUTE = message(ClientCommand.EXECUTE, b"\0" + bytes(4))
+_EXECUTE = message(ClientCommand.EXECUTE, b"\0" + bytes(4))[:-4]  # and the limit
 _SYNC = message(ClientCommand.SYNC)
 _HEADER_BYTES = 5  # a message's type and length
 _NULL = 0xFFFFFFFF
@@ -32,6 +32,7 @@ class SeriesForm:
     parameter_formats: list[int]
     result_formats: list[int]
     describes: bool
+    limit: int  # of rows; 0 or less: none
 
 
 def cut_series(data: bytes) -> tuple[bytes, list[bytes | None], bytes, int] | None:
@@ -61,9 +62,11 @@ def cut_series(data: bytes) -> tuple[bytes, list[bytes | None], bytes, int] | No
 
 
 def form_of(head: bytes, tail: bytes, tail_of_bind: int) -> SeriesForm | None:
-    """What they mean, if they are of a whole series of Bind, perhaps Describe, Execute of all rows, and Sync."""
+    """What they mean, if they are of a whole series of Bind, perhaps Describe, Execute, and Sync."""
     rest = tail[tail_of_bind:] if 0 <= tail_of_bind <= len(tail) else b""
-    if rest not in (_EXECUTE + _SYNC, _DESCRIBE + _EXECUTE + _SYNC):
+    executed = rest.removeprefix(_DESCRIBE)
+    limit = executed[len(_EXECUTE) : -len(_SYNC)]
+    if executed != _EXECUTE + limit + _SYNC or len(limit) != 4:
         return None
     try:
         before, after = Payload(head), Payload(tail[:tail_of_bind])
@@ -73,7 +76,7 @@ def form_of(head: bytes, tail: bytes, tail_of_bind: int) -> SeriesForm | None:
         after.end()
     except SqlError:
         return None
-    return SeriesForm(name, formats, result_formats, rest != _EXECUTE + _SYNC)
+    return SeriesForm(name, formats, result_formats, executed != rest, int.from_bytes(limit, signed=True))
 
 
 def query_text(data: bytes) -> str | None:

@@ -25,7 +25,7 @@ from risingpy.frontend.wire.short_path.series import BIND, QUERY, SeriesForm, cu
 _MOST_SHAPES = 128  # of a connection; drivers have some for each statement
 _LONGEST = 1 << 16  # bytes of a request that may be a short one
 _NULL = b"\xff\xff\xff\xff"
-_IDLE = b"I"
+_READY = server_messages.ready_for_query(b"I")
 
 _Encoders = Sequence[Callable[[bytes], bytes]]
 
@@ -126,8 +126,10 @@ class ShortPath:
         if len(known) < len(encoders) or len(usable) < len(readers):
             return None
         before = _before(fields, formats, form)
-        done, none = (_complete(rows) for rows in (1, 0))
-        return _Shape(source, read, usable, known, before, done, before + none, len(fields).to_bytes(2))
+        # As in PostgreSQL, whoever takes as many rows as there are does not learn that these are all.
+        is_suspended = form is not None and form.limit == 1
+        after = server_messages.message(ServerResponse.PORTAL_SUSPENDED) + _READY if is_suspended else _complete(1)
+        return _Shape(source, read, usable, known, before, after, before + _complete(0), len(fields).to_bytes(2))
 
 
 def _formats(formats: Sequence[int], count: int) -> list[int]:
@@ -141,7 +143,7 @@ def _before(fields: Sequence[ResultField], formats: Sequence[int], form: SeriesF
 
 def _complete(rows: int) -> bytes:
     tag = CommandTag("SELECT", counts_rows=True).text(rows)
-    return server_messages.command_complete(tag) + server_messages.ready_for_query(_IDLE)
+    return server_messages.command_complete(tag) + _READY
 
 
 def _answered(shape: _Shape, parameters: Sequence[object | None]) -> bytes:

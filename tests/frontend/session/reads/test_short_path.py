@@ -102,6 +102,7 @@ _SERIES = [
     _series(b"sums", (b"1",)),
     _series(b"sums", (b"\0\0\0\2",), (1,), (1, 1, 1), describes=False),
     _series(b"one", (b"x",), (0,)),
+    *(raw.bind(b"", b"one", (name,)) + raw.execute(limit=n) + raw.SYNC for n in (1, 2, -1) for name in (b"x", b"y")),
 ]
 
 
@@ -144,7 +145,6 @@ _OTHER = [
     *(_series(b"some", (b"99999999999", b"x")), _series(b"some", (b"1", b"\xff"))),
     *(_series(b"some", (b"1", b"x"), (7,)), _series(b"some", _KEY, (), (1, 1))),
     raw.bind(b"p", b"some", _KEY) + raw.execute(b"p") + raw.SYNC,
-    raw.bind(b"", b"some", _KEY) + raw.execute(limit=1) + raw.SYNC,
     raw.bind(b"", b"some", _KEY) + raw.SYNC,
     raw.bind(b"", b"some", _KEY) + raw.execute() + raw.FLUSH + raw.SYNC,
     _series(b"some", _KEY) * 2,
