@@ -16,6 +16,7 @@ from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
+from benchmarks.serving import SERVING
 from benchmarks.start_up import IDLE, START
 from benchmarks.subscriptions import AFTER_COMMIT
 from benchmarks.subscriptions import CASE as SUBSCRIPTIONS
@@ -164,6 +165,31 @@ TARGETS = (
     Target("INSERT acknowledged, p50", 10, _figure(ACKNOWLEDGED, "", "p50_ms"), False, "ms"),
     Target("COPY", 100_000, _figure(COPY, "", "rows_per_second"), True, "rows/s"),
     Target("point SELECT, p50", 5, _figure(POINT_SELECT, "", "p50_ms"), False, "ms"),
+    *(
+        Target(
+            f"point SELECT, prepared, {clients}",
+            bound,
+            _figure(SERVING, f"point SELECT, prepared, {clients}", "statements_per_second"),
+            True,
+            "a second",
+        )
+        for clients, bound in (("1 client", 8_000), ("16 clients", 15_000), ("64 clients", 15_000))
+    ),
+    Target(
+        "point SELECT, prepared, 16 clients, p99",
+        10,
+        _figure(SERVING, "point SELECT, prepared, 16 clients", "p99_ms"),
+        False,
+        "ms",
+    ),
+    Target(
+        "INSERT, 32 clients",
+        6_000,
+        _figure(SERVING, "INSERT, 32 clients", "statements_per_second"),
+        True,
+        "a second",
+        "each INSERT has a thread, and threads hand the interpreter's lock around",
+    ),
     Target("idle, of one core", 0.03, _figure(IDLE, FEW.variant, "idle_cores"), False, "cores"),
     Target("accepts connections", 2.0, _figure(START, "", "accepting_seconds"), False, "s"),
     Target(
