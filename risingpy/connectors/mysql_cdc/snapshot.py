@@ -30,9 +30,10 @@ from risingpy.connectors.row_chunks import BadRows, chunk_of, note_missing, pars
 from risingpy.errors import SourceUnavailable
 
 CHUNK_ROWS = 20_000
-LOCK_SECONDS = 10  # for which other statements may hold up a lock
+LOCK_SECONDS = 2  # for which other statements may hold up a lock
 TRIES = 5  # of a snapshot during which the table is altered
-_ALTERED = 1412
+# The table was altered; or an ALTER waits for us, and our read for the ALTER: all is released, so that it can run.
+_TRIED_AGAIN = frozenset((1412, 1205))
 
 
 def take_snapshot(
@@ -42,19 +43,19 @@ def take_snapshot(
 
     None if the caller gives up. Raises SourceUnavailable; then some rows may be logged.
     """
-    for _ in range(TRIES):
+    for tried in range(TRIES):
         try:
             with (
                 connected(options) as guard,
                 connected(options, conv={}, cursorclass=SSCursor) as connection,
             ):
-                _hold(guard, table)
+                _hold(guard, table, whole=tried > 0)
                 position = _begin(connection)
                 if not _copy(connection, table, rows, gives_up):
                     return None
                 return position
         except SourceUnavailable as error:
-            if not (isinstance(error.__cause__, pymysql.Error) and error.__cause__.args[0] == _ALTERED):
+            if not (isinstance(error.__cause__, pymysql.Error) and error.__cause__.args[0] in _TRIED_AGAIN):
                 raise
     raise SourceUnavailable(f'table "{table.upstream}" is altered again and again upstream')
 
@@ -97,15 +98,19 @@ def _begin(connection: pymysql.Connection) -> Position:
     return position
 
 
-def _hold(connection: pymysql.Connection, table: PushedTable) -> None:
+def _hold(connection: pymysql.Connection, table: PushedTable, *, whole: bool) -> None:
     """Nobody alters the table while the connection is open. Raises SourceUnavailable if somebody has already.
 
     An ALTER between the snapshot's position and its first read might change what is read, and come in the log again.
+    With `whole`, a column that was added counts, too: the log will not tell of it any more.
     """
     connection.begin()
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT 1 FROM {quoted_table(table.upstream)} LIMIT 0")
-    reason = altered(table, current_shape(connection, table.upstream))
+    now = current_shape(connection, table.upstream)
+    reason = altered(table, now)
+    if reason is None and whole and len(now.columns) > len(shape_of_text(table.shape).columns):
+        reason = f'a column was added to table "{table.upstream}" upstream while it was copied'
     if reason is not None:
         raise SourceUnavailable(reason)
 
