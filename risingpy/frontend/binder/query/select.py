@@ -22,7 +22,13 @@ from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.stars import is_star, star_columns
-from risingpy.frontend.binder.scope.windows import WindowCalls, is_window, no_window, place_windows
+from risingpy.frontend.binder.scope.windows import (
+    WindowCalls,
+    is_window,
+    no_window,
+    place_windows,
+    place_windows_below_sets,
+)
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.plan.expression_trees import walk
@@ -85,7 +91,8 @@ class SelectBinder:
             exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
             if condition is not None:
                 plan = Filter(plan, below(condition))
-        plan, over_windows = place_windows(plan, windows, below)
+        place = place_windows_below_sets if rows_of and windows.calls else place_windows
+        plan, over_windows = place(plan, windows, below)
         exprs, sort_exprs = ([over_windows(expr) for expr in group] for group in (exprs, sort_exprs))
         return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys, on)
 
