@@ -110,8 +110,8 @@ def place_windows_below_sets(
 ) -> tuple[LogicalPlan, Callable[[Expr], Expr]]:
     """As `place_windows` for a select list with set-returning functions, of which `plan` has the elements.
 
-    Windows are computed first, as in PostgreSQL: they see each row once, however many elements it has. None of them reads
-    an element: set-returning functions are not allowed in windows.
+    Windows are computed first, as in PostgreSQL: they see each row once, however many elements it has. None of them
+    reads an element: set-returning functions are not allowed in windows.
     """
     assert isinstance(plan, ProjectSet)
     width = len(plan.input.schema)
