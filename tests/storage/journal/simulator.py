@@ -275,7 +275,7 @@ class History:
         def be_overtaken() -> None:
             self._guarded(None, self._start)
             other = self.servers[-1]
-            for _ in range(self.chance.randrange(4)):
+            for _ in range(self.chance.randrange(10)):
                 if not other.is_dead and other is not server:
                     act = self.chance.choice((lambda: self._write(other), other.run_epoch, other.compact, other.vacuum))
                     self._guarded(other, act)
