@@ -67,7 +67,9 @@ class PublishedState:
         """The newest published state and its view, without waiting for anybody. None: they are just being replaced.
 
         The caller does not hold the view: it may be released at any time, and reading it then raises SnapshotReleased.
+        Raises CannotConnectNow if the server may not lead any more.
         """
+        self._refuse()
         state, view = self._state, self._view
         return (state, view) if state.committed.epoch == view.epoch else None
 

@@ -133,6 +133,8 @@ def test_the_server_before_answers_nobody(servers: SharedServers) -> None:
     for statement in ("SELECT count(*) FROM t", "CREATE TABLE other (a INT)", "INSERT INTO u VALUES (1, 'x')"):
         with pytest.raises(CannotConnectNow, match="another server has taken over"):
             client.run(statement)
+    with pytest.raises(CannotConnectNow, match="another server has taken over"):
+        servers.running["a"].reads.glance(())  # what is read by one key does not wait, and is refused all the same
     assert other.run("SELECT count(*) FROM t WHERE id = 5000") == [(0,)]
 
 
