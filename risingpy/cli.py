@@ -47,7 +47,7 @@ def main() -> None:
 @click.option("--state", help="Where the database is, if not in the data directory: file:///…, s3://…, gs://…, az://…")
 @click.option("--host", help="Address to listen on [127.0.0.1].")
 @click.option("--port", type=int, help=f"Port to listen on [{DEFAULT_PORT}].")
-@click.option("--master", help=f"Spark master, of this machine [local[PARALLELISM,{TASK_TRIES}]].")
+@click.option("--master", help=f"Spark master; spark://HOST:PORT needs --state [local[PARALLELISM,{TASK_TRIES}]].")
 @click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
 @click.option("--memory", help="Memory that the server may take, such as 4GB [the machine's].")
 @click.option("--max-connections", type=int, help=f"Clients at once [{DEFAULT_CONNECTIONS}].")

@@ -36,6 +36,7 @@ LOGGED_STATEMENTS = ("none", "ddl", "mod", "all")
 LEAST_MEMORY = 2 << 30  # Spark's Java takes one half of it
 _ON, _OFF = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
 _LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
+_CLUSTER_MASTER = re.compile(r"spark://[^\s,/]+:\d+(,[^\s,/]+:\d+)*|local-cluster\[\d+,\d+,\d+\]")
 
 
 class ConfigError(Exception):
@@ -109,7 +110,7 @@ def load_serve_config(
     merged.update({name: (value, _flag_name(name)) for name, value in flags.items() if value is not None})
     parallelism = _integer(merged, "parallelism", default_parallelism(), 1, MAX_PARALLELISM)
     master = _text(merged, "master", f"local[{parallelism},{TASK_TRIES}]")
-    require_local_master(master, merged["master"][1] if "master" in merged else "master")
+    require_reachable_master(master, merged["master"][1] if "master" in merged else "master", shared="state" in merged)
     return ServeConfig(
         data_dir=Path(_text(merged, "data_dir", "risingpy-data")),
         host=_text(merged, "host", "127.0.0.1"),
@@ -155,6 +156,19 @@ def require_local_master(master: str, origin: str) -> None:
             f'{origin} must be "local", "local[N]" or "local[N,TRIES]", not "{master}": '
             "RisingPy keeps its state on this machine's disk, which the workers of a Spark cluster do not share"
         )
+
+
+def require_reachable_master(master: str, origin: str, *, shared: bool) -> None:
+    """As `require_local_master`; with the state in `shared` storage, a standalone cluster is taken, too."""
+    if not shared:
+        require_local_master(master, origin)
+    elif _LOCAL_MASTER.fullmatch(master) is None and not is_cluster(master):
+        raise ConfigError(f'{origin} must be "local[N]" or "spark://HOST:PORT", not "{master}"')
+
+
+def is_cluster(master: str) -> bool:
+    """Whether Spark's tasks run in processes of a standalone cluster, or of one that Spark starts for tests."""
+    return _CLUSTER_MASTER.fullmatch(master) is not None
 
 
 def default_parallelism() -> int:

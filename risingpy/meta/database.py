@@ -57,6 +57,7 @@ from risingpy.meta.writing.writes import Writes
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.log.write_ahead_log import log_directory
+from risingpy.storage.objects.object_store import ObjectStore
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 
@@ -160,6 +161,12 @@ class Database:
     def is_shared(self) -> bool:
         """Whether the database is in shared storage, and the directory a cache of it."""
         return self._shared is not None
+
+    @property
+    def shared_place(self) -> tuple[str, str, ObjectStore] | None:
+        """Of a database in shared storage: its URI, its mark, and its objects."""
+        shared = self._shared
+        return None if shared is None else (shared.uri, shared.cluster, shared.objects)
 
     @property
     def lost(self) -> SqlError | None:

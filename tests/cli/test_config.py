@@ -71,6 +71,18 @@ def test_a_master_of_other_machines_is_refused_wherever_it_comes_from(master: st
         SparkSettings(master, 2)
 
 
+@pytest.mark.parametrize("master", ["spark://host:7077", "spark://a:7077,b:7077", "local-cluster[2,1,900]", "local[2]"])
+def test_a_cluster_is_taken_if_the_state_is_shared(master: str) -> None:
+    assert load_serve_config({"master": master, "state": "file:///shared/db"}, {}).master == master
+    assert SparkSettings(master, 2, shared=True).master == master
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://host", "spark://host", "spark://", "local-cluster[2]"])
+def test_other_clusters_are_refused_with_a_shared_state_too(master: str) -> None:
+    with pytest.raises(ConfigError, match=r'^--master must be "local\[N\]" or "spark://HOST:PORT", not'):
+        load_serve_config({"master": master, "state": "file:///shared/db"}, {})
+
+
 def test_the_file_is_the_named_one(tmp_path: Path) -> None:
     write("risingpy.toml", "port = 1\n")
     other = write("other.toml", "port = 2\n")

@@ -16,7 +16,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from risingpy.connectors.secrets.vault import Vault
-from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path, key_file_of, state_of
+from risingpy.executors.epoch.descriptor import (
+    EpochDescriptor,
+    SplitRange,
+    TakenOver,
+    graph_path,
+    key_file_of,
+    state_of,
+)
 from risingpy.executors.epoch.handed_over import HandedOver, read_handed_over
 from risingpy.executors.epoch.job_watch import JobWatch
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
@@ -93,7 +100,7 @@ class LoggedInput:
 
     def handed_over(self, job_id: int) -> HandedOver | None:
         taken = next((each for each in self._descriptor.handed_over if each.job_id == job_id), None)
-        return None if taken is None else read_handed_over(Path(taken.directory), self._shard, taken.pieces)
+        return None if taken is None else self._worker.handed_over(taken, self._shard)
 
     def log_changes(self, table_id: int) -> pa.Table | None:
         """All the epoch's changes of the table, in log order; None if there are none."""
@@ -137,9 +144,16 @@ class EpochWorker:
 
     def _graph_of(self, version: int) -> tuple[StreamGraph, LoadedGraph]:
         if self._graph is None or self._graph[0].version != version:
-            graph = self._reader.read(graph_path(self.data_dir, version).read_bytes())
+            graph = self._reader.read(self._graph_bytes(version))
             self._graph = graph, LoadedGraph(graph, None if self._graph is None else self._graph[1])
         return self._graph
+
+    def _graph_bytes(self, version: int) -> bytes:
+        return graph_path(self.data_dir, version).read_bytes()
+
+    def handed_over(self, taken: TakenOver, shard: int) -> HandedOver:
+        """A shard's part of what a job has done in an epoch of its own."""
+        return read_handed_over(Path(taken.directory), shard, taken.pieces)
 
     def source(self, descriptor: EpochDescriptor, source_id: int) -> ExternalSource:
         graph = self.graph(descriptor.graph_version)

@@ -31,6 +31,7 @@ from risingpy.executors.spark.session import SparkSessions, new_socket_directory
 if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the server has begun to answer
     from pyspark.sql import DataFrame, SparkSession
 
+    from risingpy.executors.spark.cluster_epoch import ClusterEpochs
     from risingpy.executors.spark.stage_task import TaskReport
 
 LOG = logging.getLogger(__name__)
@@ -52,10 +53,21 @@ class _RunningEpoch:
     done: Future[list[TaskReport]] = field(default_factory=Future)
 
 
+@dataclass(frozen=True, slots=True)
+class SharedPlace:
+    """Where all machines find the state, and the mark of its database."""
+
+    uri: str
+    cluster: str
+
+
 class SparkDriver:
     """The streaming queries of one server, on a Spark session. `run` may be called by one thread at a time."""
 
-    def __init__(self, data_dir: Path, sessions: SparkSessions, committed: int) -> None:
+    def __init__(
+        self, data_dir: Path, sessions: SparkSessions, committed: int, state: SharedPlace | None = None
+    ) -> None:
+        """With `state`, tasks run on machines that share it and nothing else: every epoch is a micro-batch."""
         self._data_dir = data_dir
         self._sessions = sessions
         self._committed = committed
@@ -64,6 +76,8 @@ class SparkDriver:
         self._narrow = EpochQuery("narrow", self._make_channel("narrow"), None)
         self._wide = EpochQuery("wide", self._make_channel("wide"), self._run_batch)
         self._warm: Future[SparkSession] = Future()
+        self._state = state
+        self._cluster: ClusterEpochs | None = None
         self._failure: str | None = None  # why Spark did not start; it is tried again
         self._epoch: _RunningEpoch | None = None
         self._stopping = False
@@ -81,9 +95,9 @@ class SparkDriver:
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
         session = self._warm_session()
-        query = self._narrow if descriptor.single_task else self._wide
+        query = self._narrow if descriptor.single_task and self._cluster is None else self._wide
         query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
-        if not descriptor.single_task:
+        if query is self._wide:
             self._narrow.dismiss_task()
         self._epoch = running = _RunningEpoch(descriptor, depth)
         query.open_epoch(descriptor.epoch)
@@ -160,7 +174,10 @@ class SparkDriver:
         # Meanwhile the workers' daemon imports, which takes a second or two.
         workers = _in_thread(partial(start_workers, session), "spark-workers")
         session.dataSource.register(EpochSource)
-        self._start_narrow(session)
+        if self._state is None:
+            self._start_narrow(session)
+        else:
+            self._start_cluster(session, self._state)
         workers.result()
         return session
 
@@ -174,6 +191,12 @@ class SparkDriver:
                 starts += 1
                 self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
             time.sleep(WARM_LOOK_SECONDS)
+
+    def _start_cluster(self, session: SparkSession, state: SharedPlace) -> None:
+        from risingpy.executors.spark.cluster_epoch import ClusterEpochs
+
+        self._cluster = ClusterEpochs(self._data_dir, state.uri, state.cluster)
+        self._wide.ensure_started(session, self._data_dir, self._scratch, self._committed)
 
     def _take_report(self, epoch: int, report: bytes) -> None:
         """Takes the report of a narrow epoch's task. A task that was given up may report an epoch that has ended."""
@@ -190,10 +213,15 @@ class SparkDriver:
         from risingpy.executors.spark.shuffled_epoch import run_stages
 
         running = self._epoch
-        if running is None or running.descriptor.single_task or running.done.done():
+        narrow = running is not None and running.descriptor.single_task and self._cluster is None
+        if running is None or narrow or running.done.done():
             return
         try:
-            running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.depth))
+            if self._cluster is not None:
+                context = frame.sparkSession.sparkContext
+                running.done.set_result(self._cluster.run(context, running.descriptor, running.depth))
+            else:
+                running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.depth))
         except Exception as error:
             running.done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
 

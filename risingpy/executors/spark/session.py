@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from risingpy.config import require_local_master
+from risingpy.config import is_cluster, require_reachable_master
+from risingpy.executors.spark.cluster_session import cluster_configuration, require_authentication
 from risingpy.executors.spark.java_output import JavaOutput
 from risingpy.java_home import complete_path, use_java
 
@@ -32,18 +33,19 @@ RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """What the operator chooses. `parallelism` is the number of shards.
+    """What the operator chooses. `parallelism` is the number of shards. `shared`: the state is in shared storage.
 
-    Raises ConfigError if `master` is not on this machine.
+    Raises ConfigError if `master` is not on this machine, unless the state is shared.
     """
 
     master: str
     parallelism: int
     driver_memory: str = "1g"
     log_level: str = "ERROR"
+    shared: bool = False
 
     def __post_init__(self) -> None:
-        require_local_master(self.master, "master")
+        require_reachable_master(self.master, "master", shared=self.shared)
 
 
 class SparkSessions(Protocol):
@@ -97,13 +99,18 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     conf = SparkConf().setAppName("risingpy").setMaster(settings.master)
     conf.setAll(list(_configuration(settings, run_dir).items()))
+    if is_cluster(settings.master):
+        conf.setAll(list(cluster_configuration(settings.master, run_dir).items()))
     output = None
     if SparkContext._gateway is None:  # noqa: SLF001 - PySpark has no other way to ask whether Java runs
         gateway = _launch_java(conf)
         output = JavaOutput(gateway.proc.stdout)
         SparkContext(conf=conf, gateway=gateway)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
-    require_local_master(str(session.sparkContext.master), "the master of the Spark session that is there")
+    there = str(session.sparkContext.master)
+    require_reachable_master(there, "the master of the Spark session that is there", shared=settings.shared)
+    if is_cluster(there):
+        require_authentication(session)
     session.sparkContext.setLogLevel(settings.log_level)
     return session, output
 

@@ -9,6 +9,7 @@ million rows of a plain aggregation (0.06 s) belong in one task on any machine.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 THREADS_WORTH = 1.4  # cores that the shards' threads of one task use, measured at 50,000 and 1,000,000 rows
 WIDE_SECONDS = 0.05  # how much more an epoch costs on the wide query than on the narrow one, without any exchange
@@ -66,3 +67,14 @@ class EpochShape:
 
     def _row_seconds(self, size: int) -> float:
         return max(0.0, self._seconds[size] - _GUESSED_EPOCH_SECONDS) / (1 << size)
+
+
+class ClusterShape(EpochShape):
+    """On a cluster, an epoch runs on all its machines; until they are there, in one task on the server's."""
+
+    def __init__(self, is_there: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_there = is_there
+
+    def is_one_task(self, rows: int, *, shards: int, exchanges: int) -> bool:
+        return not self._is_there()

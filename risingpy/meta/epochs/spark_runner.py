@@ -8,6 +8,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.task import Purged
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.replica import Replica
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
 
@@ -18,8 +19,12 @@ class SparkRunner:
     Epochs of one task need not wait for Spark, which takes about ten seconds to start: `meanwhile` runs them.
     """
 
-    def __init__(self, driver: SparkDriver, shape: EpochShape, meanwhile: InProcessRunner) -> None:
+    def __init__(
+        self, driver: SparkDriver, shape: EpochShape, meanwhile: InProcessRunner, replica: Replica | None = None
+    ) -> None:
+        """On a cluster there is a `replica`, and every epoch there is a job: `shape` has to say so."""
         self._driver = driver
+        self._replica = replica
         self._meanwhile: InProcessRunner | None = meanwhile
         self.shape = shape
 
@@ -31,8 +36,10 @@ class SparkRunner:
         return self._driver.is_warm
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        if self._meanwhile is not None and self._driver.is_warm:
-            self.close()
+        # On a cluster, what was planned as one task before Spark had started is still run here.
+        needed = self._replica is not None and descriptor.single_task
+        if self._meanwhile is not None and self._driver.is_warm and not needed:
+            self._end_meanwhile()
         if self._meanwhile is not None and descriptor.single_task:
             return self._meanwhile.run(descriptor, depth)
         return self._run_on_spark(descriptor, depth)
@@ -46,13 +53,21 @@ class SparkRunner:
         purged = [task.purged for task in tasks if task.purged is not None]
         cpu_seconds = sum(task.cpu_seconds for task in tasks)
         reports = chain.from_iterable(task.reports for task in tasks)
-        return combined(reports, Purged.on_all(purged), cpu_seconds)
+        report = combined(reports, Purged.on_all(purged), cpu_seconds)
+        if self._replica is not None:
+            self._replica.fill(descriptor, report.deltas)
+        return report
 
     def stop(self) -> None:
         self._driver.stop()
 
     def close(self) -> None:
         """Closes the stores that this process has open. Spark's processes have ended, or close theirs themselves."""
+        self._end_meanwhile()
+        if self._replica is not None:
+            self._replica.close()
+
+    def _end_meanwhile(self) -> None:
         if self._meanwhile is not None:
             self._meanwhile.close()
             self._meanwhile = None

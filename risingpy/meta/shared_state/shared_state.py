@@ -38,6 +38,7 @@ class SharedState:
 
         Raises StateUnavailable, IncompatibleState, Fenced, or SqlError if the directory has another database.
         """
+        self.uri = uri
         self.objects = open_objects(uri)
         self.cluster = read_or_make_format(self.objects).cluster
         take_directory(data_dir, self.cluster, uri)

@@ -8,7 +8,7 @@ with, and which shard of how many this is.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,7 @@ from risingpy.storage.engine.lmdb_environment import (
 )
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.ranges import Ranges, joined
+from risingpy.storage.engine.shard_basis import ShardBasis, attempt_note, read_basis
 from risingpy.storage.engine.shard_writer import (
     DeltaWriter,
     ReadInOrder,
@@ -130,6 +131,20 @@ class ShardStore:
             statistics.write(transaction)
 
         environment.write(put)
+
+    def change(self, change: Callable[[StoredRows], None]) -> None:
+        """Makes a change that belongs to no epoch."""
+        environment = self._open()
+        environment.write(lambda transaction: change(StoredRows(environment, transaction)))
+
+    def basis(self) -> ShardBasis:
+        """Of a cache: what it has."""
+        snapshot = self._open().snapshot()
+        try:
+            with snapshot.use() as transaction:
+                return read_basis(transaction)
+        finally:
+            snapshot.close()
 
     def undo_beyond(self, committed: int) -> None:
         """Takes back every stage that is ahead of the committed epoch."""
@@ -259,6 +274,12 @@ class EpochTransaction:
     def put_rows(self, batch: WriteBatch) -> None:
         """Writes rows as they are stored, in ascending order of their keys, all of one table."""
         self._writer.write(batch)
+
+    def adopt(self, delta: str, batches: Sequence[WriteBatch]) -> None:
+        """Writes what another machine's attempt at this stage has changed, under the name of its delta."""
+        for batch in batches:
+            self._writer.write(batch)
+        self._writer.note(*attempt_note(self.stage, self.epoch, delta))
 
     def purge(self, table_id: int, limit: int) -> bool:
         """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""

@@ -19,6 +19,7 @@ from risingpy.errors import InternalError, IoError, SerializationFailure
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.shard_basis import attempt_note
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
 from risingpy.storage.engine.transactions import StoreTransaction
@@ -190,6 +191,7 @@ class ShardWriter:
             return
         if self._shared is not None and self._changed:
             self.delta = self._shared.deltas.put(self.epoch, self.stage, self._shared.shard, self._changed)
+            self.note(*attempt_note(self.stage, self.epoch, self.delta.name))
         while True:
             try:
                 self._commit()

@@ -1,0 +1,169 @@
+"""An epoch as a Spark job on a cluster: a chain of RDDs, one for each stage, with Spark's shuffle between them.
+
+Spark asks each stage for the places that it prefers, and takes those of the first dependency without a shuffle that has
+some. So the partitions of a stage are zipped with an RDD of one element in each, which has a location: the executor
+whose disk has the shard. Spark's own preference for executors that have much of the shuffled rows is turned off.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import SparkContext
+from pyspark.core.broadcast import Broadcast
+from pyspark.core.rdd import RDD
+from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer, NoOpSerializer
+
+from risingpy.executors.cluster.order import EpochOrder, LastCommit
+from risingpy.executors.cluster.placement import Placement, SparkExecutor
+from risingpy.executors.cluster.platform import this_platform
+from risingpy.executors.cluster.task import Sent, StageDone, StageFailed, check_attempts, run_stage_on_shard
+from risingpy.executors.cluster.worker import write_table
+from risingpy.executors.epoch.descriptor import EpochDescriptor, graph_path
+from risingpy.executors.epoch.handed_over import HandedOver, read_handed_over
+from risingpy.executors.spark.stage_task import TaskReport
+from risingpy.storage.log.reader import LogReader
+from risingpy.storage.log.write_ahead_log import log_directory
+
+INLINE_BYTES = 1 << 17  # of log rows: a broadcast costs a request of every executor
+
+
+class ClusterEpochs:
+    """Runs the epochs of one start of a server. For one thread."""
+
+    def __init__(self, data_dir: Path, state_uri: str, cluster: str) -> None:
+        self._data_dir = data_dir
+        self._state_uri, self._cluster = state_uri, cluster
+        self._run = secrets.token_hex(8)
+        self._platform = this_platform()
+        self._placement = Placement()
+        self._log = LogReader(log_directory(data_dir))
+        self._graph: tuple[SparkContext, int, Broadcast[bytes]] | None = None
+        self._last: LastCommit | None = None
+
+    def run(self, context: SparkContext, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
+        """The reports of all tasks. Raises FragmentFailed, SourceFailed, MemoryError as their tasks do."""
+        order = EpochOrder(
+            self._run, self._state_uri, self._cluster, self._platform, descriptor, self._last, self._taken(descriptor)
+        )
+        log, shipped = self._log_rows(context, descriptor)
+        try:
+            chain = _chain(
+                context, self._base(context, descriptor.shards), order, self._graph_of(context, descriptor), log, depth
+            )
+            elements: list[Sent] = [element for _, element in chain.collect()]
+        finally:
+            if shipped is not None:
+                shipped.unpersist()
+        failure = next((each.error for each in elements if isinstance(each, StageFailed)), None)
+        if failure is not None:
+            raise failure
+        done = [each for each in elements if isinstance(each, StageDone)]
+        done = check_attempts(done, shards=descriptor.shards, depth=depth)
+        self._last = _last_commit(descriptor, done)
+        return [TaskReport((each.report,), each.purged, each.cpu_seconds) for each in done]
+
+    def _taken(self, descriptor: EpochDescriptor) -> Mapping[tuple[int, int], HandedOver]:
+        return {
+            (taken.job_id, shard): read_handed_over(Path(taken.directory), shard, taken.pieces)
+            for taken in descriptor.handed_over
+            for shard in range(descriptor.shards)
+        }
+
+    def _log_rows(
+        self, context: SparkContext, descriptor: EpochDescriptor
+    ) -> tuple[Callable[[], Mapping[int, bytes]], Broadcast[Any] | None]:
+        tables: dict[int, list[Any]] = {}
+        for record in self._log.read(descriptor.log_after, descriptor.log_up_to):
+            tables.setdefault(record.table_id, []).append(record.table())
+        rows = {table_id: write_table(_joined(parts)) for table_id, parts in tables.items()}
+        if sum(map(len, rows.values())) <= INLINE_BYTES:
+            return (lambda: rows), None
+        shipped = context.broadcast(rows)
+        return (lambda: shipped.value), shipped
+
+    def _graph_of(self, context: SparkContext, descriptor: EpochDescriptor) -> Broadcast[bytes]:
+        if self._graph is None or self._graph[:2] != (context, descriptor.graph_version):
+            data = graph_path(self._data_dir, descriptor.graph_version).read_bytes()
+            before, self._graph = self._graph, (context, descriptor.graph_version, context.broadcast(data))
+            if before is not None and before[0] is context:
+                before[2].unpersist()
+        return self._graph[2]
+
+    def _base(self, context: SparkContext, shards: int) -> Any:
+        """A JavaRDD of one element in each partition, whose location is the shard's executor."""
+        jvm: Any = context._jvm  # noqa: SLF001
+        java = context._jsc.sc()  # noqa: SLF001 - PySpark has no RDDs with locations
+        placed = self._placement.place(_executors(context, java), shards)
+        pairs = [
+            jvm.scala.Tuple2(b"\0", jvm.PythonUtils.toSeq([] if place is None else [place.host])) for place in placed
+        ]
+        of_bytes = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
+        return java.makeRDD(jvm.PythonUtils.toSeq(pairs), of_bytes).toJavaRDD()
+
+
+def _executors(context: SparkContext, java: Any) -> list[SparkExecutor]:
+    """Those that are there. Spark tells hosts and ports, and counts the driver among them."""
+    found, keys = [], java.getExecutorMemoryStatus().keySet().iterator()
+    while keys.hasNext():
+        host, _, port = keys.next().rpartition(":")
+        found.append(SparkExecutor(host, port))
+    driver = context.getConf().get("spark.driver.host")
+    own = next((each for each in sorted(found) if each.host == driver), None)
+    return sorted(each for each in found if each != own)
+
+
+def _chain(
+    context: SparkContext, base: Any, order: EpochOrder, graph: Broadcast[bytes],
+    log: Callable[[], Mapping[int, bytes]], depth: int,
+) -> RDD[tuple[int, Sent]]:  # fmt: skip
+    jvm: Any = context._jvm  # noqa: SLF001
+    chain: RDD[Any] = RDD(base, context, NoOpSerializer()).mapPartitionsWithIndex(_first(order, graph, log))
+    for stage in range(1, depth):
+        shuffled = chain.partitionBy(order.descriptor.shards, _own_number)
+        # `glom` makes one element of a partition, so that it can be zipped; the location's element is dropped again.
+        placed = jvm.SerDeUtil.javaToPython(base.zip(shuffled._jrdd.glom()).values())  # noqa: SLF001
+        unbatched: Any = AutoBatchedSerializer
+        received: RDD[Any] = RDD(placed, context, unbatched(CPickleSerializer()))
+        unpickle = context._unbatched_serializer  # noqa: SLF001 - with which `partitionBy` writes its batches
+        chain = received.mapPartitionsWithIndex(_later(order, graph, log, stage, unpickle))
+    return chain
+
+
+def _first(order: EpochOrder, graph: Broadcast[bytes], log: Callable[[], Mapping[int, bytes]]) -> Callable[..., Any]:
+    def run(shard: int, _: Iterable[bytes]) -> Iterator[tuple[int, Sent]]:
+        return run_stage_on_shard(order, graph.value, log(), 0, shard, ())
+
+    return run
+
+
+def _later(
+    order: EpochOrder, graph: Broadcast[bytes], log: Callable[[], Mapping[int, bytes]], stage: int, unpickle: Any
+) -> Callable[..., Any]:
+    def run(shard: int, partitions: Iterable[list[bytes]]) -> Iterator[tuple[int, Sent]]:
+        batches = (unpickle.loads(bytes(data)) for partition in partitions for data in partition)
+        received = [element for batch in batches for _, element in batch]
+        return run_stage_on_shard(order, graph.value, log(), stage, shard, received)
+
+    return run
+
+
+def _own_number(shard: int) -> int:
+    """An element is addressed to a shard, which is the number of its partition."""
+    return shard
+
+
+def _joined(parts: list[Any]) -> Any:
+    return pa.concat_tables(parts)
+
+
+def _last_commit(descriptor: EpochDescriptor, done: list[StageDone]) -> LastCommit:
+    attempts: dict[int, dict[int, str]] = {}
+    for each in done:
+        names = {stage: delta.name for stage, delta in each.deltas.items()}
+        attempts.setdefault(each.shard, {}).update(names)
+    return LastCommit(descriptor.epoch, descriptor.committed, attempts)
