@@ -15,6 +15,7 @@ from risingpy.frontend.binder.expressions.output_names import output_name
 from risingpy.frontend.binder.functions.table_functions import place_sets
 from risingpy.frontend.binder.functions.window_calls import check_definitions, definitions_of
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
+from risingpy.frontend.binder.query.determined_columns import with_determined
 from risingpy.frontend.binder.query.from_clause import FromBinder, Queries
 from risingpy.frontend.binder.query.grouping import Grouping
 from risingpy.frontend.binder.query.grouping_sets import grouping_sets
@@ -86,7 +87,7 @@ class SelectBinder:
             if rows_of:
                 message = "a set-returning function beside GROUP BY or aggregates is not supported"
                 raise FeatureNotSupported(message, hint="Aggregate in a subquery.")
-            grouping = Grouping(plan, sets or [()], collected)
+            grouping = Grouping(plan, with_determined(sets or [()], scope, collected), collected)
             plan, below = grouping.plan, grouping.over_groups
             exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
             if condition is not None:
