@@ -146,6 +146,17 @@ class Transaction:
         """Locks rows by their keys until the transaction ends. Their newest forms are then those to change."""
         self._held += self.database.writes.row_locks(table_id, keys, cancelled, process_id=self.process_id)
 
+    def take_rows(self, table_id: int, keys: Sequence[RowKey], cancelled: threading.Event) -> None:
+        """As `hold_rows`, but raises LockNotAvailable where it would have to wait."""
+        locks = self.database.writes.locks
+        self.lock(table_id, LockMode.KEYS, cancelled, wait=False)
+        for key in keys:
+            if not locks.covers(table_id, LockMode.ALONE, key):
+                held = locks.acquire(
+                    table_id, LockMode.ALONE, cancelled, key=key, process_id=self.process_id, wait=False
+                )
+                self._held.append(held)
+
     def release_statement_locks(self) -> None:
         """Without an open transaction: releases what a statement has locked and not released by its commit."""
         if not self.is_open and not self._changes:

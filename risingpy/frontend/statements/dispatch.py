@@ -30,7 +30,6 @@ from risingpy.frontend.statements import (
     maintenance,
     prepare,
     savepoint,
-    select,
     set_variable,
     show,
     transaction_control,
@@ -53,7 +52,7 @@ from risingpy.frontend.statements.objects import comment, sequence, set_constrai
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
-from risingpy.frontend.statements.writes import merge
+from risingpy.frontend.statements.writes import locked_select, merge
 from risingpy.types import SqlType
 
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
@@ -132,7 +131,7 @@ BINDERS: dict[type, Binder] = {
     ast.Rollback: transaction_control.bind_rollback,
     ast.RollbackTo: savepoint.bind_rollback_to,
     ast.Savepoint: savepoint.bind,
-    ast.Select: select.bind,
+    ast.Select: locked_select.bind,
     ast.SetConstraints: set_constraints.bind,
     ast.SetVariable: set_variable.bind,
     ast.Show: show.bind,
