@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from risingpy.meta.epochs.next_epoch import creating
 from risingpy.meta.state import MetaState
 from risingpy.plan.graph import Job
 from risingpy.plan.operators import TableScan
@@ -46,7 +47,7 @@ class BackfillProgress:
 
     def found(self, state: MetaState, view: ReadView) -> None:
         """The server has started: jobs go on with what an earlier run has read."""
-        going_on = (job for job_id, job in state.jobs.items() if state.catalog.relations[job_id].is_being_created)
+        going_on = [state.jobs[relation.relation_id] for relation in creating(state)]
         self.jobs = {job.job_id: self._at(rows) for job in going_on if (rows := _stored_rows(job, view))}
 
     def read(self, job_ids: Iterable[int], rows: Mapping[int, int]) -> None:
