@@ -22,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from risingpy.executors.cluster.platform import PlatformDiffers
+from risingpy.executors.cluster.task import MixedAttempts
 from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
@@ -247,4 +249,5 @@ def _told(error: Exception) -> str:
 
 
 def _is_ours(error: Exception) -> bool:
-    return type(error).__module__.startswith("risingpy.")
+    """Whether the loop knows what to do about it. An epoch that met machines which differ is tried again."""
+    return type(error).__module__.startswith("risingpy.") and not isinstance(error, MixedAttempts | PlatformDiffers)
