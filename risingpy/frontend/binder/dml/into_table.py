@@ -68,7 +68,7 @@ def _stored(context: BindContext, table: Table, index: int, places: dict[int, in
     column = table.columns[index]
     if index in places:
         return InputRef(places[index], column.type)
-    if column.identity is not None:
+    if column.identity is not None or column.sequences:
         message = (
             f'column "{column.name}" of table "{table.name}" numbers the rows of statements, and not those of sinks'
         )
