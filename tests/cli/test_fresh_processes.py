@@ -20,7 +20,7 @@ SCHEMA = (
     "CREATE INDEX by_price ON t ((price::int))",
     "INSERT INTO t (id, price, tags) VALUES (1, 1.5, '{7,8}'), (2, 2.5, '{9}')",
 )
-TESTED = {"serve", "sql", "check", "rescale", "backup", "restore", "slt", "demo", "tail"}  # tail: test_tail.py
+TESTED = {"serve", "sql", "check", "rescale", "backup", "restore", "pin", "slt", "demo", "tail"}  # tail: test_tail.py
 
 
 def risingpy(*arguments: object) -> tuple[int, str]:
@@ -66,6 +66,25 @@ def test_slt_runs_a_file(server: ServerProcess, tmp_path: Path) -> None:
     path = tmp_path / "one.slt"
     path.write_text("query R\nSELECT 1.5::numeric(10, 2)\n----\n1.50\n")
     code, output = risingpy("slt", "--host", HOST, "--port", server.port, path)
+    assert code == 0, output
+
+
+def test_a_database_in_shared_storage_is_pinned(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path / 'state'}"
+    server = ServerProcess(tmp_path / "a", engine="inprocess", flags=["--state", uri])
+    try:
+        with server.connect() as connection:
+            connection.execute("CREATE TABLE t (k INT PRIMARY KEY)")
+            connection.execute("INSERT INTO t VALUES (1)")
+            connection.execute("FLUSH")
+    finally:
+        server.kill()
+    code, output = risingpy("pin", "--state", uri, "kept")
+    assert code == 0, output
+    code, output = risingpy("pin", "--state", f"file://{tmp_path / 'nothing'}", "kept")
+    assert code != 0
+    assert "Error" in output and "Traceback" not in output
+    code, output = risingpy("pin", "--state", uri, "--drop", "kept")
     assert code == 0, output
 
 
