@@ -13,6 +13,7 @@ A *version* is what the journal says up to a slot. Everything in a data director
     entries     what is in them
     delta       the bytes of d/…, and who writes them
     version     what the records up to a slot say; the bytes of m/<slot>
+    framing     the form that both have: a head in JSON, and bytes behind it
     reading     reads a version
     compaction  what should be written anew, and how
     vacuum      deletes what no kept version needs; pins keep one

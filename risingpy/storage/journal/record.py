@@ -11,9 +11,7 @@ tells a writer whose answer was lost whether the object of that name is its own.
 
 from __future__ import annotations
 
-import json
 import struct
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -33,11 +31,10 @@ from risingpy.storage.journal.entries import (
     SnapshotPart,
     TableSnapshot,
 )
+from risingpy.storage.journal.framing import framed, unframed
 
 _MAGIC = b"RPYJRN01"
-_HEAD = struct.Struct("<8sII")
 COMPRESSED_FROM = 1 << 14  # bytes of a log block
-_CRC_FROM = 12  # after the magic and the crc
 
 
 class DamagedState(IoError):
@@ -65,19 +62,15 @@ def encode_record(record: JournalRecord) -> bytes:
     """The bytes of a record."""
     payloads: list[bytes] = []
     entries = [_head_of(entry, payloads) for entry in record.entries]
-    head = json.dumps({"slot": record.slot, "term": record.term, "nonce": record.nonce, "entries": entries}).encode()
-    rest = b"".join([struct.pack("<I", len(head)), head, *payloads])
-    return b"".join([_MAGIC, struct.pack("<I", zlib.crc32(rest)), rest])
+    head = {"slot": record.slot, "term": record.term, "nonce": record.nonce, "entries": entries}
+    return framed(_MAGIC, head, payloads)
 
 
 def decode_record(name: str, data: bytes) -> JournalRecord:
     """The record of an object. DamagedState if it is none, or another slot's."""
     try:
-        magic, crc, head_bytes = _HEAD.unpack_from(data)
-        if magic != _MAGIC or crc != zlib.crc32(memoryview(data)[_CRC_FROM:]):
-            raise ValueError("it is not what was written")
-        head = json.loads(data[_HEAD.size : _HEAD.size + head_bytes])
-        payloads = _Payloads(data, _HEAD.size + head_bytes)
+        head, payloads_at = unframed(_MAGIC, data)
+        payloads = _Payloads(data, payloads_at)
         entries = tuple(_entry_of(each, payloads) for each in head["entries"])
         if record_name(head["slot"]) != name:
             raise ValueError(f"it is that of slot {head['slot']}")

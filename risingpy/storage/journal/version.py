@@ -7,9 +7,7 @@ finds it applies only the records after it.
 
 from __future__ import annotations
 
-import json
 import struct
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -25,6 +23,7 @@ from risingpy.storage.journal.entries import (
     SnapshotEntry,
     TableSnapshot,
 )
+from risingpy.storage.journal.framing import framed, unframed
 from risingpy.storage.journal.record import (
     DamagedState,
     JournalRecord,
@@ -36,8 +35,6 @@ from risingpy.storage.journal.record import (
 )
 
 _MAGIC = b"RPYVER01"
-_HEAD = struct.Struct("<8sII")
-_CRC_FROM = 12
 INLINE_MARK = "#"  # in a delta's place: its record, and its number there
 
 
@@ -179,34 +176,28 @@ def version_name(slot: int) -> str:
 
 def encode_version(version: Version) -> bytes:
     """The bytes of m/<slot>: magic, crc, bytes of the head, head as JSON, the values of the meta store's keys."""
-    head = json.dumps(
-        {
-            "slot": version.slot,
-            "term": version.term,
-            "meta": {key: len(value) for key, value in version.meta.items()},
-            "meta_slot": version.meta_slot,
-            "epoch": version.epoch,
-            "lsn": version.lsn,
-            "shards": version.shards,
-            "last_lsn": version.last_lsn,
-            "logs": [[place.slot, place.first_lsn, place.last_lsn, dict(place.spills)] for place in version.logs],
-            "deltas": [delta_head(delta) for delta in version.deltas],
-            "tables": [snapshot_head(table) for table in version.tables.values()],
-            "complete_after": version.complete_after,
-        }
-    ).encode()
-    rest = b"".join([struct.pack("<I", len(head)), head, *version.meta.values()])
-    return b"".join([_MAGIC, struct.pack("<I", zlib.crc32(rest)), rest])
+    head = {
+        "slot": version.slot,
+        "term": version.term,
+        "meta": {key: len(value) for key, value in version.meta.items()},
+        "meta_slot": version.meta_slot,
+        "epoch": version.epoch,
+        "lsn": version.lsn,
+        "shards": version.shards,
+        "last_lsn": version.last_lsn,
+        "logs": [[place.slot, place.first_lsn, place.last_lsn, dict(place.spills)] for place in version.logs],
+        "deltas": [delta_head(delta) for delta in version.deltas],
+        "tables": [snapshot_head(table) for table in version.tables.values()],
+        "complete_after": version.complete_after,
+    }
+    return framed(_MAGIC, head, version.meta.values())
 
 
 def decode_version(name: str, data: bytes) -> Version:
     """The reverse of `encode_version`. DamagedState if the bytes are none."""
     try:
-        magic, crc, head_bytes = _HEAD.unpack_from(data)
-        if magic != _MAGIC or crc != zlib.crc32(memoryview(data)[_CRC_FROM:]):
-            raise ValueError("it is not what was written")
-        head = json.loads(data[_HEAD.size : _HEAD.size + head_bytes])
-        version, offset = Version(), _HEAD.size + head_bytes
+        head, offset = unframed(_MAGIC, data)
+        version = Version()
         for key, size in head["meta"].items():
             version.meta[key] = data[offset : offset + size]
             offset += size
