@@ -6,6 +6,9 @@ the allocation fail instead. It is nearly always that of the statement which tak
 
 The limit counts addresses, and allocators keep far more of these than they use. So the guard moves the limit all the
 time, to what the process has now plus what it may still take. DuckDB's allocator would keep freed addresses for ever.
+
+The server shares its memory with the processes that it has started: Spark's Java, workers that run epochs, jobs at
+their own pace, users' functions. What they have is taken from what the server itself may take.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import os
 import resource
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,12 +27,15 @@ import pyarrow as pa
 from risingpy.memory import server_memory
 
 PROCESS_SHARE = 3 / 4  # of the server's memory: Spark's processes take the rest
+LEAST_SHARE = 3 / 8  # which the server may take however much its other processes have: its statements go on
 _STATM = Path("/proc/self/statm")
 _PAGE = resource.getpagesize()
 _LOOKS_EVERY_SECONDS = 0.1
 _LEAST_LEFT = 16 << 20  # so that a process that has reached its limit can still report it
 _TRIMS_EVERY_SECONDS = 2.0
 _LARGE = 1 / 2  # of the limit: above it, allocators must give freed memory back
+_COUNTS_EVERY_SECONDS = 0.5  # what other processes have: a walk through /proc takes a millisecond or two
+_COUNTS_FROM = 1 / 4  # of the server's memory: below it, the others cannot matter
 
 
 class MemoryGuard:
@@ -37,9 +44,15 @@ class MemoryGuard:
     The server calls `look` all the time, a process of Spark before each piece of work.
     """
 
-    def __init__(self, more: int | None = None) -> None:
-        """`more`: bytes that the process may take beyond what it has now, if not its share of the server's memory."""
-        self._limit = int(server_memory() * PROCESS_SHARE)
+    def __init__(self, more: int | None = None, *, with_descendants: bool = False) -> None:
+        """`more`: bytes that the process may take beyond what it has now, if not its share of the server's memory.
+
+        `with_descendants`: the process and all that it starts share that memory.
+        """
+        self._memory = server_memory()
+        self._limit = int(self._memory * PROCESS_SHARE)
+        self._with_descendants = with_descendants
+        self._others, self._counted = 0, 0.0
         if more is not None and can_measure():
             self._limit = min(self._limit, own_memory() + more)
         _, self._hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -56,13 +69,23 @@ class MemoryGuard:
         if not can_measure():
             return
         own, data = own_memory(), int(_STATM.read_text().split()[5])
-        allowed = data * _PAGE + max(self._limit - own, _LEAST_LEFT)
+        limit = self._limit_beside_others(own)
+        allowed = data * _PAGE + max(limit - own, _LEAST_LEFT)
         if self._hard != resource.RLIM_INFINITY:
             allowed = min(allowed, self._hard)
         resource.setrlimit(resource.RLIMIT_DATA, (allowed, self._hard))
-        if own > self._limit * _LARGE and time.monotonic() > self._trimmed + _TRIMS_EVERY_SECONDS:
+        if own > limit * _LARGE and time.monotonic() > self._trimmed + _TRIMS_EVERY_SECONDS:
             give_back()
             self._trimmed = time.monotonic()
+
+    def _limit_beside_others(self, own: int) -> int:
+        """What the process may have now."""
+        if not self._with_descendants or own < self._memory * _COUNTS_FROM:
+            return self._limit
+        if time.monotonic() > self._counted + _COUNTS_EVERY_SECONDS:
+            self._others = sum(memory_of(pid) for pid in _descendants(os.getpid()))
+            self._counted = time.monotonic()
+        return max(min(self._limit, self._memory - self._others), int(self._memory * LEAST_SHARE))
 
     def _run(self) -> None:
         while True:
@@ -78,8 +101,15 @@ def can_measure() -> bool:
 
 def own_memory() -> int:
     """The bytes that this process has in memory of its own. Linux only."""
-    _, resident, shared, *_ = _STATM.read_text().split()
-    return (int(resident) - int(shared)) * _PAGE
+    return _own_of(_STATM)
+
+
+def memory_of(pid: int) -> int:
+    """The bytes that a process has in memory of its own; 0 if it has ended. Linux only."""
+    try:
+        return _own_of(Path(f"/proc/{pid}/statm"))
+    except OSError:
+        return 0
 
 
 def return_freed_memory() -> None:
@@ -99,3 +129,17 @@ def give_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc
         trim(0)
+
+
+def _own_of(statm: Path) -> int:
+    _, resident, shared, *_ = statm.read_text().split()
+    return (int(resident) - int(shared)) * _PAGE
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """The processes that a process has started, and those that they have started."""
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # the thread has just ended
+            for child in map(int, thread.read_text().split()):
+                yield child
+                yield from _descendants(child)

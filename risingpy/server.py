@@ -97,7 +97,7 @@ def _serve_database(
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     for line in listeners.described():
         _say(f"  {line}")
-    MemoryGuard().start()
+    MemoryGuard(with_descendants=True).start()
     runner.start()
     threading.Thread(target=tell_of_walls, name="walls", daemon=True).start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait

@@ -94,7 +94,7 @@ class Outcome:
     good_errors: list[str]
     unexpected: list[str]
     acts: Counter[str]
-    most_memory: int
+    most_memory: dict[str, int]
     alive: bool
 
     def too_slow(self) -> dict[str, tuple[float, float]]:
@@ -124,7 +124,7 @@ def run(directory: Path, *, engine: str, quiet: float, abused: float, clients: i
         good.work(quiet / 2)  # what is compiled and made at the first use is made
         good.work(quiet)
         before, medians = good.p99(), good.median()
-        acts, unexpected, memory = Counter[str](), list[str](), [0]
+        acts, unexpected, memory = Counter[str](), list[str](), dict[str, int]()
         hostile = [lambda k=k: _abuse(server, stop, random.Random(seed + k), acts, unexpected) for k in range(clients)]
         threads = [_started(work) for work in hostile]
         threads.append(_started(lambda: _watch(server.process.pid, stop, memory)))
@@ -133,15 +133,15 @@ def run(directory: Path, *, engine: str, quiet: float, abused: float, clients: i
         for thread in threads:
             thread.join(60)
         alive = server.process.poll() is None
-        return Outcome(*(before, good.p99(), medians, good.median()), good.errors, unexpected, acts, memory[0], alive)
+        return Outcome(*(before, good.p99(), medians, good.median()), good.errors, unexpected, acts, memory, alive)
     finally:
         stop.set()
         server.kill()
 
 
-def memory_of_tree(pid: int) -> int:
-    """The bytes that a process and its descendants have in memory of their own."""
-    return sum(map(_own_memory, _tree(pid)))
+def memory_of_tree(pid: int) -> dict[str, int]:
+    """The bytes that a process and its descendants have in memory of their own, each under its number and command."""
+    return {f"{each} {_command(each)}": _own_memory(each) for each in _tree(pid)}
 
 
 def _abuse(
@@ -160,9 +160,12 @@ def _abuse(
             pass  # the server hung up
 
 
-def _watch(pid: int, stop: threading.Event, most: list[int]) -> None:
+def _watch(pid: int, stop: threading.Event, most: dict[str, int]) -> None:
     while not stop.wait(_LOOKS_EVERY):
-        most[0] = max(most[0], memory_of_tree(pid))
+        now = memory_of_tree(pid)
+        if sum(now.values()) > sum(most.values()):
+            most.clear()
+            most.update(now)
 
 
 def _started(work: Callable[[], None]) -> threading.Thread:
@@ -179,6 +182,13 @@ def _tree(pid: int) -> Iterator[int]:
         return  # it has ended
     for child in " ".join(lists).split():
         yield from _tree(int(child))
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")[:80]
+    except OSError:
+        return ""
 
 
 def _own_memory(pid: int) -> int:

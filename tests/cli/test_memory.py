@@ -66,7 +66,7 @@ def test_what_would_get_the_server_killed_is_refused(tmp_path: Path) -> None:
 
     def watch() -> None:
         while not stop.wait(0.02):
-            most[0] = max(most[0], memory_of_tree(server.process.pid))
+            most[0] = max(most[0], sum(memory_of_tree(server.process.pid).values()))
 
     watching = threading.Thread(target=watch)
     watching.start()
@@ -102,3 +102,25 @@ def test_child_processes_have_the_limit_of_who_started_the_server() -> None:
     own, of_child = map(int, told.stdout.split())
     assert 0 < own < 8 << 30
     assert of_child == resource.getrlimit(resource.RLIMIT_DATA)[1]
+
+
+def test_what_other_processes_have_is_taken_from_what_the_server_may_take() -> None:
+    """A gigabyte: the server has 300 MB; without other processes it may take 768, beside one of 400 MB about 600."""
+    hungry = "import sys; kept = bytearray(400 << 20); print('has it', flush=True); sys.stdin.read()"
+    program = (
+        "import resource, subprocess, sys; from risingpy.memory_guard import MemoryGuard, own_memory\n"
+        "def left(guard):\n"
+        "    guard.look()\n"
+        "    data = int(open('/proc/self/statm').read().split()[5]) * resource.getpagesize()\n"
+        "    return resource.getrlimit(resource.RLIMIT_DATA)[0] - data + own_memory()\n"
+        "kept = bytearray(300 << 20)\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {hungry!r}], stdin=-1, stdout=-1)\n"
+        "child.stdout.readline()\n"
+        "print(left(MemoryGuard()), left(MemoryGuard(with_descendants=True)))\n"
+        "child.communicate(b'')\n"
+    )
+    environ = {**os.environ, ENVIRONMENT_NAME: "1GB"}
+    told = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    alone, beside = map(int, told.stdout.split())
+    assert alone == pytest.approx(768 << 20, rel=0.02)
+    assert 540 << 20 < beside < 640 << 20

@@ -18,7 +18,7 @@ from tests.engines import Engine, wait_until_warm
 from tests.idleness import assert_falls_idle
 from tests.result_rows import result_rows
 
-SHORT_PAUSES = EpochRetries(first_pause=0.01)
+SHORT_PAUSES = EpochRetries(first_pause=0.01, longest_pause=0.1)
 
 
 class FaultyRunner:

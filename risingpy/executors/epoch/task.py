@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.executors.epoch.descriptor import (
+    LEAST_JOB_SECONDS,
     EpochDescriptor,
     SplitRange,
     TakenOver,
@@ -95,7 +96,7 @@ class LoggedInput:
         if not seconds:
             return nullcontext()
         if self.first_epoch_of(job_id) or self.is_backfilling(job_id):
-            seconds *= CREATING_SHARE
+            seconds = max(seconds * CREATING_SHARE, min(seconds, LEAST_JOB_SECONDS))
         return self._worker.watch.limited(seconds, self._descriptor.rows, thread_interrupt())
 
     def handed_over(self, job_id: int) -> HandedOver | None:

@@ -35,6 +35,7 @@ from risingpy.frontend.wire.session_protocol import Session
 from risingpy.frontend.wire.short_path.at_rest import AtRest
 from risingpy.frontend.wire.short_path.short_path import ShortPath
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
+from risingpy.frontend.wire.threads.priority import StatementPriority
 from risingpy.frontend.wire.tls import ALPN, common_name
 from risingpy.frontend.wire.transport import WRITE_BUFFER_BYTES, TlsTransport, Transport, peer_name
 
@@ -79,6 +80,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         self._began = time.monotonic()
         self._who = ""  # for the log, once the client is let in
         self.activity = Activity(self._began)
+        self.priority = StatementPriority()
         self._secret_key = secrets.token_bytes(4)
         self._ending: SqlError | None = None
         self._protocol = ClientProtocol(self.server.limits.max_message_bytes)
@@ -264,8 +266,9 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             message = self._protocol.next_message()
             if message is None and not self._protocol.has_begun:
                 self.rest()
+                has_priority = self.priority.end()
                 if self._at_rest is not None and self._can_park():
-                    if not self._transport.has_more(_LINGER_MILLISECONDS):
+                    if not has_priority or not self._transport.has_more(_LINGER_MILLISECONDS):
                         return None
                     if self._at_rest.answer():
                         self._send_unsent()
@@ -273,6 +276,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
                     continue
             else:
                 self.activity.work()
+                self.priority.begin()
             if message is not None:
                 return message
             self._receive()

@@ -92,6 +92,7 @@ class OpenConnections:
     def look_after(self, now: float) -> None:
         """One round of the watchman."""
         for connection in self.all():
+            connection.priority.lower_if_long()
             match connection.activity.due(now, self.limits):
                 case Due.CUT:
                     connection.shut(socket.SHUT_RDWR)

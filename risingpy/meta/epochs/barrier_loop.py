@@ -8,6 +8,7 @@ An epoch that fails is tried again, for as long as the server runs: reads of wha
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.runner import EpochFailed, EpochRunner
 from risingpy.meta.epochs.scheduler import EpochScheduler
+from risingpy.meta.epochs.strictness import Strictness
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.state import MetaState
@@ -78,7 +80,7 @@ class BarrierLoop:
         self._own_pace = own_pace
         self._retries = retries
         self._jobs_without_memory = 0  # how often in a row
-        self._spoilt_tries = 0  # of the next epoch, by jobs that have left it
+        self._strictness = Strictness()
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
 
     def start(self) -> None:
@@ -200,8 +202,8 @@ class BarrierLoop:
         state = self._published.state
         # No change of the schema finds a relation that is partly stored: a new reader of it would, for example.
         handed_over = self._own_pace.finished(state, whole=bool(self._changes))
-        closed = joining is not None
-        epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=closed, tries=self._spoilt_tries)
+        closed, halvings = joining is not None, self._strictness.halvings
+        epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=closed, halvings=halvings)
         if epoch is not None:
             reach("epoch.describe")
             write_descriptor(self._data_dir, epoch.descriptor)
@@ -217,9 +219,9 @@ class BarrierLoop:
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)
                 self._scheduler.ran(epoch, clock)
-                self._jobs_without_memory = self._spoilt_tries = 0
+                self._jobs_without_memory = 0
                 self._committer.commit_epoch(epoch, report, clock)
-                self._own_pace.taken_over(handed_over, state.job_epoch_seconds)
+                self._own_pace.taken_over(handed_over, state.job_epoch_seconds / math.exp2(halvings))
                 if joining is not None and not self._committer.has_kept_changes(joining, report):
                     self._committer.rejoin(joining)
         self._scheduler.done()
@@ -235,7 +237,7 @@ class BarrierLoop:
 
         Memory may lack for somebody else's sake: a job that cannot be set aside, such as a table's, is tried again.
         """
-        self._spoilt_tries += 1
+        self._strictness.spoilt()
         too_much = isinstance(failure.error, JobTookTooLong | OutOfMemory | MemoryError)
         if too_much and self._committer.set_aside(failure):
             return

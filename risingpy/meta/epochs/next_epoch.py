@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from risingpy.executors.epoch.descriptor import EpochDescriptor, TakenOver
+from risingpy.executors.epoch.descriptor import LEAST_JOB_SECONDS, EpochDescriptor, TakenOver
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.backfill_budget import BackfillBudget
 from risingpy.meta.epochs.recovered_jobs import startable
@@ -16,7 +17,6 @@ from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, Table
 
-LEAST_JOB_SECONDS = 0.1
 JOB_SECONDS_PER_ROW = 10e-6  # so much more CPU time a job may take for each row of the epoch: ten times a plain view's
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 
@@ -68,13 +68,15 @@ def _nothing(state: MetaState) -> NextRanges:
     return NextRanges((), state.committed.offsets, 0, moves=False)
 
 
-def _job_seconds(state: MetaState, rows: int, tries: int) -> float:
+def _job_seconds(state: MetaState, rows: int, halvings: float) -> float:
     """What a job may take of an epoch with so many rows; 0: any time.
 
-    It is half as much after each try that a job has spoilt: all of them together make others wait for two allowances.
+    `halvings`: see `Strictness`. Jobs that spoil an epoch one after the other make others wait for two allowances.
     """
-    whole = state.job_epoch_seconds and state.job_epoch_seconds + JOB_SECONDS_PER_ROW * rows
-    return max(whole / 2.0**tries, min(whole, LEAST_JOB_SECONDS))
+    whole = state.job_epoch_seconds
+    if not whole:
+        return 0.0
+    return max(whole / math.exp2(halvings), min(whole, LEAST_JOB_SECONDS)) + JOB_SECONDS_PER_ROW * rows
 
 
 def _taken_over(results: Mapping[int, StepResult]) -> tuple[TakenOver, ...]:
@@ -94,13 +96,13 @@ def plan_epoch(
     passed: bool,
     handed_over: Mapping[int, StepResult],
     closed: bool,
-    tries: int,
+    halvings: float,
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
     `number`, called last, gives its number, its time. `idle`: there is time to rewrite rows without dropped columns.
     `passed`: a view changes because time has passed. `handed_over`: by job, what it takes over from the job's own
-    epochs. With `closed` it takes nothing else. `tries`: how often jobs that have left it have spoilt it.
+    epochs. With `closed` it takes nothing else. `halvings`: how often the time of its jobs is halved.
     """
     lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
     read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
@@ -126,7 +128,7 @@ def plan_epoch(
         backfilling=tuple(sorted(starting_ids(state))),
         snapshot_rows=tuple(sorted(granted.items())),
         trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
-        job_seconds=_job_seconds(state, rows, tries),
+        job_seconds=_job_seconds(state, rows, halvings),
         rows=rows,
         handed_over=_taken_over(handed_over),
     )

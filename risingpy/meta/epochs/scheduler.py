@@ -85,7 +85,7 @@ class EpochScheduler:
         handed_over: Mapping[int, StepResult] = MappingProxyType({}),
         *,
         closed: bool = False,
-        tries: int = 0,
+        halvings: float = 0.0,
     ) -> NextEpoch | None:
         """The epoch after `state`; None if there is no work for it. See `plan_epoch`."""
         return plan_epoch(
@@ -100,7 +100,7 @@ class EpochScheduler:
             passed=self._passing_time.has_come(self._now()),
             handed_over=handed_over,
             closed=closed,
-            tries=tries,
+            halvings=halvings,
         )
 
     def source_failed(self, failure: SourceFailed) -> None:

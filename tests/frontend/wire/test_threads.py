@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +14,7 @@ import pytest
 
 from risingpy.frontend.wire import Limits, WireServer
 from risingpy.frontend.wire.server import WORKER_THREADS
+from risingpy.frontend.wire.threads.priority import NICENESS, StatementPriority, niceness
 from risingpy.frontend.wire.threads.workers import Workers
 
 _DEADLINE = 30.0
@@ -105,3 +108,58 @@ def test_work_never_waits_for_other_work() -> None:
 
 def _wait(barrier: threading.Barrier) -> None:
     barrier.wait(_DEADLINE)
+
+
+class _Busy:
+    """A thread that computes until it is told to end; `usual` is its niceness, `raised` what `end` said."""
+
+    def __init__(self, workers: Workers) -> None:
+        self.priority = StatementPriority()
+        self.may_end, self.begun = threading.Event(), threading.Event()
+        self.native_id = self.usual = 0
+        self.raised: bool | None = None
+        workers.run(self._work)
+        assert self.begun.wait(_DEADLINE)
+
+    def niceness(self) -> int:
+        self.priority.lower_if_long()
+        return os.getpriority(os.PRIO_PROCESS, self.native_id)
+
+    def _work(self) -> None:
+        self.native_id, self.usual = threading.get_native_id(), niceness()
+        self.priority.begin()
+        self.begun.set()
+        while not self.may_end.is_set():
+            pass
+        self.raised = self.priority.end()
+
+
+def _of(name: str) -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities on Linux only")
+def test_a_long_statement_has_a_lower_priority_until_it_is_answered() -> None:
+    busy = _Busy(Workers("test-priority", 60.0))
+    assert busy.niceness() == busy.usual  # as yet
+    _wait_until(lambda: busy.niceness() == busy.usual + NICENESS)
+    busy.may_end.set()
+    _wait_until(lambda: busy.raised is not None)
+    if busy.raised:  # root may
+        assert os.getpriority(os.PRIO_PROCESS, busy.native_id) == busy.usual
+    else:
+        _wait_until(lambda: not _of("test-priority"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities on Linux only")
+def test_a_thread_that_cannot_have_its_priority_back_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = _Busy(Workers("test-ends", 60.0))
+    _wait_until(lambda: busy.niceness() > busy.usual)
+
+    def refuse(*arguments: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("os.setpriority", refuse)
+    busy.may_end.set()
+    _wait_until(lambda: not _of("test-ends"))
+    assert busy.raised is False

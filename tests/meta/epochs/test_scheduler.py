@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from risingpy.connectors.secrets.vault import Vault
+from risingpy.executors.epoch.descriptor import LEAST_JOB_SECONDS
 from risingpy.executors.epoch.time import COUNTER_BITS
 from risingpy.meta.changelogs.trimming import Trimming
-from risingpy.meta.epochs.next_epoch import LEAST_JOB_SECONDS
+from risingpy.meta.epochs.next_epoch import JOB_SECONDS_PER_ROW
 from risingpy.meta.epochs.scheduler import COMPACTION_PAUSE_SECONDS, EpochScheduler
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
@@ -92,9 +93,10 @@ def test_an_epoch_that_is_tried_again_has_a_later_number(scheduler: EpochSchedul
 
 def test_each_try_that_a_job_has_spoilt_leaves_jobs_less_time(scheduler: EpochScheduler, log: DmlLog) -> None:
     write(log, 1)
-    epochs = [scheduler.next_epoch(STATE, EpochShape(), tries=tries) for tries in (0, 1, 2, 20)]
-    seconds = [epoch.descriptor.job_seconds for epoch in epochs if epoch is not None]
+    epochs = [scheduler.next_epoch(STATE, EpochShape(), halvings=halvings) for halvings in (0, 1, 2, 20)]
+    for_row = JOB_SECONDS_PER_ROW
+    seconds = [round(epoch.descriptor.job_seconds - for_row, 9) for epoch in epochs if epoch is not None]
     assert seconds == [whole := seconds[0], whole / 2, whole / 4, LEAST_JOB_SECONDS]
-    unlimited = scheduler.next_epoch(replace(STATE, job_epoch_seconds=0.0), EpochShape(), tries=3)
+    unlimited = scheduler.next_epoch(replace(STATE, job_epoch_seconds=0.0), EpochShape(), halvings=3)
     assert unlimited is not None
     assert unlimited.descriptor.job_seconds == 0

@@ -1,10 +1,15 @@
-"""Threads that serve connections: as many as connections have work at a time. One that has none for long ends."""
+"""Threads that serve connections: as many as connections have work at a time. One that has none for long ends.
+
+So does one that was left with a lower priority (see `priority`): its next work would suffer for the last one.
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
 from collections.abc import Callable
+
+from risingpy.frontend.wire.threads.priority import niceness
 
 _Work = Callable[[], None]
 
@@ -31,10 +36,11 @@ class Workers:
             threading.Thread(target=self._serve, args=(work,), name=self._name, daemon=True).start()
 
     def _serve(self, work: _Work | None) -> None:
+        usual = niceness()
         while work is not None:
             work()
             del work  # its connection may be gone long before the next one comes
-            work = self._next()
+            work = self._next() if niceness() <= usual else None
 
     def _next(self) -> _Work | None:
         with self._guard:
