@@ -22,6 +22,7 @@ WRITTEN_SHARE = 1 / 4  # the rows that a transaction writes: one epoch takes the
 COPIED_ROW_SHARE = 1 / 64  # one row of COPY FROM STDIN: until it is stored there are about ten copies of it
 JOB_SHARE = 1 / 64  # what a job writes to a table on a shard in an epoch that all share: more takes a second
 JOB_OPERATOR_SHARE = 1 / 32  # what an operator of a job collects in such an epoch
+JOB_GROWTH_SHARE = 1 / 16  # what the process may grow meanwhile
 EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch on a shard
 
 _UNITS = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}

@@ -55,6 +55,7 @@ class MemoryGuard:
         self._others, self._counted = 0, 0.0
         if more is not None and can_measure():
             self._limit = min(self._limit, own_memory() + more)
+        self._most = self._limit
         _, self._hard = resource.getrlimit(resource.RLIMIT_DATA)
         self._trimmed = 0.0
 
@@ -63,6 +64,12 @@ class MemoryGuard:
         self.look()
         os.register_at_fork(after_in_child=lift_limit)
         threading.Thread(target=self._run, name="memory", daemon=True).start()
+
+    def allow(self, more: int) -> None:
+        """From now on the process may take `more` bytes beyond what it has, but never more than was said first."""
+        if can_measure():
+            self._limit = min(self._most, own_memory() + more)
+            self.look()
 
     def look(self) -> None:
         """Moves the limit."""
@@ -83,7 +90,7 @@ class MemoryGuard:
         if not self._with_descendants or own < self._memory * _COUNTS_FROM:
             return self._limit
         if time.monotonic() > self._counted + _COUNTS_EVERY_SECONDS:
-            self._others = sum(memory_of(pid) for pid in _descendants(os.getpid()))
+            self._others = sum(map(memory_of, _descendants(os.getpid())))
             self._counted = time.monotonic()
         return max(min(self._limit, self._memory - self._others), int(self._memory * LEAST_SHARE))
 
@@ -129,6 +136,11 @@ def give_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc
         trim(0)
+
+
+def memory_left() -> int:
+    """The bytes of the server's memory that neither this process nor those that it has started have. Linux only."""
+    return server_memory() - own_memory() - sum(map(memory_of, _descendants(os.getpid())))
 
 
 def _own_of(statm: Path) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from risingpy.connectors.secrets.vault import default_key_file
 from risingpy.executors.epoch.handed_over import Pieces
 
-LEAST_JOB_SECONDS = 0.1  # of CPU time, for a job in an epoch: less finds the first use of a function guilty
+LEAST_JOB_SECONDS = 0.03  # of CPU time, for a job in an epoch: less finds the first use of a function guilty
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class EpochInput(Protocol):
     def limited(self, job_id: int) -> AbstractContextManager[None]:
         """A context manager in which this thread works for a job that may take only so much of the epoch.
 
-        Raises JobTookTooLong.
+        Its earlier work on this shard in this epoch counts as well. Raises JobTookTooLong.
         """
         ...
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from risingpy.errors import OutOfMemory, SqlError
-from risingpy.memory import EPOCH_SHARE, JOB_OPERATOR_SHARE, JOB_SHARE, share_of_memory
+from risingpy.memory import JOB_GROWTH_SHARE, JOB_OPERATOR_SHARE, JOB_SHARE, share_of_memory
 from risingpy.memory_guard import can_measure, give_back, own_memory
 from risingpy.statement_limits import StatementLimits, current_limits, working_for
 from risingpy.storage import kernels
@@ -30,7 +30,7 @@ from risingpy.storage import kernels
 LOOK_SECONDS = 0.05
 BYTES_PER_ROW = 1024  # that a job may have or write for each row of the epoch, besides its shares
 ELAPSED_FACTOR = 4.0  # a job may take so many times its allowance of elapsed time
-GRACE_SECONDS = 1.0  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
+GRACE_SECONDS = 0.25  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
 _KEPT = 64 << 20  # freed memory that allocators may keep after a job that was ended
 
 
@@ -91,7 +91,8 @@ class JobWatch:
             kernels.load()
             self._kernels_are_there = True
         limits = _limits_of_job(current_limits(), rows)
-        work = _LimitedWork(seconds, interrupt, limits, most_grown=share_of_memory(EPOCH_SHARE) + BYTES_PER_ROW * rows)
+        most_grown = share_of_memory(JOB_GROWTH_SHARE) + BYTES_PER_ROW * rows
+        work = _LimitedWork(seconds, interrupt, limits, most_grown=most_grown)
         self._begin(work)
         try:
             with working_for(work.limits):
@@ -172,7 +173,7 @@ def _reason(work: _LimitedWork) -> SqlError:
     if work.ended_for is not None:
         return OutOfMemory(f"out of memory: {work.ended_for}", hint=work.limits.hint)
     return JobTookTooLong(
-        f"its part of an epoch took longer than {work.seconds:.1f} s of CPU time",
+        f"its part of an epoch took longer than {work.seconds * 1000:.0f} ms of CPU time",
         hint="ALTER SYSTEM SET job_epoch_ms allows more; every other view waits so much longer.",
     )
 

@@ -6,8 +6,9 @@ log's files and the graph.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -44,7 +45,9 @@ from risingpy.storage.log.write_ahead_log import log_directory
 from risingpy.storage.objects.uri import open_objects
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
-PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
+PURGED_ROWS = 2_000  # of a dropped table at a time
+# So long an epoch deletes on each shard rows of dropped tables: with rows of others, and without.
+BUSY_PURGE_SECONDS, QUIET_PURGE_SECONDS = 0.005, 0.05
 COMPACTED_ROWS_PER_EPOCH = 20_000  # checked per shard: about 20 ms
 ROWS_FOR_THREADS = 2_000  # of input: with fewer, handing the interpreter's lock over costs more than threads gain
 ROWS_TO_DIVIDE = 1_000  # of a split: to read two parts costs a request more, some milliseconds of another system
@@ -76,6 +79,7 @@ class LoggedInput:
         self._shard = shard
         self._watermarks = dict(descriptor.watermarks)
         self._snapshot_rows = dict(descriptor.snapshot_rows)
+        self._taken: dict[int, float] = {}  # seconds of CPU, by job
         self.epoch = descriptor.epoch
         self.committed = descriptor.committed
 
@@ -91,13 +95,19 @@ class LoggedInput:
     def snapshot_rows(self, job_id: int) -> int:
         return self._snapshot_rows.get(job_id, 0)
 
-    def limited(self, job_id: int) -> AbstractContextManager[None]:
+    @contextmanager
+    def limited(self, job_id: int) -> Iterator[None]:
         seconds = self._descriptor.job_seconds
         if not seconds:
-            return nullcontext()
+            yield
+            return
         if self.first_epoch_of(job_id) or self.is_backfilling(job_id):
             seconds = max(seconds * CREATING_SHARE, min(seconds, LEAST_JOB_SECONDS))
-        return self._worker.watch.limited(seconds, self._descriptor.rows, thread_interrupt())
+        before = time.thread_time()
+        left = seconds - self._taken.get(job_id, 0.0)  # by its other fragments
+        with self._worker.watch.limited(left, self._descriptor.rows, thread_interrupt()):
+            yield
+        self._taken[job_id] = seconds - left + time.thread_time() - before
 
     def handed_over(self, job_id: int) -> HandedOver | None:
         taken = next((each for each in self._descriptor.handed_over if each.job_id == job_id), None)
@@ -222,8 +232,11 @@ class EpochWorker:
             return Purged(frozenset())
         store = self.store(shard, descriptor.shards)
         with store.begin(descriptor.epoch, PURGE_STAGE, committed=descriptor.committed) as transaction:
+            until = time.monotonic() + (BUSY_PURGE_SECONDS if descriptor.rows else QUIET_PURGE_SECONDS)
             for table_id in descriptor.purge:
-                if not transaction.purge(table_id, PURGE_ROWS_PER_EPOCH):
+                while not (is_done := transaction.purge(table_id, PURGED_ROWS)) and time.monotonic() < until:
+                    pass
+                if not is_done:
                     break
                 purged.add(table_id)
             tables = {job.table.table_id: job.table for job in self.graph(descriptor.graph_version).jobs}

@@ -30,6 +30,7 @@ class Step:
 
     `graph` has the job alone. `most_rows`: about how many changes to take at the most; while the job is `backfilling`
     it takes all, since it also reads its upstreams as they are at `epoch`. `fresh`: the job's first epoch.
+    `memory`: bytes that the process may take beyond what it has when the step begins.
     `output` is the directory for what the step hands over, `store` the one for the job's own state. `piece_bytes`: of a
     shard's results, what a shared epoch may take over.
     """
@@ -43,6 +44,7 @@ class Step:
     backfilling: bool
     watermarks: tuple[tuple[int, int], ...]
     most_rows: int
+    memory: int
     store: Path
     output: Path
     piece_bytes: int

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -14,30 +15,24 @@ from pathlib import Path
 import risingpy
 from risingpy.executors.own_pace.messages import Answer, Step
 
+NICENESS = 10
+
 
 class OwnPaceProcess:
     """Runs steps, one at a time. `on_answer` is called in a thread of its own with each answer, and with None when the
-    process has ended though nobody ended it."""
+    process has ended though nobody ended it.
+
+    That thread starts the process, too, and waits until the system has taken its memory back: either may take a while.
+    """
 
     def __init__(self, data_dir: Path, shards: int, on_answer: Callable[[Answer | None], None]) -> None:
-        root = str(Path(risingpy.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._connection, theirs = Pipe()
         self._ended = False
         self._on_answer = on_answer
-        try:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable, "-m", "risingpy.executors.own_pace.worker",
-                    str(theirs.fileno()), str(data_dir), str(shards),
-                ],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": path},
-            )  # fmt: skip
-        finally:
-            theirs.close()
-        threading.Thread(target=self._listen, args=(self._connection,), name="own pace", daemon=True).start()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._guard = threading.Lock()  # of the process while it starts
+        serve = threading.Thread(target=self._serve, args=(theirs, data_dir, shards), name="own pace", daemon=True)
+        serve.start()
 
     def start(self, step: Step) -> None:
         """Has the process run a step. It answers `Pinned` first, once it has started."""
@@ -47,16 +42,40 @@ class OwnPaceProcess:
             self._on_answer(None)
 
     def end(self) -> None:
-        """Kills the process, whatever it does."""
-        self._ended = True
-        self._process.kill()
-        self._process.wait()
-        self._connection.close()
+        """Kills the process, whatever it does. Does not wait until it is gone."""
+        with self._guard:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
 
-    def _listen(self, connection: Connection) -> None:
-        try:
-            while True:
-                self._on_answer(connection.recv())
-        except (EOFError, OSError):
-            if not self._ended:
-                self._on_answer(None)
+    def _serve(self, theirs: Connection, data_dir: Path, shards: int) -> None:
+        with closing(self._connection):
+            try:
+                with closing(theirs), self._guard:
+                    if self._ended:
+                        return
+                    self._process = _started(theirs, data_dir, shards)
+                while True:
+                    self._on_answer(self._connection.recv())
+            except (EOFError, OSError):
+                if not self._ended:
+                    self._on_answer(None)
+            if self._process is not None:
+                self._process.wait()
+
+
+def _started(connection: Connection, data_dir: Path, shards: int) -> subprocess.Popen[bytes]:
+    root = str(Path(risingpy.__file__).parents[1])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [
+            sys.executable, "-m", "risingpy.executors.own_pace.worker",
+            str(connection.fileno()), str(data_dir), str(shards),
+        ],
+        stdin=subprocess.DEVNULL,
+        pass_fds=[connection.fileno()],
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    with suppress(OSError, AttributeError):  # it has ended already, or the system has no priorities
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+    return process

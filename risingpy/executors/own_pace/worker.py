@@ -6,7 +6,6 @@ than the server, and a limit on its memory: a job that needs more fails alone.
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -20,8 +19,6 @@ from risingpy.memory_guard import MemoryGuard
 from risingpy.nesting import allow_deep_nesting
 from risingpy.storage.engine.read_views import ReadView, StateStore
 
-NICENESS = 10
-
 
 class OwnPaceWorker:
     """What the process keeps from one step to the next: the shards, and one job."""
@@ -30,6 +27,7 @@ class OwnPaceWorker:
         self._store = StateStore(data_dir, shards, cast=cast_stored)
         self._connection = connection
         self._guard = MemoryGuard(share_of_memory(EPOCH_SHARE))
+        self._guard.start()
         self._job: OwnPaceJob | None = None
 
     def serve(self) -> None:
@@ -51,7 +49,7 @@ class OwnPaceWorker:
             view.release()
 
     def _run_pinned(self, step: Step, view: ReadView) -> Answer:
-        self._guard.look()
+        self._guard.allow(step.memory)
         if self._job is not None and not self._job.is_of(step.graph):
             self._forget()
         if self._job is None:
@@ -71,8 +69,6 @@ def main() -> None:
     """Serves the pipe that the arguments name."""
     descriptor, data_dir, shards = sys.argv[1:]
     allow_deep_nesting()
-    with suppress(OSError):
-        os.nice(NICENESS)
     OwnPaceWorker(Path(data_dir), int(shards), Connection(int(descriptor))).serve()
 
 

@@ -5,6 +5,9 @@ turns. If nothing else happens, a turn is `ROWS_PER_EPOCH` rows, since fewer cos
 as fit into `QUIET_SECONDS`. If rows of others come, it has what fits into the time of an ordinary epoch or two, and
 every second epoch with such rows has none: they wait for one turn at the most, and a backfill under a steady load still
 gets half of the epochs. How long a job's rows take is measured, and their number follows.
+
+Of a job that is not plain nobody knows whether a row takes a microsecond or a second. So it begins with few rows. The
+next turns have as many as fit into `QUIET_SECONDS` by the time that the last ones took, but grow within bounds.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ BUSY_TIMES = (
 )
 BUSY_FOR_SECONDS = 1.0  # after an epoch with rows of others
 LEAST_ROWS, FIRST_ROWS = 1_000, 10_000  # per shard
+TRIED_ROWS = 16  # per shard, of a job that has read nothing yet
+LEAST_GROWTH, MOST_GROWTH = 2.0, 64.0  # of that number with each turn
 _GUESSED_PLAIN_SECONDS = 0.01
 _MEMORY = 0.7  # the weight of earlier measurements against a new one
 _LIMIT_BURST_SECONDS = 1.0  # a limited job may read so much at once
@@ -46,15 +51,23 @@ class BackfillBudget:
         self._last_busy = float("-inf")
         self._is_busy = False
         self._order: list[int] = []  # whose turn is next
+        self._bearable: dict[int, int] = {}  # by job: how many rows per shard it may read by what it has read
         self._read_limited: dict[int, float] = {}  # by limited job: when it has last read
         self._last_had_snapshot = False
 
     def rows(
-        self, job_ids: Sequence[int], limits: Mapping[int, int], *, shards: int, has_rows: bool
+        self,
+        job_ids: Sequence[int],
+        limits: Mapping[int, int],
+        *,
+        shards: int,
+        has_rows: bool,
+        plain: Callable[[int], bool] = lambda job: True,
     ) -> Mapping[int, int]:
         """How many rows each of the jobs may read on each shard in the epoch that is planned now; others none.
 
-        `limits`: rows a second. `has_rows`: the epoch has rows for other jobs.
+        `limits`: rows a second. `plain`: whether it is known of a job that a row takes little time. `has_rows`: the
+        epoch has rows for other jobs.
         """
         self._follow(job_ids)
         now = self._now()
@@ -70,7 +83,11 @@ class BackfillBudget:
             turn = self._turns.setdefault((job, self._is_busy), _SnapshotTurn(first, seconds))
             if granted and turn.seconds > left:
                 break
-            rows = turn.rows if job not in limits else min(turn.rows, self._limited(job, limits[job], shards))
+            if job not in self._bearable:
+                self._bearable[job] = ROWS_PER_EPOCH if plain(job) else TRIED_ROWS
+            rows = min(turn.rows, self._bearable[job])
+            if job in limits:
+                rows = min(rows, self._limited(job, limits[job], shards))
             if not rows:
                 continue
             if job in limits:
@@ -94,6 +111,7 @@ class BackfillBudget:
     def measured(self, granted: Mapping[int, int], seconds: float) -> None:
         """Records an epoch of so many seconds, in which these jobs read (rows per shard)."""
         self._last_had_snapshot = bool(granted)
+        self._learn(granted, seconds)
         if not granted:
             if seconds < QUIET_SECONDS:
                 self._plain_seconds = _MEMORY * self._plain_seconds + (1 - _MEMORY) * seconds
@@ -112,6 +130,13 @@ class BackfillBudget:
                 turn.seconds *= rows / turn.rows if rows < turn.rows else 1.0
                 turn.rows = rows
 
+    def _learn(self, granted: Mapping[int, int], seconds: float) -> None:
+        """Finds out what these jobs may read the next time, after an epoch of so many seconds."""
+        fitting = QUIET_SECONDS / max(seconds - self._plain_seconds, 1e-4)
+        for job, rows in granted.items():
+            bearable = min(ROWS_PER_EPOCH, int(rows * min(MOST_GROWTH, max(LEAST_GROWTH, fitting))))
+            self._bearable[job] = max(self._bearable.get(job, 0), bearable)
+
     def _seconds(self) -> float:
         """How long an epoch may take."""
         return max(LEAST_BUSY_SECONDS, BUSY_TIMES * self._plain_seconds) if self._is_busy else QUIET_SECONDS
@@ -122,6 +147,7 @@ class BackfillBudget:
         if known != set(job_ids):
             self._order = [job for job in self._order if job in job_ids] + [j for j in job_ids if j not in known]
             self._turns = {key: turn for key, turn in self._turns.items() if key[0] in job_ids}
+            self._bearable = {job: rows for job, rows in self._bearable.items() if job in job_ids}
             self._read_limited = {job: at for job, at in self._read_limited.items() if job in job_ids}
 
     def _limited(self, job: int, limit: int, shards: int) -> int:

@@ -16,6 +16,7 @@ from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, Table
+from risingpy.plan.plain_jobs import is_plain
 
 JOB_SECONDS_PER_ROW = 10e-6  # so much more CPU time a job may take for each row of the epoch: ten times a plain view's
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
@@ -79,6 +80,16 @@ def _job_seconds(state: MetaState, rows: int, halvings: float) -> float:
     return max(whole / math.exp2(halvings), min(whole, LEAST_JOB_SECONDS)) + JOB_SECONDS_PER_ROW * rows
 
 
+def _granted(state: MetaState, budget: BackfillBudget, *, has_rows: bool) -> Mapping[int, int]:
+    return budget.rows(
+        starting_ids(state),
+        state.backfill_limits,
+        shards=state.shards,
+        has_rows=has_rows,
+        plain=lambda job: is_plain(state.jobs[job]),
+    )
+
+
 def _taken_over(results: Mapping[int, StepResult]) -> tuple[TakenOver, ...]:
     return tuple(TakenOver(job_id, str(each.directory), each.pieces) for job_id, each in sorted(results.items()))
 
@@ -110,7 +121,7 @@ def plan_epoch(
     if not (is_due or handed_over or lsn > state.committed.lsn or read.moves):
         return None
     rows += read.rows
-    granted = budget.rows(starting_ids(state), state.backfill_limits, shards=state.shards, has_rows=rows > 0)
+    granted = _granted(state, budget, has_rows=rows > 0)
     rows, depth = rows + sum(granted.values()) * state.shards, state.graph().depth
     descriptor = EpochDescriptor(
         epoch=number(),

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 
 THREADS_WORTH = 1.4  # cores that the shards' threads of one task use, measured at 50,000 and 1,000,000 rows
+LEAST_WIDE_ROWS = 4096  # where fewer take long, a single job does, and will be set aside: on its own, not with others
 WIDE_SECONDS = 0.05  # how much more an epoch costs on the wide query than on the narrow one, without any exchange
 EXCHANGE_SECONDS = 0.12  # per exchange: two more Python tasks, and Spark's planning of them
 
@@ -37,6 +38,8 @@ class EpochShape:
         """True if an epoch with `rows` input rows takes less time in one task."""
         if self._always_shuffles:
             return False
+        if rows < LEAST_WIDE_ROWS:
+            return True
         processes = min(shards, self._cores)
         threads = min(THREADS_WORTH, processes)
         work = self.predicted_seconds(rows)

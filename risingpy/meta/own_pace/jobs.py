@@ -22,6 +22,8 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.own_pace.messages import Answer, Pinned, StepDone, StepFailed
 from risingpy.executors.own_pace.process import OwnPaceProcess
 from risingpy.executors.own_pace.step import kept_done
+from risingpy.memory import EPOCH_SHARE, share_of_memory
+from risingpy.memory_guard import can_measure, memory_left
 from risingpy.meta.own_pace.pace import Pace, ProcessDied, StepResult
 from risingpy.meta.own_pace.set_aside import may_be_partial, next_step
 from risingpy.meta.state import MetaState
@@ -33,6 +35,7 @@ MOST_PROCESSES = 2
 PIN_SECONDS = 2.0  # pinning takes a millisecond or two; a process that needs longer is started anew
 TURN_SECONDS = 10.0  # after which a process is given to a job that waits for one
 LOOK_SECONDS = 1.0
+LEAST_STEP_SHARE = 1 / 16  # of the server's memory, which a step may take however little is left
 REJOINING_SHARE = 0.25  # of what a job may take of a shared epoch: so long the others wait for its last step
 
 
@@ -223,7 +226,15 @@ class OwnPaceJobs:
         store = self._directory / str(pace.job_id)
         output = self._results / f"{pace.job_id}-{state.committed.epoch}-{pace.number}"
         shutil.rmtree(output, ignore_errors=True)
-        step = next_step(state, pace.job_id, number=pace.number, most_rows=pace.most_rows, store=store, output=output)
+        step = next_step(
+            state,
+            pace.job_id,
+            number=pace.number,
+            most_rows=pace.most_rows,
+            memory=_memory_for_step(),
+            store=store,
+            output=output,
+        )
         pace.step, pace.output, pace.is_pinned = step, output, False
         pace.process.start(step)
         with self._changed:
@@ -258,6 +269,12 @@ class OwnPaceJobs:
                     pace.answer = answer
             self._changed.notify_all()
         self._wake()
+
+
+def _memory_for_step() -> int:
+    """Half of what is left, so that the other process and the statements have some; and enough for a small step."""
+    least, most = share_of_memory(LEAST_STEP_SHARE), share_of_memory(EPOCH_SHARE)
+    return max(least, min(most, memory_left() // 2)) if can_measure() else most
 
 
 def _waits(state: MetaState, pace: Pace) -> bool:

@@ -54,8 +54,10 @@ def with_position(state: MetaState, job_id: int, position: int) -> MetaState:
     return replace(state, set_aside={**state.set_aside, job_id: moved})
 
 
-def next_step(state: MetaState, job_id: int, *, number: int, most_rows: int, store: Path, output: Path) -> Step:
-    """The next step of a job that is set aside. `store` and `output` are directories: see `Step`."""
+def next_step(
+    state: MetaState, job_id: int, *, number: int, most_rows: int, memory: int, store: Path, output: Path
+) -> Step:
+    """The next step of a job that is set aside: see `Step` for what it has besides the job."""
     aside, job = state.set_aside[job_id], state.jobs[job_id]
     feeds = []
     for table_id, subscription_id in aside.feeds.items():
@@ -74,6 +76,7 @@ def next_step(state: MetaState, job_id: int, *, number: int, most_rows: int, sto
         backfilling=relation_of_job.is_being_created,
         watermarks=tuple(sorted(aside.watermarks.items())),
         most_rows=most_rows,
+        memory=memory,
         store=store,
         output=output,
         piece_bytes=pace.PIECE_BYTES,

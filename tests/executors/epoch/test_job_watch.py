@@ -8,7 +8,7 @@ import pytest
 
 from risingpy.errors import OutOfMemory
 from risingpy.executors.epoch.job_watch import JobWatch
-from risingpy.memory import EPOCH_SHARE, JOB_OPERATOR_SHARE, share_of_memory
+from risingpy.memory import JOB_GROWTH_SHARE, JOB_OPERATOR_SHARE, share_of_memory
 from risingpy.memory_guard import can_measure
 from risingpy.statement_limits import current_limits, look
 
@@ -33,8 +33,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_work_that_grows_beyond_its_memory_is_ended(small: None) -> None:
     watch = JobWatch(alone=True)
     try:
-        with pytest.raises(OutOfMemory, match="would take more than 64MB"), watch.limited(1000.0, 0, lambda: None):
-            work_until_told(bytearray(b"x") * (share_of_memory(EPOCH_SHARE) * 2))
+        with pytest.raises(OutOfMemory, match="would take more than 32MB"), watch.limited(1000.0, 0, lambda: None):
+            work_until_told(bytearray(b"x") * (share_of_memory(JOB_GROWTH_SHARE) * 2))
         with watch.limited(1000.0, 0, lambda: None):
             pass  # what comes next is measured anew
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
-from risingpy.meta.epochs.backfill_budget import LEAST_BUSY_SECONDS, QUIET_SECONDS, BackfillBudget
+from risingpy.meta.epochs.backfill_budget import LEAST_BUSY_SECONDS, QUIET_SECONDS, TRIED_ROWS, BackfillBudget
 
 SHARDS = 2
 ROW_SECONDS = 1e-6
@@ -97,3 +97,18 @@ def test_a_limit_of_zero_pauses() -> None:
     assert run.epoch([1], {1: 0})[0] == {}
     assert run.budget.seconds_left([1], {1: 0}) is None
     assert run.epoch([1], {})[0]
+
+
+def test_a_job_that_is_not_plain_begins_with_few_rows() -> None:
+    budget = BackfillBudget(Clock())
+
+    def granted(seconds_for_row: float) -> int:
+        rows = budget.rows([1], {}, shards=SHARDS, has_rows=False, plain=lambda job: False)[1]
+        budget.measured({1: rows}, FIXED_SECONDS + rows * seconds_for_row)
+        return rows
+
+    assert granted(0.1) == TRIED_ROWS
+    assert granted(0.1) == 2 * TRIED_ROWS  # however slow: it may be slow only once
+    rows = [granted(ROW_SECONDS) for _ in range(10)]
+    assert rows == sorted(rows)
+    assert rows[-1] == ROWS_PER_EPOCH

@@ -191,7 +191,9 @@ def test_recover_says_what_it_cannot_do(server: Server, client: Client) -> None:
 
 
 def test_what_is_dropped_is_a_job_until_its_rows_are_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "PURGE_ROWS_PER_EPOCH", 100)
+    monkeypatch.setattr(task, "PURGED_ROWS", 100)
+    monkeypatch.setattr(task, "BUSY_PURGE_SECONDS", 0.0)
+    monkeypatch.setattr(task, "QUIET_PURGE_SECONDS", 0.0)
     client = server.client()
     create_tables(client)
     client.run("INSERT INTO t SELECT i, i % 5, i FROM generate_series(1, 30000) i")

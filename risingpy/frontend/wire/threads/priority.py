@@ -12,7 +12,7 @@ import threading
 import time
 from contextlib import suppress
 
-LONG_SECONDS = 0.2  # of CPU time
+LONG_SECONDS = 0.1  # of CPU time
 NICENESS = 10  # which a statement that takes longer adds: it gets a ninth of what others get
 _LEAST = 19
 _HAS_PRIORITIES = sys.platform == "linux"
