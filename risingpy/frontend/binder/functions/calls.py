@@ -13,7 +13,7 @@ from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_la
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
 from risingpy.frontend.binder.functions.special import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.functions.system import NEED_SYSTEM, SYSTEM_FUNCTIONS
-from risingpy.frontend.binder.functions.table_functions import EXPAND_ARRAY, is_set_returning
+from risingpy.frontend.binder.functions.table_functions import is_set_returning, users_schema
 from risingpy.frontend.binder.functions.user_defined import bind_user_function, has_kind
 from risingpy.frontend.binder.scope.aggregates import GROUPING
 from risingpy.frontend.binder.scope.context import SystemUse
@@ -42,8 +42,12 @@ def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     inner = tree.expression
     if not isinstance(inner, exp.Anonymous):
         return bind_field(binder, tree)
-    schema = name_of(tree.this.this if isinstance(tree.this, exp.Column) else tree.this)
-    if schema != "pg_catalog" and (schema, name_of(inner.this)) != ("information_schema", EXPAND_ARRAY):
+    schema = users_schema(inner)
+    if schema is not None:
+        if id(inner) in binder.sets:
+            return binder.sets[id(inner)]
+        if is_set_returning(binder, inner):
+            raise _set_not_allowed(binder, position_of(tree))
         args = [binder.bind(a) for a in inner.expressions]
         return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
     return bind_function(binder, inner)
@@ -61,8 +65,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if id(tree) in binder.sets:
         return binder.sets[id(tree)]
     if is_set_returning(binder, tree):
-        message = f"set-returning functions are not allowed in {binder.clause}"
-        raise FeatureNotSupported(message, position=position)
+        raise _set_not_allowed(binder, position)
     if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     _refuse_what_aggregates_take(tree, name)
@@ -72,6 +75,10 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         binder.context.system_uses.append(SystemUse(name, position))
     args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
     return _scalar_call(binder, name, args, position)
+
+
+def _set_not_allowed(binder: ExpressionBinder, position: int) -> FeatureNotSupported:
+    return FeatureNotSupported(f"set-returning functions are not allowed in {binder.clause}", position=position)
 
 
 def _refuse_what_aggregates_take(tree: exp.Anonymous, name: str) -> None:

@@ -23,7 +23,7 @@ from risingpy.frontend.binder.functions.populate import (
 )
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import EMPTY_SETS
-from risingpy.frontend.binder.functions.user_defined import chosen_function, has_kind, python_call
+from risingpy.frontend.binder.functions.user_defined import bind_user_function, chosen_function, has_kind, python_call
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
@@ -81,7 +81,8 @@ def function_of(tree: exp.Expr | None) -> exp.Expr | None:
     if isinstance(tree, exp.Table) and tree.args.get("rows_from"):
         return function_of(tree.args["rows_from"][0])
     if isinstance(tree, exp.Lateral):
-        return tree.this if isinstance(tree.this, exp.Func | exp.Unnest) else None
+        called = tree.this.expression if isinstance(tree.this, exp.Dot) else tree.this
+        return called if isinstance(called, exp.Func | exp.Unnest) else None
     if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Func):
         return None
     is_window = isinstance(tree.this, exp.Anonymous) and name_of(tree.this.this) in OF_RELATIONS
@@ -94,8 +95,26 @@ def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
         return True
     if not isinstance(tree, exp.Anonymous):
         return False
-    name = name_of(tree.this)
-    return _is_name_of_set(name) or has_kind(binder, FunctionKind.TABLE, name)
+    name, schema = name_of(tree.this), users_schema(tree)
+    return (schema is None and _is_name_of_set(name)) or has_kind(binder, FunctionKind.TABLE, name, schema)
+
+
+def users_schema(call: exp.Expr) -> str | None:
+    """The schema that stands in front of a call, in FROM or elsewhere; None without one, and for the system's."""
+    match call.parent:
+        case exp.Table(args={"db": exp.Identifier() as written}):
+            pass
+        case exp.Dot(this=written) as dot if dot.expression is call:
+            pass
+        case _:
+            return None
+    schema = name_of(written.this if isinstance(written, exp.Column) else written)
+    of_system = schema == "pg_catalog" or (schema == "information_schema" and _name(call) == EXPAND_ARRAY)
+    return None if of_system else schema
+
+
+def _name(call: exp.Expr) -> str:
+    return "unnest" if isinstance(call, exp.Unnest) else name_of(call.this)
 
 
 def _is_name_of_set(name: str) -> bool:
@@ -111,7 +130,12 @@ def _is_name_of_set(name: str) -> bool:
 
 def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None = None) -> Lists:
     """The lists of a call. Any other function is a set of one row. `definitions` is a column definition list's row."""
-    name = "unnest" if isinstance(call, exp.Unnest) else name_of(call.this)
+    schema = users_schema(call)
+    return _lists_of(binder, call, definitions) if schema is None else _users_in_schema(binder, schema, call)
+
+
+def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> Lists:
+    name = _name(call)
     if name == "unnest":
         return _unnest(binder, call)
     args = [binder.bind(argument) for argument in call.expressions]
@@ -146,6 +170,18 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
         if function.kind is FunctionKind.TABLE:
             return _users(function, given)
     value = binder.context.coercer.settled(binder.bind(call))
+    return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
+
+
+def _users_in_schema(binder: ExpressionBinder, schema: str, call: exp.Expr) -> Lists:
+    """The call `schema.f(…)` of a user's function: its rows, or the one that it gives."""
+    name, position = _name(call), position_of(call)
+    args = [binder.bind(argument) for argument in call.expressions]
+    if has_kind(binder, FunctionKind.TABLE, name, schema):
+        function, given = chosen_function(binder, schema, name, args, position)
+        if function.kind is FunctionKind.TABLE:
+            return _users(function, given)
+    value = bind_user_function(binder, schema, name, args, position)
     return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
 
 
