@@ -9,6 +9,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 from sqlglot import exp
 
@@ -18,8 +19,10 @@ from risingpy.frontend.parser.ast import (
     CreateFunction,
     CreateSink,
     CreateSubscription,
+    DeclareSubscriptionCursor,
     DropFunction,
     ObjectName,
+    Query,
     Subscribe,
     TypeName,
 )
@@ -71,8 +74,8 @@ def check_databases(
 def _names(part: object) -> Iterator[_Name]:
     """The dotted names in a statement, or in a part of it."""
     match part:
-        case CreateSink() | CreateSubscription() | Subscribe():
-            read = part.target if isinstance(part, Subscribe) else part.relation
+        case CreateSink() | CreateSubscription() | DeclareSubscriptionCursor() | Subscribe():
+            read = _read(part)
             for field in dataclasses.fields(part):
                 value = getattr(part, field.name)
                 found = _names(value)
@@ -92,6 +95,21 @@ def _names(part: object) -> Iterator[_Name]:
             if isinstance(part, _FUNCTIONS):
                 found = (dataclasses.replace(name, of_relation=False) for name in found)
             yield from found
+
+
+def _read(
+    statement: CreateSink | CreateSubscription | DeclareSubscriptionCursor | Subscribe,
+) -> ObjectName | Query | None:
+    """What a statement reads, which may be another database's."""
+    match statement:
+        case CreateSink() | CreateSubscription():
+            return statement.relation
+        case DeclareSubscriptionCursor():
+            return statement.subscription
+        case Subscribe():
+            return statement.target
+        case _:
+            assert_never(statement)
 
 
 def _names_of_node(node: exp.Expr) -> Iterator[_Name]:

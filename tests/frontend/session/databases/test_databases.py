@@ -263,3 +263,20 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
         assert reader.run("SELECT * FROM s.t") == in_database(again, "dev").run("SELECT * FROM m") == [(1,)]
     finally:
         again.close()
+
+
+def test_a_cursor_follows_another_databases_subscription(client: Any, database: Database) -> None:
+    client.run("CREATE DATABASE d1; CREATE USER reader")
+    other = in_database(database, "d1")
+    other.run("CREATE SCHEMA s; CREATE TABLE s.t (a int PRIMARY KEY)")
+    other.run("CREATE SUBSCRIPTION s.sub FROM s.t WITH (retention = '1h')")
+    client.run("DECLARE c SUBSCRIPTION CURSOR FOR d1.s.sub FULL")
+    other.run("INSERT INTO s.t VALUES (1); FLUSH")
+    assert [row[:2] for row in client.run("FETCH 5 FROM c WITH (timeout = '10s')")] == [(1, "Insert")]
+    reader = in_database(database, "dev", "reader")
+    assert refusal(reader, "DECLARE c SUBSCRIPTION CURSOR FOR d1.s.sub") == ("42501", "permission denied for schema s")
+    other.run("GRANT USAGE ON SCHEMA s TO reader")
+    refused = ("42501", "permission denied for subscription sub")
+    assert refusal(reader, "DECLARE c SUBSCRIPTION CURSOR FOR d1.s.sub") == refused
+    assert refusal(client, "DECLARE d SUBSCRIPTION CURSOR FOR nosuch.s.sub")[0] == "0A000"
+    assert refusal(client, "DECLARE d SUBSCRIPTION CURSOR FOR d1.s.nosuch")[0] == "42P01"
