@@ -53,11 +53,11 @@ def with_renamed_relations(reader: RelationReader, before: Catalog, after: Catal
         edits += _of_query(reader, query, before, after)
     if isinstance(statement, CreateSink | CreateSubscription):
         edits += _of_names(reader, statement, before, after)
-    definition = _edited(reader.definition, edits)
+    definition = edited(reader.definition, edits)
     if isinstance(reader, QueryRelation) and query is not None:
         start = query.position - 1
         own = [(begin - start, end - start, text) for begin, end, text in edits]
-        return replace(reader, query=_edited(query.text, own), definition=definition)
+        return replace(reader, query=edited(query.text, own), definition=definition)
     return replace(reader, definition=definition)
 
 
@@ -95,8 +95,8 @@ def _of_query(reader: RelationReader, query: Query, before: Catalog, after: Cata
     tree = parse_query(query.text).tree
     for qualified in (False, True):
         edits = _edits(query.text, tree, bound.named, before, after, qualified=qualified)
-        edits += _calls(query.text, tree, _schemas_of_calls(reader, before, after))
-        text = _edited(query.text, edits)
+        edits += calls_of(query.text, tree, _schemas_ofcalls_of(reader, before, after))
+        text = edited(query.text, edits)
         try:
             again = _bound(reader, parse_query(text), after)
         except SqlError:
@@ -176,14 +176,14 @@ def _called(reader: RelationReader, catalog: Catalog) -> list[FunctionDesc]:
     return [catalog.functions[each] for each in ids if each in catalog.functions]
 
 
-def _schemas_of_calls(reader: RelationReader, before: Catalog, after: Catalog) -> dict[str, str]:
+def _schemas_ofcalls_of(reader: RelationReader, before: Catalog, after: Catalog) -> dict[str, str]:
     """The new names of the schemas of the functions that a reader calls, by the old ones."""
     named = ((each.schema_name, after.functions[each.function_id].schema_name) for each in _called(reader, before))
     return {old: new for old, new in named if old != new}
 
 
-def _calls(text: str, tree: exp.Expr, schemas: dict[str, str]) -> list[Edit]:
-    """Where a call is written `schema.function(…)`, of a schema with another name: its first word, or its second."""
+def calls_of(text: str, tree: exp.Expr, schemas: dict[str, str]) -> list[Edit]:
+    """The edits where a call is written `schema.function(…)`, of a schema with another name in `schemas`."""
     edits = []
     for node in tree.walk():
         match node:
@@ -219,7 +219,8 @@ def _written(relation: CreatedRelation, catalog: Catalog, *, qualified: bool) ->
     return quoted(relation.name) if in_default else f"{quoted(relation.schema_name)}.{quoted(relation.name)}"
 
 
-def _edited(text: str, edits: list[Edit]) -> str:
+def edited(text: str, edits: list[Edit]) -> str:
+    """The text after edits that do not overlap."""
     for start, end, written in sorted(edits, reverse=True):
         text = text[:start] + written + text[end:]
     return text

@@ -26,18 +26,21 @@ from risingpy.plan.catalog import (
     Sink,
     Table,
 )
-from risingpy.sql_quoting import double_quoted
 
 Placed = TypeVar("Placed", CreatedRelation, FunctionDesc, SecretDesc, ConnectionDesc)
 
 
 @dataclass(frozen=True, slots=True)
 class Retold:
-    """How texts follow: each makes the text anew of what has a new place; `reader` is that of `NewName`."""
+    """How texts follow: each makes the text anew of what has a new place; `reader` is that of `NewName`.
+
+    `body` gives a function that calls by a schema's new name instead of its old one, and whether its body is RETURN's.
+    """
 
     relation: Callable[[CreatedRelation], str]
     function: Callable[[FunctionDesc], str]
     reader: Callable[[RelationReader, Catalog, Catalog], RelationReader]
+    body: Callable[[FunctionDesc, str, str], tuple[FunctionDesc, bool]]
 
 
 def with_schema_name(state: MetaState, changed: DatabaseDesc, old: str, new: str, retold: Retold) -> MetaState:
@@ -46,7 +49,6 @@ def with_schema_name(state: MetaState, changed: DatabaseDesc, old: str, new: str
     Raises FeatureNotSupported if a text cannot follow.
     """
     before = state.catalog
-    _refuse_callers(before, changed, old)
     moved = {r.relation_id: r for r in before.relations.values() if _is_in(r, changed, old)}
     for relation in moved.values():
         refuse_unbound_views(state, relation)
@@ -78,10 +80,27 @@ def with_schema_name(state: MetaState, changed: DatabaseDesc, old: str, new: str
         for each in before.relations.values()
         if isinstance(each, QueryRelation | Sink) and called.intersection(each.functions)
     }
-    state = replace(state, catalog=_with_readers(before, after, readers, retold))
+    state = replace(state, catalog=_with_bodies(before, after, changed, (old, new), readers, retold))
     same = [(r, {i: i for i in range(len(r.columns))}) for key in moved for r in (state.catalog.relations[key],)]
     views = repointed_views(state, same)
     return replace(state, catalog=replace(state.catalog, relations={**state.catalog.relations, **views}))
+
+
+def _with_bodies(
+    before: Catalog, after: Catalog, changed: DatabaseDesc, names: tuple[str, str], readers: set[int], retold: Retold
+) -> Catalog:
+    """`after` with the texts of functions' bodies, and of the readers, that follow a schema's name.
+
+    As in PostgreSQL, a body in a string is text that stays as it is: it fails when it is called next. RETURN's is an
+    expression, and follows. A reader follows if it means the same with all bodies that meant the old name.
+    """
+    following, kept = dict(after.functions), dict(after.functions)
+    for key, function in after.functions.items():
+        if function.language is FunctionLanguage.SQL and function.database_id == changed.database_id:
+            following[key], is_expression = retold.body(function, *names)
+            kept[key] = following[key] if is_expression else function
+    catalog = _with_readers(before, replace(after, functions=following), readers, retold)
+    return replace(catalog, functions=kept)
 
 
 def with_database_name(state: MetaState, changed: DatabaseDesc, retold: Retold) -> MetaState:
@@ -125,15 +144,3 @@ def _retold(relation: CreatedRelation, schema: str, retold: Retold) -> CreatedRe
     if isinstance(relation, NumberSequence) or not relation.definition:
         return relation
     return replace(relation, definition=retold.relation(relation))
-
-
-def _refuse_callers(catalog: Catalog, database: DatabaseDesc, schema: str) -> None:
-    """Raises FeatureNotSupported if a body may call a function of the schema: nobody knows where its words stand."""
-    inside = any(_is_in(each, database, schema) for each in catalog.functions.values())
-    written = f"{schema}.", f"{double_quoted(schema)}."
-    for function in catalog.functions.values() if inside else ():
-        if function.language is FunctionLanguage.SQL and any(each.lower() in function.body.lower() for each in written):
-            raise FeatureNotSupported(
-                f'cannot rename schema "{schema}": function {function.shown} names it',
-                hint="Drop the function, and create it again afterwards.",
-            )
