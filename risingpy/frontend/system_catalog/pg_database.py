@@ -26,7 +26,7 @@ def _tablespaces(_state: SystemState) -> Iterable[Row]:
 
 def _rw_databases(state: SystemState) -> Iterable[Row]:
     for each in state.catalog.databases.values():
-        yield each.database_id, each.name, each.owner, None
+        yield each.database_id, each.name, each.owner, acl_texts(state, each.acl)
 
 
 def _settings(state: SystemState) -> Iterable[Row]:

@@ -61,14 +61,7 @@ _COLUMNS = {
     "pg_user_mapping": "oid oid, umuser oid, umserver oid, umoptions _text",
 }
 
-_RISINGWAVE_COLUMNS = {
-    "rw_functions": "id int4, name text, schema_id int4, owner int4, type text, arg_type_ids _text,"
-    "return_type_id int4, language text, link text, acl _text",
-}
-
 _INFORMATION_SCHEMA_COLUMNS = {
-    "routines": "specific_catalog name, specific_schema name, specific_name name, routine_catalog name,"
-    "routine_schema name, routine_name name, routine_type text, data_type text",
     "triggers": "trigger_catalog name, trigger_schema name, trigger_name name, event_object_table name",
 }
 
@@ -76,7 +69,6 @@ EMPTY_RELATIONS: tuple[SystemRelation, ...] = tuple(
     relation(schema, name, columns)
     for schema, relations in (
         ("pg_catalog", _COLUMNS),
-        ("rw_catalog", _RISINGWAVE_COLUMNS),
         ("information_schema", _INFORMATION_SCHEMA_COLUMNS),
     )
     for name, columns in relations.items()

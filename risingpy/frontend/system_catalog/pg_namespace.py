@@ -20,10 +20,14 @@ def all_schemas(state: SystemState) -> tuple[str, ...]:
 
 def _rows(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        acl = state.catalog.own_database.schema_acls.get(name)
-        if acl is None and name == DEFAULT_SCHEMA:  # not what other schemas have
-            acl = schema_of(state.catalog, name).acl
-        yield schema_oid(name), name, state.catalog.schema_owner(name), acl_texts(state, acl)
+        yield schema_oid(name), name, state.catalog.schema_owner(name), _acl(state, name)
+
+
+def _acl(state: SystemState, name: str) -> list[str] | None:
+    acl = state.catalog.own_database.schema_acls.get(name)
+    if acl is None and name == DEFAULT_SCHEMA:  # not what other schemas have
+        acl = schema_of(state.catalog, name).acl
+    return acl_texts(state, acl)
 
 
 def _schemata(state: SystemState) -> Iterable[Row]:
@@ -38,7 +42,7 @@ def _schemata(state: SystemState) -> Iterable[Row]:
 
 def _rw_schemas(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        yield schema_oid(name), name, state.catalog.schema_owner(name), None
+        yield schema_oid(name), name, state.catalog.schema_owner(name), _acl(state, name)
 
 
 PG_NAMESPACE = relation("pg_catalog", "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem", _rows)

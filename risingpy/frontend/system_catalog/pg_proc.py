@@ -15,8 +15,9 @@ from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
 from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
-from risingpy.plan.catalog import FunctionKind, FunctionLanguage
+from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.rights import language_of
+from risingpy.types import TypeKind
 from risingpy.types.type_entries import TYPES_BY_NAME
 
 _ANY_ELEMENT_OID = 2283
@@ -51,6 +52,21 @@ def _numbered() -> Iterable[tuple[int, str, Signature]]:
         yield _FIRST_OID + number, kind, signature
 
 
+def _all_arguments(function: FunctionDesc) -> tuple[list[int] | None, list[str] | None, list[str] | None]:
+    """Types, modes and names of the arguments, and behind them of the columns of RETURNS TABLE."""
+    names, columns = list(function.argument_names), list[tuple[str, int]]()
+    if function.kind is FunctionKind.TABLE and function.result.kind is TypeKind.STRUCT:
+        columns = [(n, t.oid) for n, t in zip(function.result.names, function.result.items, strict=True)]
+    elif function.column:
+        columns = [(function.column, function.result.oid)]
+    names += [name for name, _ in columns]
+    shown = names if any(names) else None
+    if not columns:
+        return None, None, shown
+    types = [*(type_.oid for type_ in function.argument_types), *(oid for _, oid in columns)]
+    return types, ["i"] * len(function.argument_types) + ["t"] * len(columns), shown
+
+
 def _rows(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.own_functions:
         arguments = [type_.oid for type_ in function.argument_types]
@@ -58,10 +74,10 @@ def _rows(state: SystemState) -> Iterable[Row]:
         language = LANGUAGE_OIDS["python"] if function.language is FunctionLanguage.PYTHON else LANGUAGE_OIDS["sql"]
         owner = (schema_oid(function.schema_name), function.owner, language, kind, is_set, function.strict)
         volatility = "i" if function.immutable else "v"
-        names = list(function.argument_names) if any(function.argument_names) else None
+        acl = acl_texts(state, function.acl)
         yield (
             *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
-            *(arguments, None, None, names, None, function.body, None, acl_texts(state, function.acl), "u", False),
+            *(arguments, *_all_arguments(function), None, function.body, None, acl, "u", False),
         )
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]

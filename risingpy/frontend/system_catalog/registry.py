@@ -30,7 +30,7 @@ from risingpy.frontend.system_catalog import (
 )
 from risingpy.frontend.system_catalog.constraints import pg_constraint, usage
 from risingpy.frontend.system_catalog.names import ObjectNames
-from risingpy.frontend.system_catalog.objects import pg_depend, pg_description, pg_sequence
+from risingpy.frontend.system_catalog.objects import pg_depend, pg_description, pg_sequence, routines
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
 from risingpy.frontend.system_catalog.rights import acls, fixed_rights, privilege_views
@@ -61,6 +61,7 @@ _MODULES = (
     pg_depend,
     pg_description,
     pg_sequence,
+    routines,
     information_schema,
     rw_relations,
     rw_jobs,

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from risingpy.frontend.system_catalog.index_text import included_numbers, index_definition_text, index_key_numbers
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
-from risingpy.frontend.system_catalog.rights.acls import acl_texts
+from risingpy.frontend.system_catalog.rights.acls import stored_acl
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key
 from risingpy.plan.catalog import CreatedRelation, ExternalSource, JobRelation, JobStatus, MaterializedView, Table, View
@@ -32,11 +32,11 @@ def _head(found: CreatedRelation) -> tuple[int, str, int, int, str]:
 
 
 def _table(state: SystemState, found: Table) -> Row:
-    return *_head(found), found.append_only, acl_texts(state, found.acl)
+    return *_head(found), found.append_only, stored_acl(state, found)
 
 
 def _view(state: SystemState, found: View) -> Row:
-    return *_head(found), acl_texts(state, found.acl)
+    return *_head(found), stored_acl(state, found)
 
 
 def _materialized_view(state: SystemState, found: MaterializedView) -> Row:
@@ -50,7 +50,7 @@ def _materialized_view(state: SystemState, found: MaterializedView) -> Row:
         owner,
         definition,
         found.append_only,
-        acl_texts(state, found.acl),
+        stored_acl(state, found),
         False,
         status,
     )
@@ -61,23 +61,23 @@ def _source(state: SystemState, found: ExternalSource) -> Row:
     options = dict(found.options)
     columns = [column.name for column in found.columns if not column.hidden]
     connector = options.get("connector", "").upper()
-    shown = options.get("format"), True, definition, acl_texts(state, found.acl)
+    shown = options.get("format"), True, definition, stored_acl(state, found)
     return relation_id, name, schema, owner, connector, columns, *shown
 
 
 def _relations(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         relation_id, name, schema, owner, definition = _head(found)
-        yield relation_id, name, found.noun, schema, owner, definition, acl_texts(state, found.acl)
+        yield relation_id, name, found.noun, schema, owner, definition, stored_acl(state, found)
     for index, indexed in state.indexes:
         relation_id, name, schema, owner, _ = _head(index)
-        yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
+        yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), stored_acl(state, index)
     for sink in state.sinks:
         relation_id, name, schema, owner, definition = _head(sink)
-        yield relation_id, name, "sink", schema, owner, definition, acl_texts(state, sink.acl)
+        yield relation_id, name, "sink", schema, owner, definition, stored_acl(state, sink)
     for subscription in state.subscriptions:
         relation_id, name, schema, owner, definition = _head(subscription)
-        yield relation_id, name, "subscription", schema, owner, definition, acl_texts(state, subscription.acl)
+        yield relation_id, name, "subscription", schema, owner, definition, stored_acl(state, subscription)
     for system in state.system_relations:
         oid = system_relation_oid(system.schema, system.name)
         yield oid, system.name, "system table", schema_oid(system.schema), ROOT_USER_OID, "", None
@@ -106,19 +106,27 @@ def _indexes(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         numbers = index_key_numbers(index, indexed), included_numbers(index, indexed)
         head = (relation_oid(index), index.name, relation_oid(indexed), *numbers, schema_oid(index.schema_name))
-        yield *head, index.owner, index_definition_text(index, indexed), None, None, None
+        yield *head, index.owner, index_definition_text(index, indexed), stored_acl(state, index), None, None
 
 
 def _subscriptions(state: SystemState) -> Iterable[Row]:
     for found in state.subscriptions:
         relation_id, name, schema, owner, definition = _head(found)
-        acl = acl_texts(state, found.acl)
+        acl = stored_acl(state, found)
         yield relation_id, name, schema, found.schema_name, owner, definition, found.retention_seconds, acl
 
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:
     for found in state.catalog.own_internal_tables:
-        yield relation_oid(found), found.name, schema_oid(found.schema_name), found.job_id, found.owner, "", None
+        yield (
+            relation_oid(found),
+            found.name,
+            schema_oid(found.schema_name),
+            found.job_id,
+            found.owner,
+            "",
+            stored_acl(state, found),
+        )
 
 
 _HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"

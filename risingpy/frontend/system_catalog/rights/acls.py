@@ -10,6 +10,7 @@ from risingpy.frontend.system_catalog.rights.fixed_rights import fixed_rights
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.functions.topics.object_names import quote_name
+from risingpy.plan.catalog import Relation
 from risingpy.plan.catalog.acl import ALL_OF, LETTERS, LETTERS_OF_KINDS, PUBLIC, Acl, AclItem, ObjectKind, Privilege
 from risingpy.plan.catalog.rights import (
     Securable,
@@ -40,6 +41,11 @@ _SUPERUSERS_ONLY = ("pg_authid", "pg_shadow")
 def acl_texts(state: SystemState, acl: Acl | None) -> list[str] | None:
     """The value of relacl and its like; None as long as nobody has granted or revoked anything."""
     return None if acl is None else [item_text(state, item) for item in acl]
+
+
+def stored_acl(state: SystemState, found: Relation) -> list[str] | None:
+    """The list of a relation: of an index that of what it is on, and none of a state table, which is its job's."""
+    return acl_texts(state, securable(state.catalog, found).stored)
 
 
 def item_text(state: SystemState, item: AclItem) -> str:

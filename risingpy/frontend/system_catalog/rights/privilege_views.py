@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from risingpy.frontend.system_catalog.oids import schema_oid
+from risingpy.frontend.system_catalog.pg_namespace import all_schemas
+from risingpy.frontend.system_catalog.pg_proc import PG_PROC
+from risingpy.frontend.system_catalog.rights.routines import function_of_proc
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, NumberSequence
@@ -56,10 +60,11 @@ def _columns(state: SystemState) -> Iterable[Row]:
 
 
 def _routines(state: SystemState) -> Iterable[Row]:
-    for function in state.catalog.own_functions:
-        on = securable(state.catalog, function)
-        place = state.catalog.database, function.schema_name, function.name
-        specific = *place[:2], f"{function.name}_{function.function_id}"
+    schemas = {schema_oid(name): name for name in all_schemas(state)}
+    for oid, name, schema, *_ in PG_PROC.rows(state):
+        on = function_of_proc(state, int(str(oid)), str(name))
+        place = state.catalog.database, schemas[int(str(schema))], name
+        specific = *place[:2], f"{name}_{oid}"
         for item, grantor, grantee in _seen(state, on):
             for privilege in _privileges(item, ~0):
                 grantable = _grantable(state, on, item, privilege)
@@ -82,8 +87,13 @@ def _usages(state: SystemState) -> Iterable[Row]:
 
 
 def _of_roles(rows: Callable[[SystemState], Iterable[Row]]) -> Callable[[SystemState], Iterable[Row]]:
-    """Without what everybody has."""
-    return lambda state: (row for row in rows(state) if row[1] != "PUBLIC")
+    """Without what everybody has from others than the session's roles."""
+
+    def of_roles(state: SystemState) -> Iterable[Row]:
+        own = {state.role_name(each) for each in state.catalog.roles if owns(state.catalog, state.role_id, each)}
+        return (row for row in rows(state) if row[1] != "PUBLIC" or row[0] in own)
+
+    return of_roles
 
 
 _TABLE = "grantor name, grantee name, table_catalog name, table_schema name, table_name name,"

@@ -12,6 +12,7 @@ SETUP = (
     "CREATE TABLE r (a int PRIMARY KEY REFERENCES p (b), x int, CONSTRAINT both_ UNIQUE (a, x))",
     "CREATE SEQUENCE s.counting",
     "CREATE SEQUENCE s.other",
+    "CREATE FUNCTION s.g(varchar, y timestamptz[]) RETURNS varchar LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1'",
 )
 GRANTS = (
     "",
@@ -24,6 +25,7 @@ GRANTS = (
     "SELECT ON SEQUENCE s.other",
     "USAGE ON SCHEMA s",
     "CREATE ON SCHEMA s",
+    "EXECUTE ON FUNCTION f(int)",
 )
 _NAMED = "constraint_name NOT LIKE '%not_null' AND"
 QUESTIONS = (
@@ -46,6 +48,24 @@ QUESTIONS = (
         f" FROM information_schema.{each} WHERE object_type = 'SEQUENCE' ORDER BY 2, 4"
         for each in ("usage_privileges", "role_usage_grants")
     ),
+    "SELECT routine_schema, routine_name, routine_type, data_type, type_udt_schema, type_udt_name, dtd_identifier,"
+    " routine_body, routine_definition, external_name, external_language, parameter_style, is_deterministic,"
+    " sql_data_access, is_null_call, schema_level_routine, max_dynamic_result_sets, security_type, as_locator,"
+    " is_udt_dependent, udt_name, sql_path, created, result_cast_dtd_identifier, character_maximum_length"
+    " FROM information_schema.routines WHERE routine_schema IN ('public', 's') ORDER BY routine_name",
+    "SELECT specific_schema, ordinal_position, parameter_mode, is_result, as_locator, parameter_name, data_type,"
+    " udt_schema, udt_name, dtd_identifier, parameter_default, numeric_precision"
+    " FROM information_schema.parameters WHERE specific_schema IN ('public', 's')"
+    " ORDER BY split_part(specific_name, '_', 1), ordinal_position",
+    "SELECT routine_type, data_type, routine_definition IS NULL, external_language FROM information_schema.routines"
+    " WHERE routine_schema = 'pg_catalog' AND routine_name = 'cosh'",
+    *(
+        "SELECT grantor, grantee, routine_schema, routine_name, privilege_type, is_grantable"
+        f" FROM information_schema.{each} WHERE routine_name IN ('f', 'g') ORDER BY 2, 4, 1"
+        for each in ("routine_privileges", "role_routine_grants")
+    ),
+    "SELECT grantee, privilege_type, is_grantable FROM information_schema.routine_privileges"
+    " WHERE routine_name = 'cosh' AND grantee = 'PUBLIC'",
     "SELECT grantee, object_name, is_grantable FROM information_schema.usage_privileges WHERE object_name = 'default'",
 )
 
