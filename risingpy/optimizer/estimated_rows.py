@@ -36,6 +36,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 
 TableRows = Callable[[int], int]  # how many rows the table with this id has
 
@@ -67,7 +68,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
     match plan:
         case TableScan():
             return table_rows(plan.upstream.table_id) + ROWS_TO_COME
-        case Dml() | Source() | SinkInput():
+        case Dml() | Source() | SinkInput() | StreamRecursion() | StreamRecursiveScan():
             return ROWS_OF_A_SOURCE
         case StreamValues():
             return len(plan.rows)
@@ -96,12 +97,11 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
             | Materialize()
             | Changelog()
             | IntoTable()
+            | TemporalJoin()
         ):
             return of(plan.input)
         case StreamExpand():
             return plan.copies * of(plan.input)
-        case TemporalJoin():
-            return of(plan.input)
         case DynamicFilter() | AsOfJoin() | HashJoin(kind=JoinKind.LEFT_SEMI | JoinKind.LEFT_ANTI):
             return of(plan.left)
         case HashJoin():

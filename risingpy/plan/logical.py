@@ -307,7 +307,8 @@ class Recursion:
     """WITH RECURSIVE: the rows of `start`, then, as long as rows come, those of `step` over the rows that came last.
 
     Within `step` a RecursiveScan of `name` reads these. `distinct` (UNION): a row that was there already does not come.
-    Rows are told apart by their columns, or by `keys`, expressions over these, if there are some.
+    Rows are told apart by their columns, or by `keys`, expressions over these, if there are some. `limit`: after so
+    many steps a view stops, if it says so itself.
     """
 
     start: LogicalPlan
@@ -316,6 +317,7 @@ class Recursion:
     distinct: bool
     schema: Schema
     keys: tuple[Expr, ...] = ()
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

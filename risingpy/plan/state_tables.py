@@ -17,6 +17,8 @@ The table ids come from the meta service, through the planner's `allocate`.
                           bound                     shard                                       the right row's value
     Dedup                 values seen               key                                         (none)
     EowcSort              rows that are held        watermark column | stream key               the other columns
+    Recursion             derivations               row | level                                 count, rest of the row
+                          members, of UNION         row                                         level, rest of the row
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
     Changelog             blocks of changes         epoch | part                                block
@@ -58,6 +60,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
@@ -80,6 +83,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
+        case StreamRecursion():  # how often each row is derived at each level; for UNION, the least level of each row
+            both = (plan.rows.derivations, plan.rows.members)
+            return tuple(table for table in both if table is not None)
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput():
             return ()
         case LocalTopN():
@@ -92,6 +98,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             | StreamUnion()
             | StreamChangeLog()
             | StreamExpand()
+            | StreamRecursiveScan()
             | Share()
         ):
             return ()
@@ -128,29 +135,29 @@ def progress_table(table_id: int, job: str) -> TableSchema:
     `position` is the storage key up to which the shard's snapshot has been read.
     """
     columns = [("shard", INTEGER), ("position", BYTEA), ("finished", BOOLEAN), ("row_count", BIGINT)]
-    return _internal_table(table_id, f"{job}_backfill_{table_id}", columns, (KeyColumn(0),), ())
+    return internal_table(table_id, f"{job}_backfill_{table_id}", columns, (KeyColumn(0),), ())
 
 
 def bound_table(table_id: int, job: str, type_: SqlType) -> TableSchema:
     """What the one row of a DynamicFilter's right input has: one row in each shard's own store."""
     columns = [("shard", INTEGER), ("bound", type_)]
-    return _internal_table(table_id, f"{job}_bound_{table_id}", columns, (KeyColumn(0),), ())
+    return internal_table(table_id, f"{job}_bound_{table_id}", columns, (KeyColumn(0),), ())
 
 
 def marker_table(table_id: int, job: str) -> TableSchema:
     """One row that says that constant rows have been emitted."""
-    return _internal_table(table_id, f"{job}_values_{table_id}", [("done", BOOLEAN)], (), ())
+    return internal_table(table_id, f"{job}_values_{table_id}", [("done", BOOLEAN)], (), ())
 
 
 def changelog_table(table_id: int, job: str) -> TableSchema:
     """`epoch, part → block`: what an epoch has changed. Each shard's own store has the blocks of its rows."""
     columns = [("epoch", BIGINT), ("part", BIGINT), ("block", BYTEA)]
-    return _internal_table(table_id, f"{job}_changelog_{table_id}", columns, (KeyColumn(0), KeyColumn(1)), ())
+    return internal_table(table_id, f"{job}_changelog_{table_id}", columns, (KeyColumn(0), KeyColumn(1)), ())
 
 
 def numbers_table(table_id: int, job: str) -> TableSchema:
     """How many row ids a sink into a table has given, in one row; no row where it gives none."""
-    return _internal_table(
+    return internal_table(
         table_id, f"{job}_numbers_{table_id}", [("slot", INTEGER), ("given", BIGINT)], (KeyColumn(0),), ()
     )
 
@@ -167,7 +174,7 @@ def value_state(
     columns = [(field.name, field.type) for field in group]
     columns += [(f"state_{i}", type_) for i, type_ in enumerate(state_types)]
     key = tuple(KeyColumn(i) for i in range(len(group)))
-    table = _internal_table(table_id, f"{job}_agg_{table_id}", columns, key, distribution, read_prefix=len(group))
+    table = internal_table(table_id, f"{job}_agg_{table_id}", columns, key, distribution, read_prefix=len(group))
     return AggState(table, materialized_input=False, argument_types=tuple(argument_types))
 
 
@@ -199,7 +206,7 @@ def materialized_input_state(
         if key.index not in group_key and key.index not in sorted_columns[:i]
     ]
     extra = [KeyColumn(position[i], tie_descending, tie_descending) for i in rest]
-    table = _internal_table(
+    table = internal_table(
         table_id,
         f"{job}_agg_{table_id}",
         [(input.schema[i].name, input.schema[i].type) for i in input_columns],
@@ -236,7 +243,7 @@ def dedup_state(
     key = tuple(KeyColumn(i) for i in range(len(columns)))
     columns += [(f"count_{i}", BIGINT) for i in range(len(filters))]
     name = f"{job}_distinct_{table_id}"
-    table = _internal_table(table_id, name, columns, key, distribution, read_prefix=len(key))
+    table = internal_table(table_id, name, columns, key, distribution, read_prefix=len(key))
     return DedupState(table, args, filters)
 
 
@@ -247,7 +254,7 @@ def seen_values(
     columns = [(input.schema[i].name, input.schema[i].type) for i in key]
     positions = tuple(key.index(i) for i in distribution)
     keys = tuple(KeyColumn(i) for i in range(len(key)))
-    return _internal_table(table_id, f"{job}_dedup_{table_id}", columns, keys, positions)
+    return internal_table(table_id, f"{job}_dedup_{table_id}", columns, keys, positions)
 
 
 def ordered_rows(
@@ -269,9 +276,7 @@ def ordered_rows(
     first = {key.index: key for key in reversed(keys)}
     key = tuple(dict.fromkeys(first[each.index] for each in keys))
     columns = [(field.name, field.type) for field in input.schema]
-    table = _internal_table(
-        table_id, f"{job}_{kind}_{table_id}", columns, key, distribution, read_prefix=len(group_key)
-    )
+    table = internal_table(table_id, f"{job}_{kind}_{table_id}", columns, key, distribution, read_prefix=len(group_key))
     return _with_floats(table)
 
 
@@ -309,7 +314,7 @@ def join_table(
     rest = [i for i in input.stream_key if i not in key]
     in_table = dict(zip(join_key, key, strict=True))
     written = [i for i in key if columns[i][1].is_float]
-    return _internal_table(
+    return internal_table(
         table_id,
         f"{job}_join_{table_id}",
         columns,
@@ -334,7 +339,7 @@ def memo_table(
     """
     columns = [(field.name, field.type) for field in schema]
     key = dict.fromkeys((*left_key, *distribution, *rest_of_key))
-    return _internal_table(
+    return internal_table(
         table_id,
         f"{job}_memo_{table_id}",
         columns,
@@ -349,7 +354,7 @@ def degree_table(table_id: int, job: str, table: TableSchema) -> TableSchema:
     """`key of a join side's row → number of its matches`, which is never 0."""
     key = [column.index for column in table.key]
     columns = [(table.columns[i].name, table.columns[i].type) for i in key]
-    return _internal_table(
+    return internal_table(
         table_id,
         f"{job}_degree_{table_id}",
         [*columns, ("_degree", BIGINT)],
@@ -366,7 +371,7 @@ def one_row_per_group(table: TableSchema) -> TableSchema:
     return replace(table, key=key, value_columns=tuple(i for i in range(len(table.columns)) if i not in positions))
 
 
-def _internal_table(
+def internal_table(
     table_id: int,
     name: str,
     columns: Sequence[tuple[str, SqlType]],
@@ -376,6 +381,7 @@ def _internal_table(
     read_prefix: int | None = None,
     also_in_value: Collection[ColumnIndex] = (),
 ) -> TableSchema:
+    """A table of an operator's state; key columns `also_in_value` stand in the value, too."""
     refuse_unordered((columns[column.index][1] for column in key), "the key of a view's state")
     key_columns = {column.index for column in key} - set(also_in_value)
     return TableSchema(

@@ -27,6 +27,7 @@ from risingpy.plan import (
     operators,
     ordered,
     properties,
+    recursion,
     window_calls,
 )
 from risingpy.plan.catalog import (
@@ -136,6 +137,9 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "plan.LocalTopN": ordered.LocalTopN,
         "plan.OverWindow": ordered.StreamOverWindow,
         "plan.TopN": ordered.StreamTopN,
+        "recursion.RecursiveRows": recursion.RecursiveRows,
+        "recursion.StreamRecursion": recursion.StreamRecursion,
+        "recursion.StreamRecursiveScan": recursion.StreamRecursiveScan,
         "graph.ExchangeSource": graph.ExchangeSource,
         "graph.Fragment": graph.Fragment,
         "graph.Job": graph.Job,

@@ -33,6 +33,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -40,8 +41,10 @@ from risingpy.storage.codec.table_schema import TableSchema
 def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput():
+        case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput() | StreamRecursiveScan():
             return ()
+        case StreamRecursion():
+            return (plan.start, plan.step)
         case WatermarkFilter() | EowcSort() | StreamFilter() | StreamProject() | StreamProjectSet():
             return (plan.input,)
         case LocalAgg() | HashAgg() | SimpleAgg():

@@ -16,6 +16,7 @@ from risingpy.executors.builders.aggregate import local_calls, state_calls
 from risingpy.executors.builders.join import as_of_join, hash_join, temporal_join
 from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
+from risingpy.executors.builders.recursion import recursion, recursive_scan
 from risingpy.executors.builders.state_cleaning import cleaned
 from risingpy.executors.builders.watermark import eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import empty_chunk
@@ -73,6 +74,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.plan.traversal import children, nodes_of_fragment, over_now
 from risingpy.types import SqlType
 
@@ -106,6 +108,8 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return received(next(numbers.exchanges), empty)
         case TableScan() | Dml() | Source() | StreamValues() | Now():
             return leaf(plan, empty)
+        case StreamRecursion() | StreamRecursiveScan():
+            return _recursive(plan, empty, numbers)
         case DynamicFilter():
             return _filter_by_bound(plan, empty, numbers)
         case WatermarkFilter():
@@ -146,6 +150,12 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return CompiledOperator(_root(plan), empty, (_operator(plan.input, numbers),))
         case _:
             assert_never(plan)
+
+
+def _recursive(plan: StreamRecursion | StreamRecursiveScan, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:
+    if isinstance(plan, StreamRecursiveScan):
+        return recursive_scan(plan, empty)
+    return recursion(plan, empty, _operator(plan.start, numbers), _operator(plan.step, numbers))
 
 
 def _root(plan: Materialize | Changelog | IntoTable) -> Callable[[FragmentEpoch], Executor]:

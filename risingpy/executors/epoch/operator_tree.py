@@ -7,7 +7,7 @@ makes the tree once per fragment. It makes executors in each epoch, and only tho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Protocol
 
@@ -37,7 +37,8 @@ class FragmentEpoch:
     `inputs` are the rows of the fragment's exchanges, `upstream` the changes of the tables that it scans (absent:
     none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans have
     finished; None if the fragment has no scans. `work`: by number, of the operators that had rows. `reached`: by
-    watermark, the greatest value in this epoch. `rejected`: messages of sources that did not decode.
+    watermark, the greatest value in this epoch. `rejected`: messages of sources that did not decode. `recursive`: by
+    number, the rows that the step of a recursion reads in this run.
     """
 
     transaction: EpochTransaction
@@ -52,6 +53,17 @@ class FragmentEpoch:
     work: dict[int, OperatorWork] = field(default_factory=dict)
     reached: dict[int, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
+    recursive: Mapping[int, pa.Table] = field(default_factory=dict)
+
+    def further_run(self, number: int, rows: pa.Table) -> FragmentEpoch:
+        """Another run of a part of the fragment in this epoch: nothing comes but `rows`, to the recursion `number`."""
+        inputs = [each.slice(0, 0) for each in self.inputs]
+        return replace(self, inputs=inputs, upstream={}, errors=0, recursive={number: rows})
+
+    def note_work(self, number: int, work: OperatorWork) -> None:
+        """Adds what an operator has done: in the step of a recursion it runs several times."""
+        before = self.work.get(number)
+        self.work[number] = work if before is None else before.plus(work)
 
     @property
     def starts(self) -> bool:
@@ -112,7 +124,7 @@ class FragmentTree:
         """Returns the change of the root's output, and leaves what is to be reported in `epoch`."""
         if not any(wakes(epoch) for wakes in self.wakers):
             return self.root.empty
-        return _run_operator(self.root, epoch)
+        return run_operator(self.root, epoch)
 
 
 def _only_rows_wake(operator: CompiledOperator) -> bool:
@@ -130,9 +142,9 @@ def _wakers_of(operator: CompiledOperator) -> tuple[Callable[[FragmentEpoch], bo
     return own + tuple(wakes for child in operator.inputs for wakes in _wakers_of(child))
 
 
-def _run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
+def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
     """Runs an operator's inputs, then the operator; returns its output's change."""
-    inputs = [_run_operator(child, epoch) for child in operator.inputs]
+    inputs = [run_operator(child, epoch) for child in operator.inputs]
     rows_in = sum(chunk.num_rows for chunk in inputs)
     if not rows_in and not operator.wakes(epoch):
         return operator.empty
@@ -143,7 +155,7 @@ def _run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
     if rows_in or output.num_rows:
         if operator.fused is not None:
             passed = getattr(executor, "passed", output.num_rows)
-            epoch.work[operator.fused] = OperatorWork(rows_in, passed)
+            epoch.note_work(operator.fused, OperatorWork(rows_in, passed))
             rows_in = passed
-        epoch.work[operator.number] = OperatorWork(rows_in, output.num_rows, perf_counter_ns() - began)
+        epoch.note_work(operator.number, OperatorWork(rows_in, output.num_rows, perf_counter_ns() - began))
     return output

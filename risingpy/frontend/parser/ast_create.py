@@ -196,7 +196,10 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class CreateMaterializedView:
-    """CREATE MATERIALIZED VIEW. `emit_on_window_close` keeps rows back until a watermark has passed them."""
+    """CREATE MATERIALIZED VIEW. `emit_on_window_close` keeps rows back until a watermark has passed them.
+
+    `recursion_limit`: so many steps may a WITH RECURSIVE in it take.
+    """
 
     name: ObjectName
     column_names: tuple[ColumnName, ...]
@@ -204,6 +207,7 @@ class CreateMaterializedView:
     if_not_exists: bool = False
     emit_on_window_close: bool = False
     or_replace: bool = False
+    recursion_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from risingpy.frontend.parser.creation.function import (
 )
 from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
 from risingpy.frontend.parser.creation.sequence import parse_create_sequence, parse_numbering
+from risingpy.frontend.parser.creation.view_options import parse_recursion_limit
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import (
     parse_create_database,
@@ -325,8 +326,7 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
     if_not_exists = not or_replace and cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
     columns = cursor.in_parentheses(cursor.name) if cursor.word == "(" else ()
-    if cursor.word == "WITH":
-        cursor.unsupported("CREATE MATERIALIZED VIEW … WITH")
+    recursion_limit = parse_recursion_limit(cursor) if cursor.word == "WITH" else None
     cursor.expect("AS")
     query = cursor.query()
     emit_on_window_close = False
@@ -335,4 +335,6 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
         emit_on_window_close = True
     if cursor.word == "WITH":
         cursor.unsupported("WITH [NO] DATA")
-    return CreateMaterializedView(name, columns, query, if_not_exists, emit_on_window_close, or_replace)
+    return CreateMaterializedView(
+        name, columns, query, if_not_exists, emit_on_window_close, or_replace, recursion_limit
+    )

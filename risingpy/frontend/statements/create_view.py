@@ -77,6 +77,7 @@ def bind_materialized(
                 bound.query.plan,
                 catalog,
                 emit_on_window_close=statement.emit_on_window_close,
+                recursion_limit=statement.recursion_limit,
                 check=session.check,
             ),
             column_names=bound.column_names,

@@ -182,6 +182,7 @@ def _explain_view(session: StatementContext, explain: Explain, statement: Create
             bound.query.plan,
             state.catalog,
             emit_on_window_close=statement.emit_on_window_close,
+            recursion_limit=statement.recursion_limit,
             check=session.check,
         ),
         state.catalog,

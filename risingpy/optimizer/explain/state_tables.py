@@ -34,6 +34,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.storage.codec.table_schema import TableSchema
 
 
@@ -58,6 +59,9 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in tables.items()]
         case HashJoin() | AsOfJoin():
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
+        case StreamRecursion():
+            kept = {"derivations": plan.rows.derivations, "members": plan.rows.members}
+            return [f"table {t.table_id} {name}: {table_text(t)}" for name, t in kept.items() if t is not None]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
         case Changelog():
@@ -74,6 +78,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             | StreamUnion()
             | StreamChangeLog()
             | StreamExpand()
+            | StreamRecursiveScan()
             | Share()
         ):
             return []

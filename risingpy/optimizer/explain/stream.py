@@ -49,6 +49,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Distribution, DistributionKind
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.plan.traversal import children
 from risingpy.plan.watermark_use import cleaning_watermark
 
@@ -131,6 +132,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
+        case StreamRecursion() | StreamRecursiveScan():
+            return _described_recursion(plan)
         case StreamUnion() | StreamChangeLog() | TableInputs() | StreamExpand() | Share():
             return _described_plainly(plan)
         case Exchange():
@@ -178,6 +181,15 @@ def _described_plainly(
             return "StreamExpand", {"copies": str(plan.copies)}
         case Share():
             return "StreamShare", {"id": str(plan.number)}
+
+
+def _described_recursion(plan: StreamRecursion | StreamRecursiveScan) -> tuple[str, dict[str, FieldValue]]:
+    match plan:
+        case StreamRecursion():
+            union: dict[str, FieldValue] = {"all": "true"} if plan.rows.members is None else {}
+            return "StreamRecursion", {"id": str(plan.number), **union, "limit": str(plan.limit)}
+        case StreamRecursiveScan():
+            return "StreamRecursiveScan", {"id": str(plan.number), "columns": column_names(plan.properties.schema)}
 
 
 def _described_over_window(plan: StreamOverWindow) -> tuple[str, dict[str, FieldValue]]:

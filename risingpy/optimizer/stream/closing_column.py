@@ -16,6 +16,7 @@ from risingpy.errors import Check, unchecked
 from risingpy.optimizer.rewrite import column_references
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream.planner import plan_query
+from risingpy.optimizer.stream.recursion import with_recursion_limit
 from risingpy.optimizer.stream.window_close import is_closed
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expression_trees import remapped
@@ -26,13 +27,21 @@ _SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
 
 
 def optimize_view(
-    query: LogicalPlan, catalog: Catalog, *, emit_on_window_close: bool, check: Check = unchecked
+    query: LogicalPlan,
+    catalog: Catalog,
+    *,
+    emit_on_window_close: bool,
+    recursion_limit: int | None = None,
+    check: Check = unchecked,
 ) -> LogicalPlan:
     """The query of a materialized view after the rules, with a column that closes its windows after its own columns.
 
-    If no column can close the windows, none is added, and the planner refuses the query.
+    If no column can close the windows, none is added, and the planner refuses the query. Its recursions, which no
+    windows close, may take `recursion_limit` steps.
     """
     optimized = optimize(query, check)
+    if recursion_limit is not None:
+        optimized = with_recursion_limit(optimized, recursion_limit)
     if not emit_on_window_close or any(field.hidden for field in query.schema):
         return optimized
     stream = _planned(optimized, catalog)

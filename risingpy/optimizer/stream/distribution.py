@@ -34,6 +34,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Distribution, DistributionKind
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 
 SINGLE = Distribution(DistributionKind.SINGLE)
 BROADCAST = Distribution(DistributionKind.BROADCAST)
@@ -61,7 +62,7 @@ def distribution(plan: StreamPlan) -> Distribution:
     match plan:
         case TableScan() | Dml() | Source() | Exchange() | TableInputs() | SinkInput() | IntoTable():  # given
             return plan.properties.distribution
-        case StreamValues() | SimpleAgg():
+        case StreamValues() | SimpleAgg() | StreamRecursion() | StreamRecursiveScan():
             return SINGLE
         case Now():
             return BROADCAST

@@ -59,10 +59,15 @@ def plan_join(
     job: str,
     allocate: Callable[[], int],
     estimates: RowEstimates,
+    *,
+    on_one_shard: bool = False,
 ) -> PlannedJoin:
-    """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids."""
+    """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids.
+
+    `on_one_shard`: all rows of both are there, and stay.
+    """
     if join.kind in (JoinKind.ASOF, JoinKind.ASOF_LEFT):
-        return PlannedJoin(_plan_as_of(join, left, right, job, allocate))
+        return PlannedJoin(_plan_as_of(join, left, right, job, allocate, on_one_shard=on_one_shard))
     widths = len(join.left.schema), len(join.right.schema)
     condition = split_condition(join.condition, widths[0])
     keys = condition.keys
@@ -77,9 +82,9 @@ def plan_join(
     keys, left_key, right_key = _ordered(keys, order), _ordered(left_key, order), _ordered(right_key, order)
     if join.kind in _SEMI and condition.rest is None and not any_row and not _is_unique(right, right_key):
         right, right_key = _distinct(join, right, right_key, job, allocate)
-    if keys:
+    if keys and not on_one_shard:
         left, right = _brought_together(left, left_key, right, right_key)
-    else:
+    elif not keys:
         left, right = met_without_key(join.kind, left, right, estimates)
     rest = None if condition.rest is None else _moved(condition.rest, left, widths)
     null_safe = tuple(key.null_safe for key in keys)
@@ -94,7 +99,13 @@ def plan_join(
 
 
 def _plan_as_of(
-    join: logical.Join, left: StreamPlan, right: StreamPlan, job: str, allocate: Callable[[], int]
+    join: logical.Join,
+    left: StreamPlan,
+    right: StreamPlan,
+    job: str,
+    allocate: Callable[[], int],
+    *,
+    on_one_shard: bool,
 ) -> StreamPlan:
     widths = len(join.left.schema), len(join.right.schema)
     condition = split_condition(join.condition, widths[0])
@@ -107,7 +118,8 @@ def _plan_as_of(
     left_keys, right_keys = key_expressions(condition.keys)
     left, (*left_key, left_column) = with_columns(left, [*left_keys, nearest.left])
     right, (*right_key, right_column) = with_columns(right, [*right_keys, nearest.right])
-    left, right = _brought_together(left, tuple(left_key), right, tuple(right_key))
+    if not on_one_shard:
+        left, right = _brought_together(left, tuple(left_key), right, tuple(right_key))
     maker = _SideMaker(job, allocate)
     planned = derived(
         AsOfJoin(

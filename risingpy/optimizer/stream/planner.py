@@ -22,6 +22,14 @@ from risingpy.optimizer.stream.join import plan_join
 from risingpy.optimizer.stream.over_window import plan_over_window
 from risingpy.optimizer.stream.projection import projected, select_columns
 from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.optimizer.stream.recursion import (
+    on_one_shard,
+    plan_recursion,
+    reads_recursion,
+    refuse_temporal_join,
+    refuse_time,
+    with_keys,
+)
 from risingpy.optimizer.stream.scan import plan_scan
 from risingpy.optimizer.stream.temporal_join import plan_temporal_join
 from risingpy.optimizer.stream.top_n import TopRows, plan_top_n, row_count
@@ -31,6 +39,7 @@ from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import StreamPlan
+from risingpy.plan.recursion import StreamRecursiveScan
 from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT
 
@@ -57,6 +66,7 @@ class StreamPlanner:
     """Plans the operators of one job, bottom-up; `notices` are for the client.
 
     `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
+    `scans`: within the step of recursions, what reads them, by their names.
     `estimates` tells large inputs from small ones; `check` is called before each operator is planned.
     """
 
@@ -69,10 +79,13 @@ class StreamPlanner:
     check: Check = unchecked
     shared: dict[int, operators.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    scans: Mapping[str, StreamRecursiveScan] = field(default_factory=dict)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
         """The stream plan of `query`."""
         self.check()
+        if self.scans and not reads_recursion(query, self.scans):
+            return on_one_shard(replace(self, scans={}).stream(query))
         number = self.common.get(id(query))
         if number is None:
             return self._planned(query)
@@ -109,9 +122,10 @@ class StreamPlanner:
                 return self.stream(query.input)
             case logical.Join():
                 return self._join(query)
-            case logical.Recursion() | logical.RecursiveScan():
-                hint = "Query it with SELECT, or write as many joins as there are levels at most."
-                raise unsupported("WITH RECURSIVE in a materialized view", hint)
+            case logical.Recursion():
+                return self._recursion(query)
+            case logical.RecursiveScan():
+                return self.scans[query.name]
             case logical.GivenRows():
                 raise InternalError("a view has no rows of a statement")
             case logical.Apply():
@@ -129,11 +143,30 @@ class StreamPlanner:
             case _:
                 assert_never(query)
 
+    def _recursion(self, query: logical.Recursion) -> StreamPlan:
+        if self.emit_on_window_close:
+            hint = "A row that comes late may make any number of rows: leave EMIT ON WINDOW CLOSE out."
+            raise unsupported("WITH RECURSIVE with EMIT ON WINDOW CLOSE", hint)
+        start = self.stream(with_keys(query.start))
+        if not self.scans:
+            start = on_one_shard(start)
+        return plan_recursion(
+            query,
+            start,
+            lambda step, scan: replace(self, scans={**self.scans, query.name: scan}).stream(step),
+            self.job,
+            self.allocate,
+        )
+
     def _join(self, join: logical.Join) -> StreamPlan:
         if join.condition is not None:
             check_expressions([join.condition])
         if join.kind in (logical.JoinKind.TEMPORAL, logical.JoinKind.TEMPORAL_LEFT):
+            if self.scans:
+                refuse_temporal_join()
             return plan_temporal_join(join, self.stream(join.left), self.catalog, self.job, self.allocate)
+        if self.scans:
+            return self._join_in_step(join)
         left = self.stream(join.left)
         right = plan_time(join.right) if join.kind is logical.JoinKind.LEFT_SEMI and is_time(join.right) else None
         if right is None:
@@ -141,7 +174,16 @@ class StreamPlanner:
         filtered = plan_dynamic_filter(join, left, right, self.job, self.allocate)
         if filtered is not None:
             return filtered
-        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates)
+        return self._hash_join(join, left, right)
+
+    def _join_in_step(self, join: logical.Join) -> StreamPlan:
+        """A join in the step of a recursion: the bound of a DynamicFilter would be on every shard."""
+        if is_time(join.right):
+            refuse_time()
+        return self._hash_join(join, self.stream(join.left), self.stream(join.right))
+
+    def _hash_join(self, join: logical.Join, left: StreamPlan, right: StreamPlan) -> StreamPlan:
+        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates, on_one_shard=bool(self.scans))
         self.notices.extend(planned.notices)
         return planned.plan
 

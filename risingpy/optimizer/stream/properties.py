@@ -37,6 +37,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Properties
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 
 Operator = TypeVar(
     "Operator",
@@ -105,6 +106,8 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes out when it is final
             return True
+        case StreamRecursion() | StreamRecursiveScan():  # a shorter way to a row takes its longer one back
+            return False
         case LocalAgg() | HashAgg() | SimpleAgg():  # a changed result replaces the old one
             return False
         case EowcSort() | Dedup() | StreamChangeLog():

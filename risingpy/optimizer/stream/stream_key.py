@@ -39,6 +39,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 
 
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
@@ -46,17 +47,19 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the catalog
             return plan.properties.stream_key
+        case StreamRecursion() | StreamRecursiveScan():  # given by the planner: the identity, the number
+            return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)
-        case Now() | SimpleAgg():  # one row
+        case Now() | SimpleAgg() | LocalAgg():  # one row; partial changes of states are no rows, and have no key
             return ()
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
         case Materialize(first_by=tuple()):  # one row per key
             return tuple(column.index for column in plan.table.key)
-        case StreamFilter() | LocalTopN() | WatermarkFilter() | EowcSort():  # some of the same rows
-            return plan.input.properties.stream_key
-        case Exchange() | Share() | Materialize() | Changelog():  # the same rows
+        case StreamFilter() | LocalTopN() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Changelog():
+            return plan.input.properties.stream_key  # the same rows, or some of them
+        case Materialize():  # the same rows
             return plan.input.properties.stream_key
         case StreamChangeLog():  # the input's, the kind of the change, and the epoch
             width = len(plan.properties.schema)
@@ -69,8 +72,6 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
         case HashAgg():  # one row per group
             return _group_key(plan)
-        case LocalAgg():  # partial changes of states are not rows: they have no key
-            return ()
         case StreamTopN(group_key=group, limit=1, with_ties=False):  # one row per group
             return group
         case StreamTopN():  # the input's, and the group key, by which the rows are distributed

@@ -49,6 +49,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.plan.watermark_use import bounds_of_pair
 from risingpy.types import BIGINT, VARCHAR, TypeKind
 
@@ -83,7 +84,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the relation
             return plan.properties.watermarks
-        case StreamValues() | SimpleAgg() | Now():
+        case StreamValues() | SimpleAgg() | Now() | StreamRecursion() | StreamRecursiveScan():
             return ()
         case DynamicFilter():  # a row comes or goes when the bound passes it
             return ()

@@ -1,0 +1,82 @@
+"""Makes the executor of a recursion, and the leaf by which its step reads the recursion's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, run_operator
+from risingpy.executors.recursion.counted_rows import CountedRows
+from risingpy.executors.recursion.derived_rows import Derivations, LevelRows, RecursiveRowLayout
+from risingpy.executors.recursion.distinct_rows import DistinctRows
+from risingpy.executors.recursion.recursion import RecursionExecutor
+from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+
+
+def recursion(
+    plan: StreamRecursion, empty: pa.Table, start: CompiledOperator, step: CompiledOperator
+) -> CompiledOperator:
+    """The operator of a Recursion.
+
+    The step is its second input, so what else the step reads comes first; the executor then runs the same step again.
+    """
+    types = [field.type for field in plan.properties.schema]
+    rows = plan.rows
+    layout = RecursiveRowLayout(tuple(types[: rows.width]), rows.identity, rows.carried)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        derivations = Derivations(epoch.transaction.state_table(rows.derivations), layout)
+        levels: LevelRows = CountedRows(derivations)
+        if rows.members is not None:
+            levels = DistinctRows(derivations, epoch.transaction.state_table(rows.members))
+        return RecursionExecutor(
+            rows=levels,
+            step=_RecursionStep(step, plan.number, epoch).run,
+            width=rows.width,
+            types=types,
+            limit=plan.limit,
+            view=plan.view,
+        )
+
+    return CompiledOperator(make, empty, (start, step))
+
+
+def recursive_scan(plan: StreamRecursiveScan, empty: pa.Table) -> CompiledOperator:
+    """The operator of a recursion's scan: it has rows only when the recursion runs its step."""
+    reader = _RecursionReader(plan.number)
+    return CompiledOperator(reader, empty, wakes=reader.has_rows, wakes_by_rows=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecursionStep:
+    operator: CompiledOperator
+    number: int
+    epoch: FragmentEpoch
+
+    def run(self, rows: pa.Table) -> pa.Table:
+        """The changes of the step's output by those of the rows that it reads."""
+        run = self.epoch.further_run(self.number, rows)
+        changes = run_operator(self.operator, run)
+        self.epoch.errors += run.errors
+        return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _RecursionReader:
+    number: int
+
+    def __call__(self, epoch: FragmentEpoch) -> Executor:
+        return _RecursionRows(epoch.recursive[self.number])
+
+    def has_rows(self, epoch: FragmentEpoch) -> bool:
+        return self.number in epoch.recursive
+
+
+@dataclass(frozen=True, slots=True)
+class _RecursionRows:
+    rows: pa.Table
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        return self.rows

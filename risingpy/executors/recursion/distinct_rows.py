@@ -1,0 +1,67 @@
+"""The rows of a recursion with UNION: each once, at the least level at which it is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.executors.recursion.derived_rows import Counted, Derivations, Integers, Levelled, Mask
+from risingpy.storage.engine.state_table import StateTable
+
+
+class DistinctRows:
+    """`members` is the table `identity → level, carried`: which rows the step reads, and at which level."""
+
+    def __init__(self, derivations: Derivations, members: StateTable) -> None:
+        self._derivations = derivations
+        self._members = members
+
+    def update(self, level: int, changes: pa.Table) -> tuple[Levelled, Levelled | None]:
+        """As LevelRows.
+
+        A row that is a member at a lower level stays there: that level is final. One that this level gives no more
+        leaves, and is looked at again at the next level that derives it. One that a later level had comes to this.
+        """
+        counted = self._derivations.count(level, changes)
+        found, (member_levels, *carried) = self._members.get_rows(counted.identity)
+        levels = np.asarray(member_levels.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+        is_derived = counted.after > 0
+        leaves = found & (levels == level) & ~is_derived
+        comes = is_derived & (~found | (levels > level))
+        goes = leaves | (comes & found)
+        gone = self._taken(counted.identity, carried, levels, goes, -1)
+        come = self._taken(counted.identity, counted.carried, np.full(len(levels), level, np.int64), comes, 1)
+        self._write(counted, levels, carried, leaves)
+        self._write(counted, np.full(len(levels), level, np.int64), counted.carried, comes)
+        return _joined(gone, come), self._looked_at_again(counted, leaves)
+
+    def _taken(
+        self, identity: Sequence[pa.Array], carried: Sequence[pa.Array], levels: Integers, rows: Mask, op: int
+    ) -> Levelled:
+        mask = pa.array(rows)
+        columns = self._derivations.layout.in_order(identity, carried)
+        ops = np.full(int(rows.sum()), op, np.int8)
+        return Levelled(ops, levels[rows], [column.filter(mask) for column in columns])
+
+    def _write(self, counted: Counted, levels: Integers, carried: Sequence[pa.Array], rows: Mask) -> None:
+        """Puts the rows that are derived, and deletes those that are not."""
+        ops = np.where(counted.after > 0, 1, -1).astype(np.int8)[rows]
+        mask = pa.array(rows)
+        written = [*counted.identity, pa.array(levels), *carried]
+        self._members.apply(ops, [column.filter(mask) for column in written])
+
+    def _looked_at_again(self, counted: Counted, leaves: Mask) -> Levelled | None:
+        if not leaves.any():
+            return None
+        mask = pa.array(leaves)
+        identity = [column.filter(mask) for column in counted.identity]
+        found, levels = self._derivations.least_levels(identity)
+        carried = [column.filter(mask) for column in counted.carried]
+        return self._taken(identity, carried, levels, found, 0)
+
+
+def _joined(first: Levelled, second: Levelled) -> Levelled:
+    columns = [pa.concat_arrays(pair) for pair in zip(first.columns, second.columns, strict=True)]
+    return Levelled(np.concatenate([first.ops, second.ops]), np.concatenate([first.levels, second.levels]), columns)

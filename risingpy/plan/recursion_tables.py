@@ -1,0 +1,25 @@
+"""The shapes of a recursion's state tables. All of a recursion is on one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.plan.logical import Field
+from risingpy.plan.state_tables import internal_table
+from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
+from risingpy.types import BIGINT
+
+
+def derivations_table(table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field]) -> TableSchema:
+    """`identity | level → carried, count`: how often the rows of a recursion are derived."""
+    columns = [(field.name, field.type) for field in identity]
+    columns += [("level", BIGINT), *((field.name, field.type) for field in carried), ("derivations", BIGINT)]
+    key = tuple(KeyColumn(i) for i in range(len(identity) + 1))
+    return internal_table(table_id, f"{job}_derivations_{table_id}", columns, key, (), read_prefix=len(identity))
+
+
+def members_table(table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field]) -> TableSchema:
+    """`identity → level, carried`: the least level of each row of a recursion."""
+    columns = [(field.name, field.type) for field in (*identity, Field("level", BIGINT), *carried)]
+    key = tuple(KeyColumn(i) for i in range(len(identity)))
+    return internal_table(table_id, f"{job}_members_{table_id}", columns, key, ())
