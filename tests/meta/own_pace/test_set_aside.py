@@ -13,7 +13,7 @@ from risingpy.errors import OutOfMemory, QueryCanceled, SqlError
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.own_pace.messages import StepDone, StepFailed
-from risingpy.meta.epochs import next_epoch
+from risingpy.meta.epochs import backfill_budget, next_epoch
 from risingpy.meta.own_pace.pace import (
     FEWER_ROWS,
     FIRST_REST_SECONDS,
@@ -154,6 +154,7 @@ def test_a_job_joins_the_others_when_it_has_caught_up(server: Server) -> None:
 
 def test_a_view_that_takes_too_long_to_create_is_created_aside(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(next_epoch, "JOB_SECONDS_PER_ROW", 0.0)
+    monkeypatch.setattr(backfill_budget, "TRIED_ROWS", 1 << 20)  # it would find a number of rows that fits
     monkeypatch.setitem(QUERIES, "slow", "SELECT k, count(*), sum(length(repeat(md5(v::text), 40))) FROM t GROUP BY k")
     client = server.client()
     create_tables(client)
