@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.meta.epochs.shape import EpochShape
+from risingpy.meta.epochs.shape import LEAST_WIDE_ROWS, EpochShape
 
 MILLION = 1 << 20
 
@@ -20,12 +20,12 @@ def test_light_work_is_one_task_however_many_rows() -> None:
     assert shape.is_one_task(MILLION, shards=8, exchanges=1)
 
 
-def test_heavy_work_is_shuffled_however_few_rows() -> None:
+def test_heavy_work_is_shuffled_unless_so_few_rows_blame_one_job() -> None:
     shape = EpochShape(cores=8)
-    shape.measured(1000, 2.0)
-    assert not shape.is_one_task(1000, shards=8, exchanges=1)
+    shape.measured(LEAST_WIDE_ROWS, 2.0)
+    assert not shape.is_one_task(LEAST_WIDE_ROWS, shards=8, exchanges=1)
     assert not shape.is_one_task(100_000, shards=8, exchanges=1)
-    assert shape.is_one_task(1, shards=8, exchanges=1)
+    assert shape.is_one_task(LEAST_WIDE_ROWS - 1, shards=8, exchanges=1)
 
 
 def test_fewer_cores_and_more_exchanges_make_a_shuffle_dearer() -> None:

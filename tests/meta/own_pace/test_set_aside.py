@@ -152,16 +152,19 @@ def test_a_job_joins_the_others_when_it_has_caught_up(server: Server) -> None:
     assert differences(client, ["grouped"]) == {}
 
 
-def test_a_view_that_takes_too_long_to_create_is_created_aside(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_that_takes_too_long_to_create_is_created_aside(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(next_epoch, "JOB_SECONDS_PER_ROW", 0.0)
-    monkeypatch.setattr(backfill_budget, "TRIED_ROWS", 1 << 20)  # it would find a number of rows that fits
+    for name in ("TRIED_ROWS", "FIRST_ROWS", "LEAST_ROWS"):  # it would find a number of rows that fits
+        monkeypatch.setattr(backfill_budget, name, backfill_budget.ROWS_PER_EPOCH)
     monkeypatch.setitem(QUERIES, "slow", "SELECT k, count(*), sum(length(repeat(md5(v::text), 40))) FROM t GROUP BY k")
     client = server.client()
     create_tables(client)
     client.run("INSERT INTO t SELECT i, i % 5, i FROM generate_series(1, 300000) i")
     client.run("ALTER SYSTEM SET job_epoch_ms = 20")
     client.run(f"CREATE MATERIALIZED VIEW slow AS {QUERIES['slow']}")
-    assert is_set_aside(server, "slow")
+    assert '"slow" is set aside' in caplog.text  # on a slow machine it may have joined the others by now
     client.run("UPDATE t SET v = v + 1 WHERE id < 100; DELETE FROM t WHERE id > 299990")
     assert differences(client, ["slow"]) == {}
     client.run("ALTER SYSTEM SET job_epoch_ms = 60000")
