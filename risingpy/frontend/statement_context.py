@@ -15,6 +15,7 @@ from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.session_sequences import SessionSequences
+from risingpy.frontend.session_temporaries import SessionTemporaries
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.transaction import Transaction
@@ -84,6 +85,10 @@ class StatementContext(Protocol):
     @property
     def sequences(self) -> SessionSequences:
         """The numbers that the session has taken of sequences."""
+
+    @property
+    def temporaries(self) -> SessionTemporaries:
+        """The session's temporary relations."""
 
     # The names and limits that a statement is bound with
 

@@ -7,7 +7,7 @@ own reads see them: `batch/own_changes.py` applies them to a table's committed r
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -180,6 +180,12 @@ class Transaction:
         self._count(change, 1)
         if change.chunk.num_rows > MOST_KEYS:
             self._own_rows.large.add(change.table_id)
+
+    def forget_rows_of(self, table_ids: Collection[int]) -> None:
+        """The commit, which comes next, will not log what was written to these tables."""
+        forgotten = [each for each in self._changes if each.table_id in table_ids]
+        self._changes = [each for each in self._changes if each.table_id not in table_ids]
+        _discard_spills(forgotten)
 
     def set_savepoint(self, name: str, restore: Callable[[], None]) -> None:
         """SAVEPOINT. `restore` is called when the transaction goes back to it."""

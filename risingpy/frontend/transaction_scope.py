@@ -1,4 +1,4 @@
-"""Begins and ends a session's transaction, with its writes, the settings of SET LOCAL, portals and cursors."""
+"""Begins and ends a session's transaction: its writes, SET LOCAL, portals, cursors, and temporary relations."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from risingpy.frontend.portals import Portals
+from risingpy.frontend.session_temporaries import SessionTemporaries
 from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.meta.database import Database
@@ -22,6 +23,7 @@ class TransactionScope:
         portals: Portals,
         cancelled: threading.Event,
         look_at_deferred: Callable[[], None],
+        temporaries: SessionTemporaries,
     ) -> None:
         self._database = database
         self._transaction = transaction
@@ -29,6 +31,7 @@ class TransactionScope:
         self._portals = portals
         self._cancelled = cancelled
         self._look_at_deferred = look_at_deferred
+        self._temporaries = temporaries
 
     def begin(self, *, read_only: bool) -> None:
         """BEGIN."""
@@ -53,14 +56,21 @@ class TransactionScope:
             except BaseException:
                 self.rollback()
                 raise
+        try:
+            self._temporaries.before_commit()
+        except BaseException:
+            self.rollback()
+            raise
         wrote = self._transaction.has_changes
         flushes = is_on(self._settings.get("rw_implicit_flush"))
         try:
             self._transaction.commit(self._cancelled)
         except BaseException:
             self._settings.end(committed=False)
+            self._temporaries.end_transaction(committed=False)
             raise
         self._settings.end(committed=True)
+        self._temporaries.end_transaction(committed=True)
         if wrote and flushes:
             self._database.reads.flush(self._cancelled)
 
@@ -74,13 +84,16 @@ class TransactionScope:
         """Undoes writes and settings, and ends the transaction."""
         self._transaction.rollback()
         self._settings.end(committed=False)
+        self._temporaries.end_transaction(committed=False)
 
     def set_savepoint(self, name: str) -> None:
         """SAVEPOINT: writes, settings and portals from here on can be undone."""
         settings_before, portals = self._settings.mark(), frozenset(self._portals.named())
+        without_made = self._temporaries.mark()
 
         def restore() -> None:
             settings_before()
+            without_made()
             self._portals.close_but(portals)
 
         self._transaction.set_savepoint(name, restore)
@@ -90,6 +103,7 @@ class TransactionScope:
         if self._transaction.status is TransactionStatus.IDLE:
             if self._transaction.implicit:
                 self.commit()
+            self._temporaries.end_transaction(committed=True)
             self._portals.end_transaction(committed=True)
 
     def fail(self) -> None:
@@ -97,4 +111,5 @@ class TransactionScope:
         self._transaction.fail()
         if not self._transaction.is_open:
             self._settings.end(committed=False)
+            self._temporaries.end_transaction(committed=False)
             self._portals.end_transaction(committed=False)

@@ -13,7 +13,7 @@ Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -253,39 +253,49 @@ def without_backfills(state: MetaState) -> MetaState:
 
 def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
     """`state` after `relation`, with the sequences of its columns, is dropped. Later epochs purge its rows."""
-    state = without_feeds(state, relation.relation_id)
-    gone = {relation.relation_id, *(each.relation_id for each in state.catalog.sequences_of(relation.relation_id))}
-    relations = {k: _without_keys_to(v, relation) for k, v in state.catalog.relations.items() if k not in gone}
-    job = state.jobs.get(relation.relation_id)
-    stopped = state.stopped.get(relation.relation_id)
-    purge = state.purge
-    if job is not None:
-        purge = purge | {job.table.table_id, *(table.table_id for table in job.state_tables)}
-    elif isinstance(relation, JobRelation):
-        purge = purge | {relation.table.table_id}
-    left = state.stopped if stopped is None else {k: v for k, v in state.stopped.items() if v is not stopped}
+    return without_relations(state, (relation,))
+
+
+def without_relations(state: MetaState, dropped: Sequence[CreatedRelation]) -> MetaState:
+    """As `without_relation`, of many relations at once."""
+    for relation in dropped:
+        state = without_feeds(state, relation.relation_id)
+    gone = {relation.relation_id for relation in dropped}
+    gone |= {each.relation_id for relation in dropped for each in state.catalog.sequences_of(relation.relation_id)}
+    kept = {k: _without_keys_to(v, gone) for k, v in state.catalog.relations.items() if k not in gone}
+    purge, listed = state.purge, state.dropped
+    for relation in dropped:
+        tables = _tables_of(state, relation)
+        purge, listed = purge | tables, _with_dropped(listed, relation, tables - purge)
     without = replace(
         state,
-        catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
-        jobs={k: v for k, v in state.jobs.items() if k != relation.relation_id},
-        stopped=left,
-        graph_version=state.graph_version + (job is not None),
-        fresh_jobs=state.fresh_jobs - {relation.relation_id},
-        errors={k: v for k, v in state.errors.items() if k != relation.relation_id},
+        catalog=replace(state.catalog, version=state.catalog.version + 1, relations=kept),
+        jobs={k: v for k, v in state.jobs.items() if k not in gone},
+        stopped={k: v for k, v in state.stopped.items() if k not in gone},
+        graph_version=state.graph_version + bool(gone & state.jobs.keys()),
+        fresh_jobs=state.fresh_jobs - gone,
+        errors={k: v for k, v in state.errors.items() if k not in gone},
         purge=purge,
-        dropped=_with_dropped(state.dropped, relation, purge - state.purge),
-        compactions={k: v for k, v in state.compactions.items() if k != relation.relation_id},
-        backfill_limits={k: v for k, v in state.backfill_limits.items() if k != relation.relation_id},
+        dropped=listed,
+        compactions={k: v for k, v in state.compactions.items() if k not in gone},
+        backfill_limits={k: v for k, v in state.backfill_limits.items() if k not in gone},
     )
-    return with_sinks_connected(without) if isinstance(relation, Sink) else without
+    return with_sinks_connected(without) if any(isinstance(each, Sink) for each in dropped) else without
 
 
-def _without_keys_to(other: CreatedRelation, dropped: CreatedRelation) -> CreatedRelation:
+def _tables_of(state: MetaState, relation: CreatedRelation) -> frozenset[int]:
+    """The tables in storage that a relation has."""
+    job = state.jobs.get(relation.relation_id)
+    if job is not None:
+        return frozenset((job.table.table_id, *(table.table_id for table in job.state_tables)))
+    return frozenset((relation.table.table_id,)) if isinstance(relation, JobRelation) else frozenset()
+
+
+def _without_keys_to(other: CreatedRelation, gone: Collection[int]) -> CreatedRelation:
     """The other relation without foreign keys to a table, or by an index, that is dropped."""
     if not isinstance(other, Table) or not other.constraints:
         return other
-    gone = dropped.relation_id
-    refer = [c for c in other.constraints if isinstance(c, ForeignKey) and gone in (c.table_id, c.index_id)]
+    refer = [c for c in other.constraints if isinstance(c, ForeignKey) and (c.table_id in gone or c.index_id in gone)]
     if not refer:
         return other
     kept = tuple(each for each in other.constraints if each not in refer)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import count
 
 from risingpy.backend import Backend
 from risingpy.errors import AdminShutdown
@@ -152,6 +153,7 @@ class Sessions:
         self.statement_times = StatementTimes()
         self.admissions = Admissions()
         self._records: dict[SessionRecord, None] = {}  # in the order in which they were opened
+        self._numbers: set[int] = set()  # of the temporary schemas of open sessions
 
     def add(self, record: SessionRecord) -> None:
         with self._guard:
@@ -160,6 +162,18 @@ class Sessions:
     def remove(self, record: SessionRecord) -> None:
         with self._guard:
             self._records.pop(record, None)
+
+    def take_number(self) -> int:
+        """The least number from 1 that no open session has taken, for a temporary schema."""
+        with self._guard:
+            number = next(each for each in count(1) if each not in self._numbers)
+            self._numbers.add(number)
+        return number
+
+    def give_back(self, number: int) -> None:
+        """A session ends that has taken a number."""
+        with self._guard:
+            self._numbers.discard(number)
 
     def activities(self) -> Sequence[SessionActivity]:
         """What every session does, in the order in which they were opened."""

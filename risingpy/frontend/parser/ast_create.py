@@ -11,6 +11,7 @@ from risingpy.frontend.parser.ast_parts import (
     ColumnName,
     Expression,
     ObjectName,
+    OnCommit,
     Query,
     SequenceOptions,
     TypeName,
@@ -37,6 +38,7 @@ class CreateTable:
     `columns_place` and `references` are as in CreateSource; `validation` is VALIDATE [SECRET validation_secret] AS.
     `constraints` are all but the primary key, also those of columns; `key_name` is the name of the former's.
     `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
+    `temporary` is CREATE TEMPORARY, `on_commit` is None unless said.
     """
 
     name: ObjectName
@@ -60,6 +62,8 @@ class CreateTable:
     validation_secret: ObjectName | None = None
     constraints: tuple[ConstraintDefinition, ...] = ()
     key_name: str | None = None
+    temporary: bool = False
+    on_commit: OnCommit | None = None
 
     @property
     def is_fed(self) -> bool:
@@ -69,7 +73,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableAs:
-    """CREATE TABLE name [(columns)] AS query [WITH [NO] DATA], and SELECT … INTO name."""
+    """CREATE [TEMPORARY] TABLE name [(columns)] [ON COMMIT …] AS query [WITH [NO] DATA], and SELECT … INTO name."""
 
     name: ObjectName
     query: Query
@@ -77,6 +81,8 @@ class CreateTableAs:
     if_not_exists: bool = False
     with_data: bool = True
     storage_parameters: tuple[str, ...] = ()
+    temporary: bool = False
+    on_commit: OnCommit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +171,12 @@ class CreateSink:
 
 @dataclass(frozen=True, slots=True)
 class CreateSequence:
-    """CREATE SEQUENCE name options."""
+    """CREATE [TEMPORARY] SEQUENCE name options."""
 
     name: ObjectName
     options: SequenceOptions
     if_not_exists: bool = False
+    temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +192,14 @@ class CreateSubscription:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """CREATE VIEW. `column_names` may be fewer than the query's columns; the others keep their names."""
+    """CREATE [TEMPORARY] VIEW. `column_names` may be fewer than the query's columns; the others keep their names."""
 
     name: ObjectName
     column_names: tuple[ColumnName, ...]
     query: Query
     if_not_exists: bool = False
     or_replace: bool = False
+    temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

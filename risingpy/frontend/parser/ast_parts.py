@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Literal
 
 from sqlglot import exp
@@ -95,6 +96,14 @@ class ColumnDefinition:
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
     numbering: SequenceOptions = SequenceOptions()
     key_name: str | None = None
+
+
+class OnCommit(Enum):
+    """ON COMMIT: what the end of a transaction does to a temporary table."""
+
+    PRESERVE_ROWS = "PRESERVE ROWS"
+    DELETE_ROWS = "DELETE ROWS"
+    DROP = "DROP"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -51,7 +51,7 @@ from risingpy.frontend.parser.databases.parsing import (
     parse_create_database,
     parse_create_schema,
 )
-from risingpy.frontend.parser.dml.table_of_query import parse_table_of_query
+from risingpy.frontend.parser.dml.table_of_query import parse_on_commit, parse_table_of_query
 from risingpy.frontend.parser.keywords import OTHER_OBJECTS
 from risingpy.frontend.parser.subscriptions import parse_create_subscription
 from risingpy.plan.operators import ConflictBehavior
@@ -73,11 +73,13 @@ _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
 
 
 def parse_create(cursor: Cursor) -> Statement:
-    """Raises FeatureNotSupported (0A000) for temporary objects, and for OR REPLACE of tables, sources and sinks."""
+    """Raises FeatureNotSupported (0A000) for UNLOGGED, and for OR REPLACE of tables, sources and sinks."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR", "REPLACE")
-    if cursor.word in ("TEMP", "TEMPORARY", "UNLOGGED"):
+    if cursor.word == "UNLOGGED":
         cursor.unsupported(f"CREATE {cursor.word}")
+    if _accept_temporary(cursor):
+        return _parse_create_temporary(cursor, or_replace)
     if cursor.accept("VIEW"):
         return _parse_create_view(cursor, or_replace)
     if cursor.accept("FUNCTION"):
@@ -100,6 +102,24 @@ def parse_create(cursor: Cursor) -> Statement:
     return cursor.fail()
 
 
+def _accept_temporary(cursor: Cursor) -> bool:
+    """Takes `[LOCAL | GLOBAL] TEMP | TEMPORARY`, if that comes next. As in PostgreSQL, both are the same."""
+    words = ((*scope, word) for scope in ((), ("LOCAL",), ("GLOBAL",)) for word in ("TEMP", "TEMPORARY"))
+    return any(cursor.accept(*each) for each in words)
+
+
+def _parse_create_temporary(cursor: Cursor, or_replace: bool) -> Statement:
+    """What may be temporary: a view, and, without OR REPLACE, a table or a sequence."""
+    if cursor.accept("VIEW"):
+        return replace(_parse_create_view(cursor, or_replace), temporary=True)
+    if or_replace:
+        cursor.fail()
+    if cursor.accept("SEQUENCE"):
+        return replace(parse_create_sequence(cursor), temporary=True)
+    cursor.expect("TABLE")
+    return replace(_parse_create_table(cursor), temporary=True)
+
+
 def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
@@ -117,6 +137,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
             raise FeatureNotSupported(text, position=others[0].position)
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
     options, storage = _table_options(cursor, reader)
+    on_commit = parse_on_commit(cursor)
     validation, secret = _parse_validation(cursor) if options else (None, None)
     message_format = parse_format(cursor, reader)
     copied = parse_copied_table(cursor, all_columns=elements.all_columns)
@@ -140,6 +161,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         validation_secret=secret,
         constraints=elements.constraints,
         key_name=names[0] if names else None,
+        on_commit=on_commit,
     )
 
 

@@ -45,3 +45,13 @@ ABOUT_COMMITTED_ROWS = (
     ast.WaitJobs,
     ast.WaitSink,
 )
+
+
+_MAY_BE_TEMPORARY = (ast.CreateTable, ast.CreateTableAs, ast.CreateSequence, ast.CreateView)
+
+
+def is_about_committed_rows(statement: ast.Statement) -> bool:
+    """Whether the statement commits those before it. What is temporary belongs to the transaction that makes it."""
+    if isinstance(statement, _MAY_BE_TEMPORARY) and statement.temporary:
+        return False
+    return isinstance(statement, ABOUT_COMMITTED_ROWS)

@@ -24,7 +24,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
-from risingpy.frontend.session.committing_statements import ABOUT_COMMITTED_ROWS
+from risingpy.frontend.session.committing_statements import is_about_committed_rows
 from risingpy.frontend.session.newest_row import newest_row
 from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.short_reads import ShortReads
@@ -33,6 +33,7 @@ from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.session_sequences import SessionSequences
+from risingpy.frontend.session_temporaries import SessionTemporaries
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.shown_text import masked_errors_of
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
@@ -50,7 +51,7 @@ from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.schema.databases import check_connects, check_room, existing_database
 from risingpy.meta.schema.first_settings import first_settings
 from risingpy.meta.sessions import SessionRecord, SessionState, Signal
-from risingpy.plan.catalog import Catalog, Index, Table
+from risingpy.plan.catalog import OWN_TEMPORARY_SCHEMA, Catalog, Index, Table
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import privileges_of, schema_of
 from risingpy.plan.expressions import Expr
@@ -83,12 +84,14 @@ class SessionContext:
         self.transaction = Transaction(
             database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
         )
+        self.temporaries = SessionTemporaries(lambda: self.database, self.transaction)
         self.cancelled = CancelFlag(lambda: int(self.settings.get("lock_timeout")))
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
         self.subscription_cursors = SubscriptionCursors()
         self.scope = TransactionScope(
-            *(database, self.transaction, self.settings, self.portals, self.cancelled), lambda: look_at_deferred(self)
+            *(database, self.transaction, self.settings, self.portals, self.cancelled),
+            *(lambda: look_at_deferred(self), self.temporaries),
         )
         self.demands = Demands(lambda: self.database.reads.seen_state)
         self._notices: list[Notice] = []
@@ -116,11 +119,11 @@ class SessionContext:
     # Names and limits
 
     def search_path(self) -> tuple[str, ...]:
-        """Without the schemas that the session's role may not use, as PostgreSQL's."""
+        """Without the schemas that the session's role may not use, and with its temporary one, as PostgreSQL's."""
         path, catalog = self.settings.search_path(), self.database.reads.catalog
-        if self.identity.is_superuser:
-            return path
-        return tuple(each for each in path if each not in catalog.schemas or self._may_use(catalog, each))
+        if not self.identity.is_superuser:
+            path = tuple(each for each in path if each not in catalog.schemas or self._may_use(catalog, each))
+        return self.temporaries.searched(path)
 
     def _may_use(self, catalog: Catalog, schema: str) -> bool:
         return Privilege.USAGE in privileges_of(catalog, self.identity.current_id, schema_of(catalog, schema))
@@ -146,12 +149,16 @@ class SessionContext:
 
     def session_values(self) -> SessionValues:
         path = [schema for schema in self.search_path() if schema in self.database.reads.catalog.schemas]
+        own, named = self.temporaries.schema, self.settings.search_path()
+        if path and path[0] == own and named[:1] not in ((own,), (OWN_TEMPORARY_SCHEMA,)):
+            del path[0]  # it is searched before the others, and not named
         return SessionValues(
             user=self.identity.current_user,
             session_user=self.identity.session_user,
             is_superuser=self.identity.is_superuser,
             database=self.database.reads.catalog.database,
             schema=path[0] if path else None,
+            temporary_schema=own,
             version=VERSION_TEXT,
             time_zone=self.settings.get("timezone"),
             process_id=self.startup.process_id,
@@ -228,7 +235,7 @@ class SessionContext:
         statement = prepared.statement
         assert statement is not None
         self._check_not_failed(statement)
-        if isinstance(statement, ParsedStatement) and isinstance(statement.statement, ABOUT_COMMITTED_ROWS):
+        if isinstance(statement, ParsedStatement) and is_about_committed_rows(statement.statement):
             self.scope.commit_so_far()
         with masked_errors_of(statement):
             return self._commands.run_newest(statement, prepared, parameters)
@@ -334,6 +341,7 @@ class SessionContext:
         try:
             self.transaction.rollback()
         finally:
+            self.temporaries.close()
             self.database.sessions.remove(self.record)
 
     def _system(self, snapshot: CommittedSnapshot) -> StateRows:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.connectors.secrets.opened_options import opened
-from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
+from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable, WrongObjectType
 from risingpy.frontend.altered_sequence import alter_sequence
 from risingpy.frontend.binder import BoundAlterTable, RowCheck, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
@@ -43,7 +43,7 @@ from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import NumberSequence, Relation, Table
+from risingpy.plan.catalog import NumberSequence, Relation, Table, is_of_session
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
@@ -73,6 +73,8 @@ def altered_relation(
     """
     check_names_schema(session, name.schema, name.position)
     relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
+    if relation is not None and is_of_session(relation) and relation.schema_name != session.temporaries.schema:
+        raise FeatureNotSupported("cannot alter temporary tables of other sessions", position=name.position)
     if relation is not None and (in_creation or not relation.is_being_created):
         check_owns(session, relation)
         return relation

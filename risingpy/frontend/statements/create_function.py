@@ -17,7 +17,7 @@ from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionA
 from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.placing import new_schema
 from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema, check_owns_all, check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_language
 from risingpy.functions.python import call_worker

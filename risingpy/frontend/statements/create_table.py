@@ -13,19 +13,20 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.changes import new_uniques
 from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
-from risingpy.frontend.parser.ast import CreateTable, ParsedStatement
+from risingpy.frontend.parser.ast import CreateTable, CreateTableAs, ParsedStatement
 from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret, opened_statement, refuse_references
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
-from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
+from risingpy.frontend.statements.create_view import without_effect
+from risingpy.frontend.statements.placing import made_temporary, relation_schema, skipped
 from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
-from risingpy.plan.catalog import Catalog, ColumnDesc, Webhook
+from risingpy.plan.catalog import Catalog, ColumnDesc, Webhook, is_temporary_schema
 from risingpy.types import BIGINT, SqlType
 
 
@@ -47,7 +48,7 @@ def bind(
         defined = bind_table(statement, catalog, path, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
-        schema, name = new_schema(session, statement.name), statement.name.name
+        schema, name = table_schema(session, statement), statement.name.name
         if statement.if_not_exists and session.database.reads.catalog.find(name, schema, ()) is not None:
             skipped(session, statement.name)  # also if the system of a table to be copied does not answer
         else:
@@ -55,10 +56,22 @@ def bind(
             table = new_table(session, definition, statement, defined, stored)
             if not session.ddl.create_table(table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled):
                 skipped(session, statement.name)
+            elif is_temporary_schema(schema):
+                made_temporary(session, schema, name, statement.on_commit)
         without_effect(session, statement.storage_parameters)
         return Result(CommandTag("CREATE TABLE"))
 
     return Command(run)
+
+
+def table_schema(session: StatementContext, statement: CreateTable | CreateTableAs) -> str:
+    """The schema of a new table."""
+    name, temporary = statement.name, statement.temporary
+    schema = relation_schema(session, name, temporary=temporary, on_commit=statement.on_commit)
+    is_fed = isinstance(statement, CreateTable) and (statement.options or statement.copied is not None)
+    if is_fed and is_temporary_schema(schema):
+        raise FeatureNotSupported("a temporary table gets its rows from statements alone", position=name.position)
+    return schema
 
 
 def new_table(
@@ -74,7 +87,7 @@ def new_table(
         columns, key, upstream = copied_columns(session, statement.copied, defined)
     check_uses_types(session, (column.type for column in columns if not column.hidden))
     columns = columns if key else with_row_id(columns)
-    schema_name = new_schema(session, statement.name)
+    schema_name = table_schema(session, statement)
     bound = _bound_constraints(session, statement, columns, key)
     return NewTable(
         schema_name=schema_name,
@@ -102,7 +115,7 @@ def _bound_constraints(
     values, path = session.session_values(), session.search_path()
     binder = ConstraintBinder(
         make_context(Catalog(), (), (), values),
-        *(session.database.reads.catalog, path, new_schema(session, statement.name), statement.name.name),
+        *(session.database.reads.catalog, path, table_schema(session, statement), statement.name.name),
         *(columns, key, None, statement.key_name),
     )
     if not statement.constraints:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import DuplicateRelation, FeatureNotSupported, InvalidTableDefinition
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_stored_plan, bind_view
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
+from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.jobs.creation import creation_of
 from risingpy.frontend.statements.jobs.replaced_view import replaced_view
-from risingpy.frontend.statements.rights.checks import check_creates_in, check_owns_all, check_reads, check_uses_types
+from risingpy.frontend.statements.placing import made_temporary, new_schema, reads_temporaries, relation_schema, skipped
+from risingpy.frontend.statements.rights.checks import check_owns_all, check_reads, check_uses_types
 from risingpy.meta.schema.relations import NewMaterializedView, NewView
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.closing_column import optimize_view
-from risingpy.plan.catalog import View
+from risingpy.plan.catalog import View, is_temporary_schema
 from risingpy.types import SqlType
 
 
@@ -28,7 +29,10 @@ def bind(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
-        schema = new_schema(session, statement.name)
+        reads_temporary = reads_temporaries(catalog, bound.query)
+        schema = relation_schema(session, statement.name, temporary=statement.temporary or reads_temporary)
+        if reads_temporary and not statement.temporary:
+            session.notice(f'view "{statement.name.name}" will be a temporary view')
         if statement.or_replace:
             check_owns_all(session, lambda state: _replaced(state, schema, statement.name.name))
         check_uses_types(session, (column.type for column in bound.columns))
@@ -50,6 +54,8 @@ def bind(
             cancelled=session.cancelled,
         ):
             skipped(session, statement.name)
+        elif is_temporary_schema(schema):
+            made_temporary(session, schema, statement.name.name)
         return Result(CommandTag("CREATE VIEW"))
 
     return Command(run)
@@ -66,6 +72,8 @@ def bind_materialized(
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
+        if reads_temporaries(catalog, bound.query):
+            raise FeatureNotSupported("materialized views must not use temporary tables or views")
         schema = new_schema(session, statement.name)
         replaced = replaced_view(session, statement, schema, bound)
         check_uses_types(session, (column.type for column in bound.columns))
@@ -106,35 +114,6 @@ def bind_materialized(
 def _replaced(state: MetaState, schema: str, name: str) -> list[View]:
     found = state.catalog.find(name, schema, ())
     return [found] if isinstance(found, View) else []
-
-
-def new_schema(session: StatementContext, name: ObjectName) -> str:
-    """The schema of a new object: the one that its name has, or the first existing one of the search path.
-
-    Raises InsufficientPrivilege unless the session may create in it.
-    """
-    schema = schema_for(session, name)
-    check_creates_in(session, schema, name.position)
-    return schema
-
-
-def schema_for(session: StatementContext, name: ObjectName) -> str:
-    """As `new_schema`, for what nobody sees: nobody needs a right to create it."""
-    if name.schema is not None:
-        if name.schema == "pg_temp":
-            raise FeatureNotSupported("temporary objects are not supported", position=name.position)
-        return name.schema
-    existing = [schema for schema in session.search_path() if schema in session.database.reads.catalog.schemas]
-    if not existing:
-        raise InvalidTableDefinition(
-            "no schema has been selected to create in", sqlstate="3F000", position=name.position
-        )
-    return existing[0]
-
-
-def skipped(session: StatementContext, name: ObjectName) -> None:
-    """Sends the notice that the relation exists and IF NOT EXISTS skips it."""
-    session.notice(f'relation "{name.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
 
 
 def without_effect(session: StatementContext, storage_parameters: Sequence[str]) -> None:

@@ -48,7 +48,8 @@ def named_relation(session: StatementContext, name: ObjectName) -> Relation:
     if other is not None:
         check_database(catalog, role, other)
         catalog = catalog.seen_from(other.database_id)
-    check_schema(catalog, role, name.schema, name.position)
+    if name.schema != session.temporaries.schema:
+        check_schema(catalog, role, name.schema, name.position)
     relation = catalog.find(name.name, name.schema, session.search_path())
     if relation is None:
         shown = name if other is None else f"{other.name}.{name}"

@@ -18,7 +18,7 @@ def bind(
 ) -> Command:
     """DISCARD ALL closes cursors, forgets prepared statements and resets settings; it raises 25001 in a transaction.
 
-    DISCARD SEQUENCES forgets what currval and lastval give. Plans and temporary tables are not kept by a session.
+    DISCARD SEQUENCES forgets what currval and lastval give, DISCARD TEMP drops temporary relations. Plans need none.
     """
 
     def run(parameters: Parameters) -> Result:
@@ -29,10 +29,13 @@ def bind(
             session.subscription_cursors.close_all()
             session.statements.clear()
             session.sequences.forget()
+            session.temporaries.discard()
             session.settings.reset("all")
             session.settings.reset("session_authorization")  # and with it the role
         if statement.what.lower() == "sequences":
             session.sequences.forget()
+        if statement.what.lower() in ("temp", "temporary"):
+            session.temporaries.discard()
         return Result(CommandTag(f"DISCARD {statement.what.upper()}"))
 
     return Command(run)

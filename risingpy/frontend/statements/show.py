@@ -28,6 +28,7 @@ from risingpy.plan.catalog import (
     Table,
     View,
     is_temporary,
+    is_temporary_schema,
 )
 from risingpy.plan.catalog.rights import owns
 from risingpy.types import SqlType
@@ -108,7 +109,7 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
     database = session.database
     match kind:
         case ShowKind.SCHEMAS:
-            return [(name,) for name in sorted(database.reads.catalog.schemas)]
+            return [(name,) for name in sorted(database.reads.catalog.schemas) if not is_temporary_schema(name)]
         case ShowKind.DATABASES:
             return sorted((each.name,) for each in database.reads.catalog.databases.values())
         case ShowKind.PARAMETERS:

@@ -17,6 +17,7 @@ from risingpy.plan.catalog import (
     Relation,
     Table,
     View,
+    is_of_session,
 )
 from risingpy.plan.catalog.acl import OF_COLUMNS
 from risingpy.types import SqlType, TypeKind
@@ -36,6 +37,8 @@ _TYPE_NAMES = {entry.oid: entry.name for entry in TYPES}
 def _seen(state: SystemState) -> Iterator[Table | MaterializedView | View | ExternalSource]:
     """The relations with which the session may do something; the standard shows no others."""
     for found in state.relations:
+        if is_of_session(found) and found.schema_name not in state.search_path:  # another session's
+            continue
         of_columns = (may_on(state, found, column) for _, column in visible_columns(found))
         if is_owner(state, found) or may(state, found) or any(of_columns):
             yield found
@@ -44,6 +47,7 @@ def _seen(state: SystemState) -> Iterator[Table | MaterializedView | View | Exte
 def _tables(state: SystemState) -> Iterable[Row]:
     for found in _seen(state):
         kind, insertable = ("BASE TABLE", "YES") if isinstance(found, Table) else (found.noun.upper(), "NO")
+        kind = "LOCAL TEMPORARY" if is_of_session(found) else kind
         yield state.catalog.database, found.schema_name, found.name, kind, insertable
     for system in state.system_relations:
         yield state.catalog.database, system.schema, system.name, "SYSTEM TABLE", "NO"

@@ -18,7 +18,16 @@ from risingpy.frontend.system_catalog.oids import (
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
-from risingpy.plan.catalog import CheckConstraint, ExternalSource, ForeignKey, MaterializedView, Relation, Table, View
+from risingpy.plan.catalog import (
+    CheckConstraint,
+    ExternalSource,
+    ForeignKey,
+    MaterializedView,
+    Relation,
+    Table,
+    View,
+    is_temporary_schema,
+)
 
 
 def relation_kind(of: Table | MaterializedView | View | ExternalSource) -> str:
@@ -59,7 +68,7 @@ def _row(
     return (
         *(oid, name, schema_oid(schema), 0, 0, owner, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
         *(
-            "p",
+            "t" if is_temporary_schema(schema) else "p",
             kind,
             columns,
             checks,

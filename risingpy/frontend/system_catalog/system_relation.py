@@ -20,6 +20,7 @@ from risingpy.meta.writing.sequence_counters import SequencePosition
 from risingpy.meta.writing.table_locks import SeenLock
 from risingpy.plan.catalog import (
     BOOTSTRAP_ROLE_ID,
+    OWN_TEMPORARY_SCHEMA,
     READ_ALL_STATS_ROLE_ID,
     Catalog,
     ExternalSource,
@@ -32,6 +33,7 @@ from risingpy.plan.catalog import (
     Subscription,
     Table,
     View,
+    is_of_session,
     is_temporary,
 )
 from risingpy.plan.catalog.acl import Privilege
@@ -202,8 +204,10 @@ class SystemState:
     def keys(self, relation: Relation, name: str | None = None) -> list[str]:
         """The keys (`object_names.relation_key`) by which the relation is found, or its index of this name."""
         name = name or relation.name
-        qualified = relation_key([relation.schema_name, name])
-        return [qualified, relation_key([name])] if self.is_visible(relation) else [qualified]
+        found = [relation_key([relation.schema_name, name])]
+        if is_of_session(relation) and relation.schema_name in self.search_path:
+            found.append(relation_key([OWN_TEMPORARY_SCHEMA, name]))
+        return [*found, relation_key([name])] if self.is_visible(relation) else found
 
 
 @dataclass(frozen=True, slots=True)

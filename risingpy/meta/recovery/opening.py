@@ -21,6 +21,7 @@ from risingpy.meta.durable_state import DurableState, without_unfinished
 from risingpy.meta.recovery.earlier_identities import with_sequences_of_identities
 from risingpy.meta.recovery.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.recovery.sealing import begin_sealing, check_key, finish_sealing, with_passwords_sealed
+from risingpy.meta.schema.objects.temporary import without_temporary_schemas
 from risingpy.meta.shared_state.cache import refuse_cache
 from risingpy.meta.shared_state.shared_state import SharedState
 from risingpy.meta.state import MetaState
@@ -111,7 +112,8 @@ def _recovered(data_dir: Path, meta_store: MetaStore, parallelism: int, vault: V
         stored = states.load(parallelism)
     else:
         remove_other_shards(data_dir, stored.shards)
-    state = replace(without_unfinished(stored), graph_version=stored.graph_version + 1)
+    state = without_temporary_schemas(without_unfinished(stored))
+    state = replace(state, graph_version=stored.graph_version + 1)
     check_key(state.catalog, vault)
     write_key_file(data_dir, vault.key_file)
     state = with_sequences_of_identities(state, meta_store)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState, without_backfills
+from risingpy.meta.schema.objects.temporary import without_temporary_schemas
 from risingpy.meta.schema.recovering import with_partial_made_anew
 from risingpy.meta.shared_state.cache import refuse_cache
 from risingpy.meta.state import MetaState
@@ -55,7 +56,7 @@ def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[
     states = DurableState(store)
     stored = states.load(shards)
     remove_other_shards(data_dir, stored.shards)
-    state = without_backfills(with_partial_made_anew(stored))
+    state = without_temporary_schemas(without_backfills(with_partial_made_anew(stored)))
     rows = 0
     if state.shards != shards:
         say(f"Moving {data_dir} from {state.shards} to {shards} shards.")

@@ -37,6 +37,7 @@ from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.optimizer.table_change import column_positions
 from risingpy.plan.catalog import (
+    OWN_TEMPORARY_SCHEMA,
     Catalog,
     ColumnDesc,
     CreatedRelation,
@@ -47,6 +48,8 @@ from risingpy.plan.catalog import (
     Subscription,
     Table,
     View,
+    is_of_session,
+    is_temporary_schema,
 )
 from risingpy.plan.graph import Job
 from risingpy.storage.codec.table_schema import TableColumn
@@ -160,6 +163,8 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     if relation is None:
         raise SerializationFailure("the relation was dropped meanwhile", hint="Run the statement again.")
     name, schema = change.name or relation.name, change.schema_name or relation.schema_name
+    if (schema == OWN_TEMPORARY_SCHEMA or is_temporary_schema(schema)) != is_of_session(relation):
+        raise FeatureNotSupported("cannot move objects into or out of temporary schemas")
     if schema not in state.catalog.schemas:
         raise UndefinedObject(f'schema "{schema}" does not exist', sqlstate="3F000")
     if state.catalog.find(name, schema, ()) is not None:
@@ -177,6 +182,8 @@ def swap(state: MetaState, other_id: int, change: NewName) -> MetaState:
     one, other = relations.get(change.relation_id), relations.get(other_id)
     if one is None or other is None:
         raise SerializationFailure("the relation was dropped meanwhile", hint="Run the statement again.")
+    if is_of_session(one) != is_of_session(other):
+        raise FeatureNotSupported("cannot move objects into or out of temporary schemas")
     names = {one.relation_id: (other.schema_name, other.name), other_id: (one.schema_name, one.name)}
     return _with_names(state, names, change)
 

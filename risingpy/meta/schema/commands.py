@@ -344,6 +344,10 @@ class SchemaCommands(NamedChanges):
         """Applies a change of another module (`functions`, `roles`, …) between two epochs."""
         self._apply_allowed(owning(change, self.owner), cancelled)
 
+    def change_soon(self, change: GraphChange) -> None:
+        """A change of what is in all databases, for which nobody waits. It is applied before all that come later."""
+        self._changes.submit(change)
+
     def drop_hidden(
         self, targets: Sequence[HiddenTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
     ) -> tuple[str, ...]:

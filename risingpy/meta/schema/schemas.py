@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from risingpy.errors import DependentObjectsStillExist, SqlError
+from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SqlError
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.functions import without_function
 from risingpy.meta.schema.objects.comments import with_comments_of_schema
@@ -14,6 +14,7 @@ from risingpy.meta.schema.relations import goes_along, with_all_readers
 from risingpy.meta.schema.renaming import Retold, with_schema_name
 from risingpy.meta.schema.secrets import hidden_of_schema, without_schema
 from risingpy.meta.state import MetaState
+from risingpy.plan.catalog import is_temporary_schema
 
 
 def check_schema(state: MetaState, name: str) -> None:
@@ -33,6 +34,8 @@ def add_schema(state: MetaState, name: str, owner: int | None = None) -> MetaSta
 def rename_schema(state: MetaState, name: str, new_name: str, retold: Retold) -> MetaState:
     """`state` in which a schema, and with it all that is in it, has another name. `retold` renews texts."""
     check_schema(state, name)
+    if is_temporary_schema(name):
+        raise FeatureNotSupported(f'schema "{name}" is that of a session and cannot be renamed')
     _check_new_name(state, new_name)
     here = state.catalog.own_database
     schemas = tuple(new_name if each == name else each for each in here.schemas)

@@ -8,7 +8,7 @@ free_names         names of what nobody has named
 columns            what a relation has as columns, and the watermark over one of them
 comments           what COMMENT ON says of objects
 constraints        what the rows of a table must satisfy
-temporary          which relations a statement has made for itself
+temporary          which relations a session has as its own, or a statement has made for itself
 upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table
 databases          what CREATE DATABASE makes
@@ -79,7 +79,13 @@ from risingpy.plan.catalog.roles import (
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.sequences import NumberSequence, OwningColumn
 from risingpy.plan.catalog.snapshot import INTERNAL_PREFIX, Catalog
-from risingpy.plan.catalog.temporary import is_temporary
+from risingpy.plan.catalog.temporary import (
+    OWN_TEMPORARY_SCHEMA,
+    is_of_session,
+    is_temporary,
+    is_temporary_schema,
+    temporary_schema,
+)
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
 
@@ -92,6 +98,7 @@ __all__ = [
     "FIRST_ROLES",
     "GREATEST_INTEGERS",
     "INTERNAL_PREFIX",
+    "OWN_TEMPORARY_SCHEMA",
     "READ_ALL_STATS_ROLE_ID",
     "UNLIMITED",
     "Catalog",
@@ -143,6 +150,9 @@ __all__ = [
     "Watermark",
     "Webhook",
     "identity_bounds",
+    "is_of_session",
     "is_temporary",
+    "is_temporary_schema",
     "roles_of",
+    "temporary_schema",
 ]

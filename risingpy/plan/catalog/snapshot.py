@@ -32,6 +32,7 @@ from risingpy.plan.catalog.relations import (
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, FIRST_ROLES, Role, roles_of
 from risingpy.plan.catalog.secrets import ConnectedRelation, ConnectionDesc, SecretDesc, resolved
 from risingpy.plan.catalog.sequences import NumberSequence
+from risingpy.plan.catalog.temporary import OWN_TEMPORARY_SCHEMA, is_temporary_schema
 
 Named = TypeVar("Named")
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
@@ -165,8 +166,14 @@ class Catalog:
         return ()
 
     def find(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Relation | None:
-        """The relation called `name` in `schema`, or in the first schema of the search path that has it."""
-        for candidate in (schema,) if schema is not None else search_path:
+        """The relation called `name` in `schema`, or in the first schema of the search path that has it.
+
+        In `pg_temp`: in the session's own temporary schema, which is on its search path.
+        """
+        places = search_path if schema is None else (schema,)
+        if schema == OWN_TEMPORARY_SCHEMA:
+            places = tuple(each for each in search_path if is_temporary_schema(each))
+        for candidate in places:
             found = self._by_name.get((candidate, name))
             if found is not None:
                 return found

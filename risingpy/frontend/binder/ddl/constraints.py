@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from risingpy.errors import DuplicateColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from risingpy.errors import (
+    DuplicateColumn,
+    FeatureNotSupported,
+    InvalidTableDefinition,
+    SqlError,
+    UndefinedColumn,
+    UndefinedTable,
+)
 from risingpy.errors import WrongObjectType as WrongKind
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
@@ -29,6 +36,8 @@ from risingpy.plan.catalog import (
     Table,
     TableConstraint,
     UniqueRule,
+    is_of_session,
+    is_temporary_schema,
 )
 from risingpy.plan.catalog.constraints import ReferentialAction
 from risingpy.plan.catalog.free_names import free_name
@@ -174,7 +183,8 @@ class ConstraintBinder:
         """The table that is referred to; None if it is the one that is only made."""
         named = definition.table
         schemas = (self.schema_name, None) if named.schema is None else (named.schema,)
-        check_schema(self.catalog, self.context.session.role_id, named.schema, named.position)
+        if named.schema != self.context.session.temporary_schema:
+            check_schema(self.catalog, self.context.session.role_id, named.schema, named.position)
         found = self.catalog.find(named.name, named.schema, self.search_path)
         if found is None or found.is_being_created:
             if self.table is None and named.name == self.name and self.schema_name in schemas:
@@ -182,6 +192,10 @@ class ConstraintBinder:
             raise UndefinedTable(f'relation "{named}" does not exist', position=named.position)
         if not isinstance(found, Table):
             raise WrongKind(f'referenced relation "{found.name}" is not a table', position=named.position)
+        if is_of_session(found) != is_temporary_schema(self.schema_name):
+            kind = "temporary" if is_temporary_schema(self.schema_name) else "permanent"
+            message = f"constraints on {kind} tables may reference only {kind} tables"
+            raise InvalidTableDefinition(message, position=named.position)
         if self.table is None or found.relation_id != self.table.relation_id:
             refuse_special(found, self.catalog, f'refer to table "{found.name}"', named.position)
         return found

@@ -48,7 +48,7 @@ from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark, Webhook
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark, Webhook, is_of_session
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan
 from risingpy.plan.operators import ConflictBehavior
@@ -264,8 +264,10 @@ def bind_stored_plan(
     None if it depends on the session (current_user, its time zone): then the text is bound for each reader.
     """
     zone = "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC"
-    another = SessionValues("", "", database="", schema=None, version="", time_zone=zone, check=session.check)
     mine = bind_view(statement, catalog, search_path, session=session)
+    another = SessionValues("", "", database="", schema=None, version="", time_zone=zone, check=session.check)
+    if any(is_of_session(catalog.relations[each]) for each in mine.query.dependencies if each in catalog.relations):
+        another = replace(another, temporary_schema=session.temporary_schema)  # no other session reads such a view
     its = bind_view(statement, catalog, search_path, session=another)
     if mine.query.plan != its.query.plan:
         return None

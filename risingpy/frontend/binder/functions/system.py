@@ -16,7 +16,9 @@ from risingpy.frontend.binder.functions.sequences import SEQUENCE_FUNCTIONS
 from risingpy.frontend.binder.scope.context import SetConfig
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.frontend.system_catalog.oids import schema_oid
 from risingpy.functions.signature_tables.system import SYSTEM
+from risingpy.plan.catalog import is_temporary_schema
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, Parameter
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
 from risingpy.types.system_types import NAME, OBJECT_IDENTIFIERS, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
@@ -27,9 +29,7 @@ _TRUE = (
     "pg_operator_is_visible pg_conversion_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
     "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible"
 )
-_FALSE = (
-    "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property row_security_active"
-)
+_FALSE = "pg_relation_is_publishable pg_is_in_recovery pg_index_has_property row_security_active"
 _NULL_TEXT = (
     "pg_get_ruledef pg_get_triggerdef "
     "pg_get_statisticsobjdef_columns "
@@ -47,7 +47,6 @@ _CONSTANTS: dict[str, Literal] = {
     "pg_char_to_encoding": Literal(_UTF8, INTEGER),
     "pg_client_encoding": Literal("UTF8", NAME),
     "getdatabaseencoding": Literal("UTF8", NAME),
-    "pg_my_temp_schema": Literal(0, OID),
     "txid_current": Literal(0, BIGINT),
 }
 _VECTOR_FUNCTIONS = {"array_lower": "vector_lower", "array_upper": "vector_upper", "array_position": "vector_position"}
@@ -75,12 +74,38 @@ def _current_schemas(binder: ExpressionBinder, name: str, args: list[Operand], p
     names = array_of(NAME)
     context = binder.context
     path = tuple(schema for schema in context.search_path if schema in context.catalog.schemas)
-    own, all_ = Literal(path, names), Literal(("pg_catalog", "rw_catalog", *path), names)
+    before: tuple[str, ...] = ("pg_catalog", "rw_catalog")
+    if path and path[0] != context.session.schema:  # the temporary one, which is searched without being named
+        before, path = (path[0], *before), path[1:]
+    own, all_ = Literal(path, names), Literal((*before, *path), names)
     implicit = context.coercer.coerce(args[0], BOOLEAN, Context.IMPLICIT)
     if isinstance(implicit, Literal):
         return Literal(None, names) if implicit.value is None else all_ if implicit.value else own
     negated = Call("not", (implicit,), BOOLEAN)
     return Case(((implicit, all_), (negated, own)), Literal(None, names), names)
+
+
+def _my_temp_schema(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """The oid of the session's temporary schema; 0 if it has none."""
+    if args:
+        raise no_function(name, args, position)
+    own = binder.context.session.temporary_schema
+    return Literal(0 if own is None else schema_oid(own), OID)
+
+
+def _is_other_temp_schema(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Whether the oid is that of another session's temporary schema."""
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    context = binder.context
+    oid = context.coercer.coerce(args[0], OID, Context.IMPLICIT)
+    own = context.session.temporary_schema
+    others = [each for each in context.catalog.schemas if is_temporary_schema(each) and each != own]
+    found: Expr = Literal(False, BOOLEAN)
+    for other in others:
+        pair = Operand(oid, position), Operand(Literal(schema_oid(other), OID), position)
+        found = Call("or", (found, binder.calls.operator("=", pair, position)), BOOLEAN)
+    return Case(((Call("is_null", (oid,), BOOLEAN), Literal(None, BOOLEAN)),), found, BOOLEAN)
 
 
 def _set_config(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
@@ -177,6 +202,8 @@ SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int]
     **PRIVILEGE_FUNCTIONS,
     **SEQUENCE_FUNCTIONS,
     "current_schemas": _current_schemas,
+    "pg_my_temp_schema": _my_temp_schema,
+    "pg_is_other_temp_schema": _is_other_temp_schema,
     "set_config": _set_config,
     "pg_get_userbyid": _user_by_id,
     "rw_digest": _digest,

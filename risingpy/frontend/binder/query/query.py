@@ -37,7 +37,7 @@ from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
-from risingpy.plan.catalog import Catalog, ReadColumns, View
+from risingpy.plan.catalog import Catalog, ReadColumns, View, is_temporary_schema
 from risingpy.plan.expressions import Cast, CorrelatedRef, Expr, InputRef
 from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
@@ -210,6 +210,7 @@ class QueryBinder:
             return renamed(relation.plan, [column.name for column in relation.columns])
         here = self._context.catalog
         own_path = self._context.search_path if relation.database_id == here.database_id else ()
+        own_path = tuple(each for each in own_path if not is_temporary_schema(each))  # what lasts reads what lasts
         path = tuple(dict.fromkeys((relation.schema_name, *own_path)))
         session = replace(self._context.session, role_id=None)  # its owner's rights count, and not the reader's
         context = make_context(here.seen_from(relation.database_id), path, (), session)

@@ -13,7 +13,7 @@ from risingpy.frontend.binder.plans import ONE_ROW, project, renamed
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import check_database, check_schema
 from risingpy.frontend.binder.trees import name_of
-from risingpy.plan.catalog import ExternalSource, NumberSequence, Relation, ScannedRelation, Table
+from risingpy.plan.catalog import ExternalSource, NumberSequence, Relation, ScannedRelation, Table, is_of_session
 from risingpy.plan.expressions import Call, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
 from risingpy.types import BIGINT, BOOLEAN
@@ -32,8 +32,12 @@ def find_relation(
     if other is not None:
         check_database(catalog, context.session.role_id, other)
         catalog = catalog.seen_from(other.database_id)
-    check_schema(catalog, context.session.role_id, schema, position)
+    own = context.session.temporary_schema
+    if schema != own:
+        check_schema(catalog, context.session.role_id, schema, position)
     relation = catalog.find(name, schema, context.search_path)
+    if relation is not None and is_of_session(relation) and relation.schema_name != own:
+        raise FeatureNotSupported("cannot access temporary tables of other sessions", position=position)
     if relation is not None:
         check_has_answer(relation, position)
     if relation is None or relation.is_being_created:

@@ -30,6 +30,7 @@ class SessionValues:
     is_superuser: bool = True
     database: str = "dev"
     schema: str | None = DEFAULT_SCHEMA
+    temporary_schema: str | None = None  # the session's own
     version: str = "PostgreSQL 15.0 (RisingPy)"
     time_zone: str = "UTC"
     process_id: int = 0

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast import CreateTableAs, ObjectName, Query, Select
+from risingpy.frontend.parser.ast_parts import OnCommit
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor, fold
 
@@ -13,13 +14,17 @@ _LONGEST_LIST = 2 * 1664 + 8  # tokens: names of as many columns as a select lis
 
 
 def parse_table_of_query(cursor: Cursor, name: ObjectName, *, if_not_exists: bool) -> CreateTableAs | None:
-    """`[(names)] [WITH (…)] AS query [WITH [NO] DATA]`, if that follows `CREATE TABLE name`; else takes nothing."""
+    """`[(names)] [WITH (…)] [ON COMMIT …] AS query [WITH [NO] DATA]`, if that follows `CREATE TABLE name`.
+
+    Else takes nothing.
+    """
     if not _begins(cursor.peek(_LONGEST_LIST)):
         return None
     names = cursor.in_parentheses(cursor.name) if cursor.word == "(" else ()
     storage: tuple[str, ...] = ()
     if cursor.accept("WITH"):
         storage = tuple(option for option, _ in OptionsReader(cursor).read())
+    on_commit = parse_on_commit(cursor)
     cursor.expect("AS")
     with_data, end = True, None
     if cursor.ends_with("WITH", "NO", "DATA"):
@@ -31,7 +36,18 @@ def parse_table_of_query(cursor: Cursor, name: ObjectName, *, if_not_exists: boo
         cursor.expect("WITH")
         cursor.accept("NO")
         cursor.expect("DATA")
-    return CreateTableAs(name, query, names, if_not_exists, with_data, storage)
+    return CreateTableAs(name, query, names, if_not_exists, with_data, storage, on_commit=on_commit)
+
+
+def parse_on_commit(cursor: Cursor) -> OnCommit | None:
+    """`ON COMMIT PRESERVE ROWS | DELETE ROWS | DROP`, if that comes next."""
+    if not cursor.accept("ON", "COMMIT"):
+        return None
+    if cursor.accept("DROP"):
+        return OnCommit.DROP
+    action = OnCommit.PRESERVE_ROWS if cursor.one_of("PRESERVE", "DELETE") == "PRESERVE" else OnCommit.DELETE_ROWS
+    cursor.expect("ROWS")
+    return action
 
 
 def _begins(words: list[str]) -> bool:
@@ -43,8 +59,8 @@ def _begins(words: list[str]) -> bool:
         if not end or words[end] != ")":
             return False
         words = words[end + 1 :]
-        return words[:1] == ["AS"] or words[:2] == ["WITH", "("]
-    return words[:1] == ["AS"]
+        return words[:1] == ["AS"] or words[:2] in (["WITH", "("], ["ON", "COMMIT"])
+    return words[:1] == ["AS"] or words[:2] == ["ON", "COMMIT"]
 
 
 def with_into(select: Select) -> Select | CreateTableAs:
@@ -52,15 +68,16 @@ def with_into(select: Select) -> Select | CreateTableAs:
     into = _first_select(select.query.tree).args.get("into")
     if into is None:
         return select
-    if into.args.get("temporary") or into.args.get("unlogged"):
-        raise FeatureNotSupported("SELECT INTO TEMPORARY is not supported", position=select.query.position)
+    if into.args.get("unlogged"):
+        raise FeatureNotSupported("SELECT INTO UNLOGGED is not supported", position=select.query.position)
     table = into.this
     schema, database = table.args.get("db"), table.args.get("catalog")
     position = int(table.this.meta.get("start", 0)) + 1
     name = ObjectName(_folded(table.this), _optional(schema), position, _optional(database))
     rest = select.query.tree.copy()
     _first_select(rest).set("into", None)
-    return CreateTableAs(name, Query(rest, select.query.text, select.query.position))
+    query = Query(rest, select.query.text, select.query.position)
+    return CreateTableAs(name, query, temporary=bool(into.args.get("temporary")))
 
 
 def _first_select(tree: exp.Expr) -> exp.Expr:

@@ -19,7 +19,7 @@ from risingpy.frontend.statements.connectors.given_options import (
     named_connection,
 )
 from risingpy.frontend.statements.connectors.options import check_names
-from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.placing import new_schema
 from risingpy.frontend.statements.rights.checks import check_owns
 from risingpy.meta.schema.options import with_changes
 from risingpy.meta.schema.secrets import add_connection, with_connection_options

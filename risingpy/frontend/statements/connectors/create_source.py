@@ -13,7 +13,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import opened_statement
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_table import with_row_id
-from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.statements.placing import new_schema, skipped
 from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.meta.schema.sources import NewSource

@@ -10,7 +10,7 @@ from risingpy.frontend.parser.ast import AlterSecret, CreateSecret, DropHidden, 
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret
-from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.statements.placing import new_schema
 from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema, check_owns
 from risingpy.meta.schema.secrets import HiddenTarget, add_secret, find, with_secret_value
 from risingpy.meta.state import MetaState

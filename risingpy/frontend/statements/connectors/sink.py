@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from risingpy.connectors.targets.choice import TARGETS_WITHOUT_KEYS
 from risingpy.connectors.targets.engine_options import engine_options
 from risingpy.connectors.targets.target import SinkType
-from risingpy.errors import InvalidParameterValue, SqlError, WrongObjectType
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError, WrongObjectType
 from risingpy.frontend.binder import BoundView, bind_rows_for_table, bind_view
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse_query
@@ -20,16 +20,16 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.connectors.given_options import GivenOptions, changed_options, opened_statement
 from risingpy.frontend.statements.connectors.options import check_names, with_option_text
-from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.statements.jobs.creation import creation_of
+from risingpy.frontend.statements.placing import new_schema, reads_temporaries, skipped
 from risingpy.frontend.statements.rights.checks import check_allowed, check_follows, check_reads
 from risingpy.frontend.statements.rights.server_rights import check_sink
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.sinks import NewSink, with_sink_options
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.optimizer.stream.sinks import WantedSink
-from risingpy.plan.catalog import Catalog, Sink
+from risingpy.plan.catalog import Catalog, Sink, is_of_session
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan
 from risingpy.types import SqlType
@@ -84,11 +84,15 @@ def _new_sink(
     catalog = session.database.reads.catalog
     bound = _bound(session, statement, catalog)
     check_reads(session, bound.query)
+    if reads_temporaries(catalog, bound.query):
+        raise FeatureNotSupported("sinks must not use temporary tables or views")
     plan, names, into = bound.query.plan, bound.column_names, None
     if statement.into is not None:
         path, values = session.search_path(), session.session_values()
         rows = bind_rows_for_table(plan, statement.into, statement.into_columns, catalog, path, session=values)
         plan, into = rows.plan, rows.table
+        if is_of_session(into):
+            raise FeatureNotSupported("sinks must not use temporary tables or views", position=statement.into.position)
         check_follows(session, into, _written_by(options.type))
         names = tuple(field.name for field in plan.schema)
     plan = optimize_view(plan, catalog, emit_on_window_close=False, check=session.check)

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from risingpy.batch import PreparedQuery
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, SyntaxError_
 from risingpy.frontend.binder import BoundQuery, bind_query, check_column_name
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ColumnName, CreateTableAs, ParsedStatement
+from risingpy.frontend.parser.ast_parts import OnCommit
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.create_table import with_row_id
-from risingpy.frontend.statements.create_view import new_schema, skipped, without_effect
-from risingpy.frontend.statements.filled.filling import filling
+from risingpy.frontend.statements.create_table import table_schema, with_row_id
+from risingpy.frontend.statements.create_view import without_effect
+from risingpy.frontend.statements.filled.filling import filling, write_own
+from risingpy.frontend.statements.placing import made_temporary, skipped
 from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.select import set_settings
 from risingpy.frontend.table_definition import definition_of_columns
 from risingpy.frontend.written_rows import check_writable
 from risingpy.meta.schema.tables import NewTable
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import ColumnDesc
+from risingpy.plan.catalog import ColumnDesc, Table, is_temporary_schema
 from risingpy.types import SqlType
 from risingpy.types.system_types import plain_type
 
@@ -40,8 +43,9 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "CREATE TABLE AS")
-        _refuse_own_writes(session, bound)
-        schema, counted = new_schema(session, statement.name), 0
+        schema = table_schema(session, statement)
+        if not is_temporary_schema(schema):  # which only this session sees, and a ROLLBACK drops
+            _refuse_own_writes(session, bound)
         check_uses_types(session, (column.type for column in columns))
         table = NewTable(
             schema_name=schema,
@@ -50,28 +54,49 @@ def bind(
             primary_key=(),
             append_only=False,
             definition=definition_of_columns(schema, statement.name.name, columns),
-            filled=statement.with_data,
+            filled=statement.with_data and statement.on_commit is not OnCommit.DELETE_ROWS,
         )
-
-        def count(rows: int) -> None:
-            nonlocal counted
-            counted += rows
-
-        ddl = session.ddl
-        options = {"if_not_exists": statement.if_not_exists}
-        if not statement.with_data:
-            created = ddl.create_table(table, **options, cancelled=session.cancelled)
-        else:
+        if statement.with_data:
             set_settings(session, bound.settings, parameters)
-            fill = filling(session, query, parameters, count)
-            created = ddl.create_filled_table(table, fill, **options, cancelled=session.cancelled)
-        if not created:
+        counted = _create(session, statement, table, query, parameters)
+        if counted is None:
             skipped(session, statement.name)
         without_effect(session, statement.storage_parameters)
-        has_rows = created and statement.with_data
+        has_rows = counted is not None and statement.with_data
         return Result(CommandTag("SELECT", counted) if has_rows else CommandTag("CREATE TABLE AS"))
 
     return Command(run, parameter_types=bound.parameter_types)
+
+
+def _create(
+    session: StatementContext,
+    statement: CreateTableAs,
+    table: NewTable,
+    query: PreparedQuery,
+    parameters: Parameters,
+) -> int | None:
+    """Creates the table; returns how many rows it has, None if it was there already."""
+    ddl, counted = session.ddl, 0
+    options = {"if_not_exists": statement.if_not_exists}
+
+    def count(rows: int) -> None:
+        nonlocal counted
+        counted += rows
+
+    if table.filled:
+        fill = filling(session, query, parameters, count)
+        created = ddl.create_filled_table(table, fill, **options, cancelled=session.cancelled)
+    else:
+        created = ddl.create_table(table, **options, cancelled=session.cancelled)
+    if not created:
+        return None
+    if is_temporary_schema(table.schema_name):
+        made_temporary(session, table.schema_name, table.name, statement.on_commit)
+    if statement.with_data and not table.filled:  # the transaction forgets its rows when it ends
+        found = session.database.reads.catalog.find(table.name, table.schema_name, ())
+        assert isinstance(found, Table)
+        write_own(session, found, query, parameters, count)
+    return counted
 
 
 def _columns(statement: CreateTableAs, bound: BoundQuery) -> tuple[ColumnDesc, ...]:

@@ -1,4 +1,4 @@
-"""Fills a new table, which no statement can name yet, with the rows of a query."""
+"""Fills a new table with the rows of a query."""
 
 from __future__ import annotations
 
@@ -42,8 +42,26 @@ def filling(
     return fill
 
 
+def write_own(
+    session: StatementContext,
+    table: Table,
+    query: PreparedQuery,
+    parameters: Parameters,
+    written: Callable[[int], None],
+) -> None:
+    """Writes the query's rows to a table as a part of the transaction, which ends with it if none is open."""
+    kept = [batch for batch in session.run_query(query, parameters) if batch.num_rows]
+    written(sum(batch.num_rows for batch in kept))
+    if kept and session.transaction.is_open:
+        session.transaction.write(_change(session, table, kept))
+
+
 def _write(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> int:
+    change = _change(session, table, batches)
+    return session.database.writes.write([change], session.cancelled, process_id=session.startup.process_id)
+
+
+def _change(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> TableChange:
     rows = inserted(session, table, pa.Table.from_batches(batches))
     chunk = make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
-    change = TableChange(table.relation_id, table.version, chunk, rules=table.rules)
-    return session.database.writes.write([change], session.cancelled, process_id=session.startup.process_id)
+    return TableChange(table.relation_id, table.version, chunk, rules=table.rules)

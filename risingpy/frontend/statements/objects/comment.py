@@ -17,6 +17,7 @@ from risingpy.frontend.system_catalog.oids import index_oid, relation_oid
 from risingpy.meta.schema.objects.comments import CommentedObject, with_comment
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
+    OWN_TEMPORARY_SCHEMA,
     CommentedKind,
     CreatedRelation,
     ExternalSource,
@@ -107,7 +108,7 @@ def _global_object(session: StatementContext, state: MetaState, statement: Comme
 
 
 def _found(session: StatementContext, state: MetaState, name: ObjectName) -> CreatedRelation:
-    if name.schema is not None and name.schema not in state.catalog.schemas:
+    if name.schema not in (None, OWN_TEMPORARY_SCHEMA, *state.catalog.schemas):
         raise SqlError(f'schema "{name.schema}" does not exist', sqlstate="3F000", position=name.position)
     found = state.catalog.find(name.name, name.schema, session.search_path())
     relation = None if found is None else state.catalog.relations.get(found.relation_id)

@@ -12,10 +12,10 @@ from risingpy.frontend.parser.ast import AlterSequence, CreateSequence, ParsedSt
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
-from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.statements.placing import made_temporary, relation_schema, skipped
 from risingpy.meta.schema.objects.sequences import NewSequence, add_sequence
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import NumberSequence
+from risingpy.plan.catalog import NumberSequence, is_temporary_schema
 from risingpy.types import SqlType
 
 
@@ -26,7 +26,8 @@ def bind(
     counting = counting_of(statement.options)
 
     def run(parameters: Parameters) -> Result:
-        schema, name = new_schema(session, statement.name), statement.name.name
+        name = statement.name.name
+        schema = relation_schema(session, statement.name, temporary=statement.temporary)
         owned_by = owning_column(session, statement.options, schema)
         created = True
 
@@ -38,6 +39,8 @@ def bind(
         session.ddl.change(add, session.cancelled)
         if not created:
             skipped(session, statement.name)
+        elif is_temporary_schema(schema):
+            made_temporary(session, schema, name)
         return Result(CommandTag("CREATE SEQUENCE"))
 
     return Command(run)

@@ -31,17 +31,34 @@ Owned = Relation | FunctionDesc | SecretDesc | ConnectionDesc
 
 def check_names_schema(session: StatementContext, schema: str | None, position: int | None) -> None:
     """Raises InsufficientPrivilege if the session may not name anything in a schema."""
-    check_schema(session.database.reads.catalog, session.identity.current_id, schema, position)
+    if schema != session.temporaries.schema:
+        check_schema(session.database.reads.catalog, session.identity.current_id, schema, position)
 
 
 def check_creates_in(session: StatementContext, schema: str, position: int | None = None) -> None:
     """Raises InsufficientPrivilege unless the session may create in a schema; what is missing is not its concern."""
+    if schema == session.temporaries.schema:
+        check_creates_temporary(session, position)
+        return
     role = session.identity.current_id
 
     def demand(state: MetaState) -> None:
         place = schema_of(state.catalog, schema)
         if schema in state.catalog.schemas and Privilege.CREATE not in privileges_of(state.catalog, role, place):
             raise InsufficientPrivilege(f"permission denied for schema {schema}", position=position)
+
+    session.demands.ask(demand)
+
+
+def check_creates_temporary(session: StatementContext, position: int | None = None) -> None:
+    """Raises InsufficientPrivilege unless the session may create temporary relations."""
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        here = state.catalog.own_database
+        if Privilege.TEMPORARY not in privileges_of(state.catalog, role, database_of(here)):
+            message = f'permission denied to create temporary tables in database "{here.name}"'
+            raise InsufficientPrivilege(message, position=position)
 
     session.demands.ask(demand)
 

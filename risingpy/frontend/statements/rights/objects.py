@@ -20,6 +20,7 @@ from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.roles.trees import GrantedOn
 from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS
 from risingpy.plan.catalog import (
+    OWN_TEMPORARY_SCHEMA,
     Catalog,
     ConnectionDesc,
     CreatedRelation,
@@ -33,6 +34,7 @@ from risingpy.plan.catalog import (
     Subscription,
     Table,
     View,
+    is_temporary_schema,
 )
 from risingpy.plan.catalog.acl import INVALID_GRANT, ObjectKind, Privilege
 from risingpy.plan.catalog.rights import (
@@ -203,7 +205,9 @@ class Finder:
         return type_of(self.catalog, entry.name)
 
     def _check_schema(self, name: ObjectName) -> None:
-        if name.schema is None:
+        if name.schema in (None, OWN_TEMPORARY_SCHEMA):
+            return
+        if is_temporary_schema(name.schema) and name.schema in self.search_path:  # the session's own
             return
         schema = self._schema(name.schema, name.position)
         if Privilege.USAGE not in privileges_of(self.catalog, self.role_id, schema):

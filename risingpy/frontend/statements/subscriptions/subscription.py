@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from risingpy.errors import InvalidParameterValue, SqlError, WrongObjectType
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSubscription, ObjectName, ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSubscription
@@ -14,12 +14,12 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.statements.connectors.options import check_names, with_option
-from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.placing import new_schema, skipped
 from risingpy.frontend.statements.rights.checks import check_follows
 from risingpy.memory import parse_bytes
 from risingpy.meta.schema.subscriptions import NewSubscription, Retention, with_retention
-from risingpy.plan.catalog import FollowedRelation, Relation, Subscription
+from risingpy.plan.catalog import FollowedRelation, Relation, Subscription, is_of_session
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import INTERVAL, SqlType
 from risingpy.types.forms import parse_text
@@ -97,6 +97,8 @@ def followed_relation(session: StatementContext, name: ObjectName) -> FollowedRe
             hint="A table or a materialized view can.",
             position=name.position,
         )
+    if is_of_session(relation):
+        raise FeatureNotSupported("subscriptions must not follow temporary tables", position=name.position)
     check_follows(session, relation, Privilege.SELECT)
     return relation
 

@@ -14,7 +14,7 @@ from risingpy.frontend.binder import bind_view
 from risingpy.frontend.binder.ddl.create import BoundView
 from risingpy.frontend.parser.ast import CreateMaterializedView, ObjectName, Query
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.create_view import schema_for
+from risingpy.frontend.statements.placing import schema_for
 from risingpy.meta.schema.relations import NewMaterializedView
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.plan.catalog import MaterializedView

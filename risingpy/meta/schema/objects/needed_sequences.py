@@ -76,7 +76,7 @@ def without_needing_defaults(
     """
     ids = {each.relation_id for each in everything}
     gone = [each for each in everything if isinstance(each, NumberSequence)]
-    gone += (each for key in ids for each in state.catalog.sequences_of(key) if each not in gone)
+    gone += (each for key in ids for each in state.catalog.sequences_of(key) if each.relation_id not in ids)
     if not gone:
         return state, []
     for sequence in gone:
