@@ -118,3 +118,9 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
 
 BY_NAME: dict[str, ParameterDefinition] = {definition.name: definition for definition in DEFINITIONS}
 ALIASES = {"implicit_flush": "rw_implicit_flush"}
+
+
+def parameter_key(name: str) -> str:
+    """The name by which a parameter is found: in lower case, and its newest one."""
+    lowered = name.lower()
+    return ALIASES.get(lowered, lowered)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from risingpy.errors import InsufficientPrivilege, SqlError
 from risingpy.meta.schema.roles import Actor
 from risingpy.plan.catalog import Catalog, Role
+from risingpy.plan.catalog.acl import Privilege
+from risingpy.plan.catalog.rights import parameter_of, privileges_of
 
 ROLE, SESSION_AUTHORIZATION = "role", "session_authorization"
 NO_ROLE = "none"
@@ -62,6 +64,11 @@ class SessionIdentity:
     def is_superuser(self) -> bool:
         role = self.current_role
         return role is not None and role.superuser
+
+    def may_set(self, parameter: str) -> bool:
+        """Whether it may SET what is for superusers, and for whom they have granted it (GRANT SET ON PARAMETER)."""
+        catalog = self._catalog()
+        return Privilege.SET in privileges_of(catalog, self.current_id, parameter_of(catalog, parameter))
 
     def check(self, setting: str, value: str) -> None:
         """Raises the error of SET ROLE or SET SESSION AUTHORIZATION, if the session may not have the value."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from risingpy.errors import InsufficientPrivilege, UndefinedObject
-from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME, DEFINITIONS, ParameterDefinition
+from risingpy.frontend.parameter_definitions import BY_NAME, DEFINITIONS, ParameterDefinition, parameter_key
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session_identity import NO_ROLE, ROLE, SESSION_AUTHORIZATION, SessionIdentity
 from risingpy.frontend.system_catalog.system_relation import Setting
@@ -73,7 +73,7 @@ class Settings:
 
     def find(self, name: str) -> str | None:
         """The value as SHOW prints it; None if there is no such parameter."""
-        key = _key(name)
+        key = parameter_key(name)
         return self._values.get(key, self._custom.get(key))
 
     def set(self, name: str, values: Sequence[str] | None, *, local: bool = False) -> ParameterDefinition | None:
@@ -82,7 +82,7 @@ class Settings:
         Within a transaction, a change stays only if that commits; with `local`, it ends with the transaction.
         Raises UndefinedObject, InvalidParameterValue, or FeatureNotSupported for values that are not supported.
         """
-        key = _key(name)
+        key = parameter_key(name)
         definition = BY_NAME.get(key)
         known = definition is not None
         current, kept = (self._values, self._after[0]) if known else (self._custom, self._after[1])
@@ -93,7 +93,7 @@ class Settings:
         if definition is None:
             self._set_custom(key, name, values)
             return None
-        if definition.for_superusers and self._identity is not None and not self._identity.is_superuser:
+        if definition.for_superusers and self._identity is not None and not self._identity.may_set(key):
             raise InsufficientPrivilege(f'permission denied to set parameter "{key}"')
         value = self._defaults[key] if values is None else definition.check(name, values)
         if values is not None and self._identity is not None and key in (ROLE, SESSION_AUTHORIZATION):
@@ -197,11 +197,6 @@ class Settings:
     def _shown_superuser(self) -> str:
         assert self._identity is not None
         return "on" if self._identity.is_superuser else "off"
-
-
-def _key(name: str) -> str:
-    lowered = name.lower()
-    return ALIASES.get(lowered, lowered)
 
 
 def is_on(value: str) -> bool:

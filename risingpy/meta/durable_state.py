@@ -5,9 +5,9 @@ never skips one. The shards commit their own transactions before; if the server 
 last epoch from its undo record, and the log from the committed position runs again.
 
 Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `stopped/<id>`, `role/<id>`,
-`database/<id>` (plan codec), `counters`, `committed`, `purge` (JSON). A store of before there were roles has no
-`role/…`: it gets those of a new database. One of before there were several databases has `schemas` and `schema_owners`
-(JSON) of the only one.
+`database/<id>`, `server_acls` (plan codec), `counters`, `committed`, `purge` (JSON). A store of before there were
+roles has no `role/…`: it gets those of a new database. One of before there were several databases has `schemas` and
+`schema_owners` (JSON) of the only one.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from risingpy.plan.catalog import (
     Table,
     is_temporary,
 )
+from risingpy.plan.catalog.acl import ServerAcls
 from risingpy.plan.codec import decode, encode
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
 
@@ -73,6 +74,7 @@ class DurableState:
                     connections=_all_of(txn, "connection"),
                     roles={**FIRST_ROLES, **_all_of(txn, "role")},
                     comments=_all_of(txn, "comment"),
+                    server_acls=_server_acls(txn),
                 ),
                 jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
                 stopped=_all_of(txn, "stopped"),
@@ -112,6 +114,8 @@ class DurableState:
             _write_changed(txn, "stopped", old.stopped, new.stopped)
             _write_changed(txn, "role", _stored_roles(old.catalog), _stored_roles(new.catalog))
             _write_changed(txn, "database", _stored_databases(txn, old.catalog), new.catalog.databases)
+            if new.catalog.server_acls != old.catalog.server_acls:
+                txn.put("server_acls", encode(new.catalog.server_acls))
             _put(txn, "purge", sorted(new.purge))
             _put(
                 txn,
@@ -163,6 +167,15 @@ def _databases(txn: MetaTransaction) -> Mapping[int, DatabaseDesc]:
         schema_owners={} if owners is None else json.loads(owners),
     )
     return {DEFAULT_DATABASE_ID: first}
+
+
+def _server_acls(txn: MetaTransaction) -> ServerAcls:
+    stored = txn.get("server_acls")
+    if stored is None:
+        return ServerAcls()
+    found = decode(stored)
+    assert isinstance(found, ServerAcls)
+    return found
 
 
 def _stored_databases(txn: MetaTransaction, catalog: Catalog) -> Mapping[int, DatabaseDesc]:

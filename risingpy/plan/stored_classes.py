@@ -148,6 +148,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "acl.AclItem": acl.AclItem,
         "acl.DefaultAcl": acl.DefaultAcl,
         "acl.ReadColumns": acl.ReadColumns,
+        "acl.ServerAcls": acl.ServerAcls,
         "catalog.ColumnDesc": columns.ColumnDesc,
         "constraints.CheckConstraint": constraints.CheckConstraint,
         "constraints.ForeignKey": constraints.ForeignKey,

@@ -6,18 +6,20 @@ import re
 from collections.abc import Callable, Sequence
 
 from risingpy.config import MAX_PARALLELISM
-from risingpy.errors import FeatureNotSupported, InsufficientPrivilege, InvalidParameterValue, UndefinedObject
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.rights.server_rights import check_parameter
 from risingpy.meta.schema.system_parameters import (
     with_job_epoch_seconds,
     with_old_snapshot_threshold,
     with_parallelism,
 )
 from risingpy.meta.state import JOB_EPOCH_SECONDS, OLD_SNAPSHOT_SECONDS
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)?")
@@ -30,16 +32,14 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: AlterSystem, parameter_types: Sequence[SqlType]
 ) -> Command:
     """Checks the value now and changes the parameter when it runs. 42704 for an unknown name, 22023 for a value."""
-    setter = _SETTERS.get(statement.name)
+    setter = SYSTEM_PARAMETERS.get(statement.name)
     if setter is None:
         raise UndefinedObject(
             f'unrecognized system parameter "{statement.name}"',
             position=statement.position,
-            hint=f"Those that can be set are {', '.join(_SETTERS)}.",
+            hint=f"Those that can be set are {', '.join(SYSTEM_PARAMETERS)}.",
         )
-    if not session.identity.is_superuser:
-        message = f'permission denied to set parameter "{statement.name}"'
-        raise InsufficientPrivilege(message, position=statement.position)
+    check_parameter(session, statement.name, Privilege.ALTER_SYSTEM, statement.position)
     change = setter(session, statement.value)
 
     def run(parameters: Parameters) -> Result:
@@ -101,8 +101,9 @@ def _invalid(name: str, value: str, hint: str) -> InvalidParameterValue:
     return InvalidParameterValue(f'invalid value for parameter "{name}": "{value}"', hint=hint)
 
 
-_SETTERS: dict[str, Callable[[StatementContext, str | None], Callable[[], None]]] = {
+SYSTEM_PARAMETERS: dict[str, Callable[[StatementContext, str | None], Callable[[], None]]] = {
     "parallelism": _set_parallelism,
     "old_snapshot_threshold": _set_old_snapshot_threshold,
     "job_epoch_ms": _set_job_epoch_ms,
 }
+"""By name: what checks a value, and gives the change."""

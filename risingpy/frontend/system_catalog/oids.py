@@ -19,6 +19,7 @@ _SCHEMA_BASE = 5 << 27
 _SYSTEM_RELATION_BASE = 6 << 27
 _CONNECTOR_BASE = 7 << 27
 _DEFAULT_BASE = 8 << 27
+_PARAMETER_BASE = 12 << 27
 
 LANGUAGE_OIDS = {"internal": 12, "sql": 14, "python": 15}
 ROOT_USER_OID = 10
@@ -27,6 +28,7 @@ BTREE_OID = 403
 HEAP_OID = 2
 DEFAULT_COLLATION_OID = 100
 DEFAULT_TABLESPACE_OID = 1663
+DEFAULT_TABLESPACE = "pg_default"
 
 _SCHEMA_OIDS = {"pg_catalog": 11, "public": 2200, "information_schema": 13000, "rw_catalog": 13001}
 _SYSTEM_RELATION_OIDS = {
@@ -81,6 +83,11 @@ def schema_oid(name: str) -> int:
 def connector_oid(name: str) -> int:
     """The oid of a connector, as the foreign server of its sources."""
     return _CONNECTOR_BASE + zlib.crc32(name.encode()) % _RANGE
+
+
+def parameter_oid(name: str) -> int:
+    """pg_parameter_acl.oid."""
+    return _PARAMETER_BASE + zlib.crc32(name.encode()) % _RANGE
 
 
 def system_relation_oid(schema: str, name: str) -> int:

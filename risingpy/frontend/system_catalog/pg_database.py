@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE_OID, ROOT_USER_OID
+from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE, DEFAULT_TABLESPACE_OID, ROOT_USER_OID
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 
@@ -20,8 +20,9 @@ def _databases(state: SystemState) -> Iterable[Row]:
         )
 
 
-def _tablespaces(_state: SystemState) -> Iterable[Row]:
-    yield DEFAULT_TABLESPACE_OID, "pg_default", ROOT_USER_OID, None, None
+def _tablespaces(state: SystemState) -> Iterable[Row]:
+    acl = state.catalog.server_acls.tablespaces.get(DEFAULT_TABLESPACE)
+    yield DEFAULT_TABLESPACE_OID, DEFAULT_TABLESPACE, ROOT_USER_OID, acl_texts(state, acl), None
 
 
 def _rw_databases(state: SystemState) -> Iterable[Row]:
@@ -59,6 +60,9 @@ PG_DB_ROLE_SETTING = relation(
     "pg_catalog", "pg_db_role_setting", "setdatabase oid, setrole oid, setconfig _text", _settings
 )
 PG_TABLESPACE = relation(
-    "pg_catalog", "pg_tablespace", "oid oid, spcname name, spcowner oid, spcacl _text, spcoptions _text", _tablespaces
+    "pg_catalog",
+    "pg_tablespace",
+    "oid oid, spcname name, spcowner oid, spcacl _aclitem, spcoptions _text",
+    _tablespaces,
 )
 RW_DATABASES = relation("rw_catalog", "rw_databases", "id int4, name text, owner int4, acl _text", _rw_databases)

@@ -33,7 +33,7 @@ from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.frontend.system_catalog.objects import pg_depend, pg_description, pg_sequence, routines
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
-from risingpy.frontend.system_catalog.rights import acls, fixed_rights, privilege_views
+from risingpy.frontend.system_catalog.rights import acls, named_objects, privilege_views
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, SystemRelation, SystemState
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import Field, SystemScan
@@ -41,7 +41,7 @@ from risingpy.types.system_types import OID
 
 _MODULES = (
     acls,
-    fixed_rights,
+    named_objects,
     privilege_views,
     lookups,
     pg_class,

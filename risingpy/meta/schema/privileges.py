@@ -28,14 +28,18 @@ from risingpy.plan.catalog.rights import (
     database_of,
     language_of,
     owns,
+    parameter_of,
     privileges_of,
     schema_of,
     securable,
+    tablespace_of,
     type_of,
     with_acl,
 )
 from risingpy.types.type_entries import TYPES_BY_NAME
 
+SHARED = (ObjectKind.DATABASE, ObjectKind.TABLESPACE, ObjectKind.PARAMETER)
+"""What is the same in every database."""
 NOT_GRANTED, NOT_REVOKED = "01007", "01006"
 
 
@@ -179,7 +183,7 @@ def acl_of_new(catalog: Catalog, role: int, kind: ObjectKind, schema: str | None
 
 
 def securables(catalog: Catalog) -> Iterator[Securable]:
-    """Every object of the database, and every database, on which somebody has granted or revoked something."""
+    """Each object of the database, and of all databases (`SHARED`), on which somebody has granted or revoked a right."""
     found: list[Relation | FunctionDesc] = [*catalog.own_relations, *catalog.own_functions]
     hidden: list[SecretDesc | ConnectionDesc] = [*catalog.own_secrets, *catalog.own_connections]
     everything = [securable(catalog, each) for each in found]
@@ -188,6 +192,8 @@ def securables(catalog: Catalog) -> Iterator[Securable]:
     everything += [language_of(catalog, name) for name in catalog.own_database.language_acls]
     everything += [type_of(catalog, name) for name in catalog.own_database.type_acls]
     everything += [database_of(each) for each in catalog.databases.values()]
+    everything += [tablespace_of(catalog, name) for name in catalog.server_acls.tablespaces]
+    everything += [parameter_of(catalog, name) for name in catalog.server_acls.parameters]
     yield from (each for each in everything if each.stored is not None)
     for relation in catalog.own_relations:
         ids = {column.column_id for column in relation.columns}
@@ -228,7 +234,7 @@ def privileges_needing(catalog: Catalog, role: int) -> Iterator[str]:
             yield f"privileges for {shown}"
     for database_id in catalog.databases.keys() - {catalog.database_id}:
         seen = catalog.seen_from(database_id)
-        others = [on for on in securables(seen) if on.kind is not ObjectKind.DATABASE and on.owner != role]
+        others = [on for on in securables(seen) if on.kind not in SHARED and on.owner != role]
         count = sum(_names(on.acl, role) for on in others)
         count += sum(each.role == role or _names(each.acl, role) for each in seen.own_database.default_acls)
         if count:
@@ -264,6 +270,6 @@ def _described(catalog: Catalog, on: Securable) -> str:
 # -- names of privileges ------------------------------------------------------------------------------------------
 
 NAMES: Mapping[str, Privilege] = MappingProxyType(
-    {**{str(each.name): each for each in Privilege}, "TEMP": Privilege.TEMPORARY}
+    {**{each.shown: each for each in Privilege}, "TEMP": Privilege.TEMPORARY}
 )
 """By the words of SQL."""

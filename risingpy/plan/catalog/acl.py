@@ -7,7 +7,7 @@ to grant takes along what they have granted; and nobody may give it back to whom
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntFlag
 from types import MappingProxyType
 from typing import TypeAlias
@@ -33,10 +33,17 @@ class Privilege(IntFlag):
     CREATE = 512
     TEMPORARY = 1024
     CONNECT = 2048
+    SET = 4096
+    ALTER_SYSTEM = 8192
+
+    @property
+    def shown(self) -> str:
+        """The words of SQL."""
+        return str(self.name).replace("_", " ")
 
 
 NOTHING = Privilege(0)
-LETTERS: Mapping[Privilege, str] = MappingProxyType(dict(zip(Privilege, "arwdDxtXUCTc", strict=True)))
+LETTERS: Mapping[Privilege, str] = MappingProxyType(dict(zip(Privilege, "arwdDxtXUCTcsA", strict=True)))
 OF_RELATIONS = Privilege(127)
 OF_COLUMNS = Privilege.INSERT | Privilege.SELECT | Privilege.UPDATE | Privilege.REFERENCES
 
@@ -54,6 +61,8 @@ class ObjectKind(Enum):
     LANGUAGE = "l"
     TYPE = "T"
     SEQUENCE = "sequence"
+    PARAMETER = "parameter"
+    TABLESPACE = "tablespace"
 
 
 ALL_OF: Mapping[ObjectKind, Privilege] = MappingProxyType(
@@ -68,6 +77,8 @@ ALL_OF: Mapping[ObjectKind, Privilege] = MappingProxyType(
         ObjectKind.LANGUAGE: Privilege.USAGE,
         ObjectKind.TYPE: Privilege.USAGE,
         ObjectKind.SEQUENCE: Privilege.USAGE | Privilege.SELECT | Privilege.UPDATE,
+        ObjectKind.PARAMETER: Privilege.SET | Privilege.ALTER_SYSTEM,
+        ObjectKind.TABLESPACE: Privilege.CREATE,
     }
 )
 """What ALL PRIVILEGES means for each kind."""
@@ -98,6 +109,17 @@ class AclItem:
 
 
 Acl: TypeAlias = tuple[AclItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAcls:
+    """The lists of what no database has to itself, by name: parameters and tablespaces.
+
+    A parameter that nobody has been granted has none: its owner is the bootstrap superuser, as PostgreSQL says.
+    """
+
+    parameters: Mapping[str, Acl] = field(default_factory=dict)
+    tablespaces: Mapping[str, Acl] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

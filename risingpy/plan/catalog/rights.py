@@ -17,6 +17,7 @@ from risingpy.plan.catalog.acl import (
     AclItem,
     ObjectKind,
     Privilege,
+    ServerAcls,
     default_acl,
     grantable_in,
     privileges_in,
@@ -111,6 +112,18 @@ def language_of(catalog: Catalog, name: str) -> Securable:
     return Securable(ObjectKind.LANGUAGE, name, "language", name, BOOTSTRAP_ROLE_ID, stored)
 
 
+def parameter_of(catalog: Catalog, name: str) -> Securable:
+    """A run-time parameter as what rights are on, by its name in pg_settings, of every database."""
+    stored = catalog.server_acls.parameters.get(name)
+    return Securable(ObjectKind.PARAMETER, name, "parameter", name, BOOTSTRAP_ROLE_ID, stored)
+
+
+def tablespace_of(catalog: Catalog, name: str) -> Securable:
+    """A tablespace as what rights are on."""
+    stored = catalog.server_acls.tablespaces.get(name)
+    return Securable(ObjectKind.TABLESPACE, name, "tablespace", name, BOOTSTRAP_ROLE_ID, stored)
+
+
 def type_of(catalog: Catalog, name: str) -> Securable:
     """A built-in type as what rights are on, by its name in pg_type."""
     stored = catalog.own_database.type_acls.get(name)
@@ -162,6 +175,15 @@ def may_on_columns(
     return all(wanted in privileges_of(catalog, role_id, column_of(relation, each)) for each in columns)
 
 
+def _with_server_acl(lists: ServerAcls, on: Securable, acl: Acl) -> ServerAcls:
+    """A parameter's list goes when it says nothing any more, as in PostgreSQL."""
+    if on.kind is ObjectKind.TABLESPACE:
+        return replace(lists, tablespaces={**lists.tablespaces, str(on.key): acl})
+    others = {name: each for name, each in lists.parameters.items() if name != on.key}
+    says_nothing = set(acl) == set(default_acl(on.kind, on.owner))
+    return replace(lists, parameters=others if says_nothing else {**others, str(on.key): acl})
+
+
 def with_acl(catalog: Catalog, on: Securable, acl: Acl) -> Catalog:
     """The catalog, at its next version, in which an object has another list; a schema is one of the database's."""
     version = catalog.version + 1
@@ -175,6 +197,8 @@ def with_acl(catalog: Catalog, on: Securable, acl: Acl) -> Catalog:
         case ObjectKind.TYPE:
             here = catalog.own_database
             return catalog.with_database(replace(here, type_acls={**here.type_acls, str(on.key): acl}))
+        case ObjectKind.PARAMETER | ObjectKind.TABLESPACE:
+            return replace(catalog, version=version, server_acls=_with_server_acl(catalog.server_acls, on, acl))
         case ObjectKind.DATABASE:
             return catalog.with_database(replace(catalog.databases[int(on.key)], acl=acl))
         case ObjectKind.FUNCTION:

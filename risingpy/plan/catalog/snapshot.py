@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from risingpy.errors import SqlError
+from risingpy.plan.catalog.acl import ServerAcls
 from risingpy.plan.catalog.comments import CommentDesc
 from risingpy.plan.catalog.constraints import ForeignKey
 from risingpy.plan.catalog.databases import (
@@ -60,6 +61,7 @@ class Catalog:
     connections: Mapping[int, ConnectionDesc] = field(default_factory=dict)
     roles: Mapping[int, Role] = field(default_factory=lambda: dict(FIRST_ROLES))
     comments: Mapping[int, CommentDesc] = field(default_factory=dict)
+    server_acls: ServerAcls = field(default_factory=ServerAcls)
 
     @property
     def database(self) -> str:

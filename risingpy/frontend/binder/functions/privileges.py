@@ -58,6 +58,12 @@ def _has_column_privilege(binder: ExpressionBinder, name: str, args: list[Operan
     return Call("has_privilege_on_column", (user, table, _bits(binder, "c", privileges), number), BOOLEAN)
 
 
+def _has_parameter_privilege(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    user, (parameter, privileges) = _with_user(binder, name, args, 2, position)
+    text = binder.context.coercer.coerce(parameter, VARCHAR, Context.IMPLICIT)
+    return Call("has_privilege_on_parameter", (user, text, _bits(binder, "parameter", privileges)), BOOLEAN)
+
+
 def _has_role(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     user, (role, privileges) = _with_user(binder, name, args, 2, position)
     return Call("has_role_bits", (user, _user(binder, role), _bits(binder, "role", privileges)), BOOLEAN)
@@ -148,6 +154,7 @@ PRIVILEGE_FUNCTIONS: Mapping[str, Callable[[ExpressionBinder, str, list[Operand]
         "has_column_privilege": _has_column_privilege,
         "has_any_column_privilege": _has_any_column_privilege,
         "pg_has_role": _has_role,
+        "has_parameter_privilege": _has_parameter_privilege,
         "acldefault": _acl_default,
     }
 )

@@ -38,11 +38,13 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "LANGUAGE": "",
         "TYPE": "TYPES",
         "DOMAIN": "",
+        "TABLESPACE": "",
+        "PARAMETER": "",
     }
 )
 _ROUTINES = ("FUNCTION", "ROUTINE", "PROCEDURE")
-_WITHOUT_SCHEMA = ("SCHEMA", "DATABASE", "LANGUAGE")
-_NOT_HERE = ("TABLESPACE", "PARAMETER", "LARGE", "FOREIGN")
+_WITHOUT_SCHEMA = ("SCHEMA", "DATABASE", "LANGUAGE", "TABLESPACE")
+_NOT_HERE = ("LARGE", "FOREIGN")
 _BY_DEFAULT = ("TABLES", "SEQUENCES", "FUNCTIONS", "ROUTINES", "SCHEMAS", "SECRETS", "CONNECTIONS", "TYPES")
 
 
@@ -125,7 +127,7 @@ def _parse_privileges(cursor: Cursor) -> tuple[NamedPrivilege, ...]:
 
 def _parse_privilege(cursor: Cursor) -> NamedPrivilege:
     position = cursor.position
-    word = cursor.any_word()
+    word = "ALTER SYSTEM" if cursor.accept("ALTER", "SYSTEM") else cursor.any_word()
     if word.upper() not in NAMES:
         cursor.fail_with(f'unrecognized privilege type "{word}"', position)
     return NamedPrivilege(NAMES[word.upper()], _columns(cursor), position)
@@ -156,6 +158,8 @@ def _parse_objects(cursor: Cursor) -> GrantedOn:
 def _named(cursor: Cursor, kind: str, position: int) -> GrantedOn:
     if kind in _WITHOUT_SCHEMA:
         return GrantedOn(kind, schemas=cursor.comma_separated(cursor.name), position=position)
+    if kind == "PARAMETER":
+        return GrantedOn(kind, schemas=cursor.comma_separated(lambda: _parameter(cursor)), position=position)
     if kind in _ROUTINES:
         routines = cursor.comma_separated(
             lambda: (cursor.object_name(), parse_arguments(cursor) if cursor.word == "(" else None)
@@ -163,6 +167,15 @@ def _named(cursor: Cursor, kind: str, position: int) -> GrantedOn:
         return GrantedOn(kind, routines=routines, position=position)
     names: tuple[ObjectName, ...] = cursor.comma_separated(cursor.object_name)
     return GrantedOn(kind, names=names, position=position)
+
+
+def _parameter(cursor: Cursor) -> ColumnName:
+    """A run-time parameter's name, which has dots if it is an own one of the clients."""
+    first = cursor.name()
+    parts = [first.name]
+    while cursor.accept("."):
+        parts.append(cursor.any_word())
+    return ColumnName(".".join(parts), first.position)
 
 
 def _plural(cursor: Cursor) -> str:

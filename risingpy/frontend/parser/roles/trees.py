@@ -111,8 +111,8 @@ class NamedPrivilege:
 class GrantedOn:
     """What follows ON: objects of a kind by name, or (TABLES, FUNCTIONS and so on) all of them in some schemas.
 
-    `schemas` are also the names after SCHEMA, DATABASE and LANGUAGE; `routines` have their arguments' types, None
-    without.
+    `schemas` are also the names after SCHEMA, DATABASE, LANGUAGE, TABLESPACE and PARAMETER; `routines` have their
+    arguments' types, None without.
     """
 
     kind: str

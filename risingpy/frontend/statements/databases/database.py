@@ -21,6 +21,8 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.databases.retold import retold
 from risingpy.frontend.statements.rights.roles import role_of
+from risingpy.frontend.statements.rights.server_rights import check_tablespace
+from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema import databases
 from risingpy.meta.schema.databases import DatabaseOptions, SessionCount, existing_database
@@ -41,7 +43,7 @@ _ONLY_VALUES = {
     "LC_CTYPE": ("c", "c.utf8", "c.utf-8", "posix"),
     "LOCALE_PROVIDER": ("libc",),
     "STRATEGY": ("wal_log", "file_copy"),
-    "TABLESPACE": ("pg_default",),
+    "TABLESPACE": (DEFAULT_TABLESPACE,),
     "IS_TEMPLATE": ("false", "off", "no", "0"),
 }
 
@@ -90,6 +92,9 @@ def _create(session: StatementContext, statement: CreateDatabase) -> None:
     if statement.if_not_exists and session.database.reads.catalog.database_named(name) is not None:
         session.notice(f'database "{name}" already exists, skipping', sqlstate="42P04")
         return
+    for option in statement.options:
+        if option.name == "TABLESPACE" and option.value is not None:  # the usual one, too, if it is named
+            check_tablespace(session, DEFAULT_TABLESPACE, option.position)
 
     def change(state: MetaState) -> MetaState:
         owner = None if statement.owner is None else role_of(session, state, statement.owner).name

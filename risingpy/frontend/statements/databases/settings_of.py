@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import FeatureNotSupported, InsufficientPrivilege, UndefinedObject
+from risingpy.errors import FeatureNotSupported, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME
 from risingpy.frontend.parser.ast import AlterSettings, ParsedStatement
@@ -13,8 +13,10 @@ from risingpy.frontend.session_identity import ROLE, SESSION_AUTHORIZATION
 from risingpy.frontend.settings import ALL
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.rights.roles import role_of
+from risingpy.frontend.statements.rights.server_rights import check_parameter
 from risingpy.meta.schema.first_settings import SettingChange, alter_settings
 from risingpy.meta.state import MetaState
+from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
 
 
@@ -48,8 +50,8 @@ def _change(session: StatementContext, statement: AlterSettings) -> SettingChang
         raise FeatureNotSupported(f"a session cannot begin with another {name}", position=statement.position)
     if definition is None:
         _check_known(name)
-    elif definition.for_superusers and not session.identity.is_superuser:
-        raise InsufficientPrivilege(f'permission denied to set parameter "{name}"', position=statement.position)
+    elif definition.for_superusers:
+        check_parameter(session, name, Privilege.SET, statement.position)
     values = (session.settings.get(name),) if statement.from_current else statement.values
     assert values is not None
     if definition is None or statement.from_current:

@@ -15,10 +15,11 @@ from risingpy.errors import (
     WrongObjectType,
 )
 from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.parameter_definitions import parameter_key
 from risingpy.frontend.parser.ast import FunctionArgument, ObjectName
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.roles.trees import GrantedOn
-from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS
+from risingpy.frontend.system_catalog.oids import DEFAULT_TABLESPACE, LANGUAGE_OIDS
 from risingpy.plan.catalog import (
     OWN_TEMPORARY_SCHEMA,
     Catalog,
@@ -41,9 +42,11 @@ from risingpy.plan.catalog.rights import (
     Securable,
     database_of,
     language_of,
+    parameter_of,
     privileges_of,
     schema_of,
     securable,
+    tablespace_of,
     type_of,
 )
 from risingpy.types.type_entries import TYPES_BY_NAME
@@ -80,6 +83,8 @@ KINDS: Mapping[str, ObjectKind] = MappingProxyType(
         **dict.fromkeys(("SCHEMA", "SCHEMAS"), ObjectKind.SCHEMA),
         "DATABASE": ObjectKind.DATABASE,
         "LANGUAGE": ObjectKind.LANGUAGE,
+        "TABLESPACE": ObjectKind.TABLESPACE,
+        "PARAMETER": ObjectKind.PARAMETER,
         **dict.fromkeys(("TYPE", "TYPES", "DOMAIN"), ObjectKind.TYPE),
         **dict.fromkeys(("SEQUENCE", "SEQUENCES"), ObjectKind.SEQUENCE),
     }
@@ -109,6 +114,10 @@ class Finder:
                     yield database_of(database)
             case "LANGUAGE":
                 yield from (self._language(each) for each in on.schemas)
+            case "PARAMETER":
+                yield from (parameter_of(self.catalog, parameter_key(each.name)) for each in on.schemas)
+            case "TABLESPACE":
+                yield from (self._tablespace(each) for each in on.schemas)
             case "TYPE" | "DOMAIN":
                 yield from (self._type(name, is_domain=on.kind == "DOMAIN") for name in on.names)
             case _ if on.schemas:
@@ -186,6 +195,11 @@ class Finder:
                 position=given.position,
             )
         return language_of(self.catalog, given.name)
+
+    def _tablespace(self, given: ColumnName) -> Securable:
+        if given.name != DEFAULT_TABLESPACE:
+            raise UndefinedObject(f'tablespace "{given.name}" does not exist', position=given.position)
+        return tablespace_of(self.catalog, given.name)
 
     def _type(self, name: ObjectName, *, is_domain: bool) -> Securable:
         if name.schema != "pg_catalog":

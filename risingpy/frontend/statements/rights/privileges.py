@@ -12,6 +12,7 @@ from risingpy.frontend.parser.roles.trees import NamedPrivilege, RoleName
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.rights.objects import KINDS, Finder
+from risingpy.frontend.statements.rights.parameters import grantable_parameters
 from risingpy.frontend.statements.rights.roles import role_of
 from risingpy.meta.schema.privileges import NOT_GRANTED, NOT_REVOKED, Given, given_on, with_default
 from risingpy.meta.state import MetaState
@@ -71,6 +72,8 @@ def _given(session: StatementContext, state: MetaState, statement: GrantPrivileg
         raise FeatureNotSupported("grantor must be current user", position=statement.grantor.position)
     grantees = _grantees(session, state, statement.grantees)
     objects = list(Finder(catalog, session.search_path(), actor).securables(statement.on))
+    if statement.on.kind == "PARAMETER":
+        objects = grantable_parameters(objects) if statement.is_grant else [each for each in objects if each.stored]
     for found in objects:
         for on, privileges, is_all in _wanted(catalog, found, statement.privileges):
             option, cascade = statement.option, statement.cascade
@@ -92,6 +95,10 @@ def _newest(catalog: Catalog, on: Securable) -> Securable:
             return replace(on, stored=catalog.own_database.schema_acls.get(str(on.key)))
         case ObjectKind.LANGUAGE:
             return replace(on, stored=catalog.own_database.language_acls.get(str(on.key)))
+        case ObjectKind.PARAMETER:
+            return replace(on, stored=catalog.server_acls.parameters.get(str(on.key)))
+        case ObjectKind.TABLESPACE:
+            return replace(on, stored=catalog.server_acls.tablespaces.get(str(on.key)))
         case ObjectKind.TYPE:
             return replace(on, stored=catalog.own_database.type_acls.get(str(on.key)))
     return on
@@ -135,7 +142,7 @@ def _check_privileges(named: Sequence[NamedPrivilege], kind: ObjectKind) -> None
             noun = of.name.lower()
             if of is ObjectKind.RELATION and each.privilege is Privilege.USAGE:  # a sequence has it
                 noun = "table"
-            message = f"invalid privilege type {each.privilege.name} for {noun}"
+            message = f"invalid privilege type {each.privilege.shown} for {noun}"
             raise SqlError(message, position=each.position, sqlstate=INVALID_GRANT)
 
 

@@ -11,7 +11,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.acl import Privilege
-from risingpy.plan.catalog.rights import language_of, privileges_of, securable
+from risingpy.plan.catalog.rights import language_of, parameter_of, privileges_of, securable, tablespace_of
 
 _READ, _WRITE = "pg_read_server_files", "pg_write_server_files"
 _READS = "read files of the server"
@@ -77,6 +77,28 @@ def check_language(session: StatementContext, language: str, position: int) -> N
     def demand(state: MetaState) -> None:
         if Privilege.USAGE not in privileges_of(state.catalog, role, language_of(state.catalog, language)):
             raise InsufficientPrivilege(f"permission denied for language {language}", position=position)
+
+    session.demands.ask(demand)
+
+
+def check_parameter(session: StatementContext, name: str, wanted: Privilege, position: int | None) -> None:
+    """Raises InsufficientPrivilege unless the session may set a parameter that is for superusers."""
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        if wanted not in privileges_of(state.catalog, role, parameter_of(state.catalog, name)):
+            raise InsufficientPrivilege(f'permission denied to set parameter "{name}"', position=position)
+
+    session.demands.ask(demand)
+
+
+def check_tablespace(session: StatementContext, name: str, position: int | None) -> None:
+    """Raises InsufficientPrivilege unless the session may put databases into a tablespace."""
+    role = session.identity.current_id
+
+    def demand(state: MetaState) -> None:
+        if Privilege.CREATE not in privileges_of(state.catalog, role, tablespace_of(state.catalog, name)):
+            raise InsufficientPrivilege(f"permission denied for tablespace {name}", position=position)
 
     session.demands.ask(demand)
 

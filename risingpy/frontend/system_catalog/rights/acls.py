@@ -5,8 +5,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS, relation_oid, schema_oid, system_relation_oid
-from risingpy.frontend.system_catalog.rights.fixed_rights import fixed_rights
+from risingpy.frontend.system_catalog.oids import (
+    DEFAULT_TABLESPACE,
+    DEFAULT_TABLESPACE_OID,
+    LANGUAGE_OIDS,
+    parameter_oid,
+    relation_oid,
+    schema_oid,
+    system_relation_oid,
+)
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.functions.topics.object_names import quote_name
@@ -17,8 +24,10 @@ from risingpy.plan.catalog.rights import (
     column_of,
     database_of,
     language_of,
+    parameter_of,
     schema_of,
     securable,
+    tablespace_of,
     type_of,
 )
 from risingpy.plan.catalog.roles import READ_ALL_DATA_ROLE_ID, WRITE_ALL_DATA_ROLE_ID
@@ -80,6 +89,14 @@ PG_DEFAULT_ACL = relation(
     _default_acls,
 )
 
+
+def _parameter_acls(state: SystemState) -> Iterable[Row]:
+    for name, acl in state.catalog.server_acls.parameters.items():
+        yield parameter_oid(name), name, acl_texts(state, acl)
+
+
+PG_PARAMETER_ACL = relation("pg_catalog", "pg_parameter_acl", "oid oid, parname text, paracl _aclitem", _parameter_acls)
+
 # -- what has_table_privilege and its like look up ---------------------------------------------------------------
 
 
@@ -122,7 +139,9 @@ def _acls(state: SystemState) -> Iterable[Row]:
         yield ObjectKind.RELATION.value, oid, 0, PUBLIC, bits
     for name in ("pg_catalog", "information_schema", "rw_catalog"):
         yield ObjectKind.SCHEMA.value, schema_oid(name), 0, PUBLIC, int(Privilege.USAGE)
-    yield from fixed_rights()
+    yield from _of(tablespace_of(catalog, DEFAULT_TABLESPACE), DEFAULT_TABLESPACE_OID)
+    for name in catalog.server_acls.parameters:
+        yield from _of(parameter_of(catalog, name), parameter_oid(name))
 
 
 def _element_name(entry: TypeEntry) -> str:

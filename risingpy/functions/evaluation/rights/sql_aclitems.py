@@ -8,8 +8,8 @@ from types import MappingProxyType
 from risingpy.functions.evaluation.sql_text import quoted
 from risingpy.plan.expressions import Call
 
-_NAMES = "INSERT SELECT UPDATE DELETE TRUNCATE REFERENCES TRIGGER EXECUTE USAGE CREATE TEMPORARY CONNECT"
-_WORDS = dict(zip("arwdDxtXUCTc", _NAMES.split(), strict=True))
+_NAMES = "INSERT SELECT UPDATE DELETE TRUNCATE REFERENCES TRIGGER EXECUTE USAGE CREATE TEMPORARY CONNECT SET"
+_WORDS = {**dict(zip("arwdDxtXUCTcs", _NAMES.split(), strict=True)), "A": "ALTER SYSTEM"}
 _TABLE = f"MAP([{', '.join(map(quoted, _WORDS))}], [{', '.join(map(quoted, _WORDS.values()))}])"
 _ITEM = quoted(r'^("(?:[^"]|"")*"|[^=]*)=([a-zA-Z*]*)/(.*)$')
 # By the kind of object, as acldefault has them: what everybody has, and what the owner has.

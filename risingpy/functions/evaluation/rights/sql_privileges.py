@@ -29,6 +29,8 @@ _BITS = {
     "TEMPORARY": 1024,
     "TEMP": 1024,
     "CONNECT": 2048,
+    "SET": 4096,
+    "ALTER SYSTEM": 8192,
 }
 _WORDS = {
     "r": _OF_RELATION,
@@ -39,6 +41,7 @@ _WORDS = {
     "type": ("USAGE",),
     "language": ("USAGE",),
     "tablespace": ("CREATE",),
+    "parameter": ("SET", "ALTER SYSTEM"),
     "sequence": ("USAGE", "SELECT", "UPDATE"),
     "server": ("USAGE",),
     "foreign-data wrapper": ("USAGE",),
@@ -108,6 +111,15 @@ def _has_on_any_column(call: Call, args: list[str]) -> str:
 
 
 _KIND_RELATION, _KIND_COLUMN = "rp_kind = 'r'", "rp_kind = 'c'"
+
+
+def _has_on_parameter(call: Call, args: list[str]) -> str:
+    """`has_privilege_on_parameter(role, name, bits)`: false of one that nobody was granted."""
+    oid = "(SELECT rp_named FROM rp_named_objects WHERE rp_named_kind = 'parameter' AND rp_named_name = lower(b))"
+    inner = f"(SELECT a, coalesce({oid}, 0) AS b, c, b IS NULL AS unnamed FROM (SELECT {{columns}}) AS given)"
+    columns = ", ".join(f"{arg} AS {name}" for name, arg in zip("abc", args, strict=True))
+    nothing, held = "a IS NULL OR unnamed OR c IS NULL", _holds("rp_kind = 'parameter'")
+    return f"(SELECT CASE WHEN {nothing} THEN NULL ELSE {held} END FROM {inner.format(columns=columns)} AS arguments)"
 
 
 def _has_role(call: Call, args: list[str]) -> str:
@@ -181,6 +193,7 @@ PRIVILEGES: Mapping[str, Callable[[Call, list[str]], str]] = MappingProxyType(
         **dict.fromkeys((f"has_privilege_{kind}" for kind in _WORDS), _has),
         "has_privilege_on_column": _has_on_column,
         "has_privilege_on_any_column": _has_on_any_column,
+        "has_privilege_on_parameter": _has_on_parameter,
         "has_role_bits": _has_role,
         "privilege_bits": _bits,
         "attnum_of": _column_number,

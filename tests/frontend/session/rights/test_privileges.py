@@ -256,6 +256,7 @@ def test_rights_survive_a_restart(tmp_path: Path) -> None:
     root.run("CREATE USER bob; CREATE TABLE t (a int); GRANT SELECT (a), UPDATE ON t TO bob WITH GRANT OPTION")
     root.run("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO bob; REVOKE USAGE ON SCHEMA public FROM PUBLIC")
     root.run("GRANT USAGE ON LANGUAGE python TO bob; REVOKE USAGE ON TYPE jsonb FROM PUBLIC")
+    root.run("GRANT SET ON PARAMETER log_statement TO bob; GRANT CREATE ON TABLESPACE pg_default TO bob")
     root.session.close()
     before = opened.reads.catalog
     opened.close()
@@ -268,3 +269,6 @@ def test_rights_survive_a_restart(tmp_path: Path) -> None:
     assert after.own_database.schema_acls
     assert set(after.own_database.language_acls) == {"python"}
     assert set(after.own_database.type_acls) == {"jsonb"}
+    assert after.server_acls == before.server_acls
+    assert set(after.server_acls.parameters) == {"log_statement"}
+    assert set(after.server_acls.tablespaces) == {"pg_default"}
