@@ -117,25 +117,7 @@ class DurableState:
             if new.catalog.server_acls != old.catalog.server_acls:
                 txn.put("server_acls", encode(new.catalog.server_acls))
             _put(txn, "purge", sorted(new.purge))
-            _put(
-                txn,
-                "counters",
-                {
-                    "catalog_version": new.catalog.version,
-                    "shards": new.shards,
-                    "graph_version": new.graph_version,
-                    "fresh_jobs": sorted(new.fresh_jobs),
-                    "errors": dict(new.errors),
-                    "compactions": dict(new.compactions),
-                    "next_id": new.next_id,
-                    "wanted_shards": new.wanted_shards,
-                    "old_snapshot_threshold": new.old_snapshot_threshold,
-                    "job_epoch_seconds": new.job_epoch_seconds,
-                    "set_aside": {job: asdict(each) for job, each in new.set_aside.items()},
-                    "dropped": {key: asdict(each) for key, each in new.dropped.items()},
-                    "backfill_limits": dict(new.backfill_limits),
-                },
-            )
+            _put(txn, "counters", _counters(new))
             committed = new.committed
             _put(
                 txn,
@@ -167,6 +149,25 @@ def _databases(txn: MetaTransaction) -> Mapping[int, DatabaseDesc]:
         schema_owners={} if owners is None else json.loads(owners),
     )
     return {DEFAULT_DATABASE_ID: first}
+
+
+def _counters(state: MetaState) -> Mapping[str, object]:
+    """What is written with each commit, as it is small."""
+    return {
+        "catalog_version": state.catalog.version,
+        "shards": state.shards,
+        "graph_version": state.graph_version,
+        "fresh_jobs": sorted(state.fresh_jobs),
+        "errors": dict(state.errors),
+        "compactions": dict(state.compactions),
+        "next_id": state.next_id,
+        "wanted_shards": state.wanted_shards,
+        "old_snapshot_threshold": state.old_snapshot_threshold,
+        "job_epoch_seconds": state.job_epoch_seconds,
+        "set_aside": {job: asdict(each) for job, each in state.set_aside.items()},
+        "dropped": {key: asdict(each) for key, each in state.dropped.items()},
+        "backfill_limits": dict(state.backfill_limits),
+    }
 
 
 def _server_acls(txn: MetaTransaction) -> ServerAcls:

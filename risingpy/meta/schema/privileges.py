@@ -183,7 +183,7 @@ def acl_of_new(catalog: Catalog, role: int, kind: ObjectKind, schema: str | None
 
 
 def securables(catalog: Catalog) -> Iterator[Securable]:
-    """Each object of the database, and of all databases (`SHARED`), on which somebody has granted or revoked a right."""
+    """Each object of the database, and of all databases (`SHARED`), with rights that somebody granted or revoked."""
     found: list[Relation | FunctionDesc] = [*catalog.own_relations, *catalog.own_functions]
     hidden: list[SecretDesc | ConnectionDesc] = [*catalog.own_secrets, *catalog.own_connections]
     everything = [securable(catalog, each) for each in found]
