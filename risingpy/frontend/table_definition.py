@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateTable
 from risingpy.frontend.parser.keywords import RESERVED
-from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, NumberSequence, Relation, Table, identity_bounds
+from risingpy.plan.catalog import (
+    DEFAULT_SCHEMA,
+    ColumnDesc,
+    Counting,
+    Identity,
+    NumberSequence,
+    Relation,
+    Table,
+    identity_bounds,
+)
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.sql_quoting import double_quoted, quoted_text
 from risingpy.types import TypeKind
@@ -56,10 +65,13 @@ def table_definition(
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
 
 
-def definition_of_columns(schema_name: str, name: str, columns: Iterable[ColumnDesc]) -> str:
-    """`CREATE TABLE name (column type …)` of a table that has no more than columns."""
+def definition_of_columns(schema_name: str, name: str, columns: Iterable[ColumnDesc], key: Sequence[str] = ()) -> str:
+    """`CREATE TABLE name (column type …)` of a table that has no more than columns, and perhaps a primary key."""
     schema = "" if schema_name == DEFAULT_SCHEMA else f"{quoted(schema_name)}."
-    return f"CREATE TABLE {schema}{quoted(name)} ({', '.join(map(column_definition, columns))})"
+    parts = [column_definition(column) for column in columns]
+    if key:
+        parts.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
+    return f"CREATE TABLE {schema}{quoted(name)} ({', '.join(parts)})"
 
 
 def _after_columns(definition: str) -> str:
@@ -74,11 +86,16 @@ def quoted(name: str) -> str:
     return name if _PLAIN.match(name) and name not in RESERVED else double_quoted(name)
 
 
-def _numbering(sequence: Relation | None) -> str:
+def _counting(identity: Identity, relations: Mapping[int, Relation]) -> Counting | None:
+    """What an identity column counts, or is to count once it has its sequence."""
+    sequence = relations.get(identity.sequence)
+    return sequence.counting if isinstance(sequence, NumberSequence) else identity.wanted
+
+
+def _numbering(counting: Counting | None) -> str:
     """The options that are not PostgreSQL's defaults."""
-    if not isinstance(sequence, NumberSequence):
+    if counting is None:
         return ""
-    counting = sequence.counting
     least, greatest = identity_bounds(counting.type, counting.increment, None, None)
     start = counting.minimum if counting.increment > 0 else counting.maximum
     given = (
@@ -101,7 +118,7 @@ def column_definition(column: ColumnDesc, relations: Mapping[int, Relation] = NO
         text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"
     if column.identity is not None:
         kind = "ALWAYS" if column.identity.always else "BY DEFAULT"
-        text += f" GENERATED {kind} AS IDENTITY{_numbering(relations.get(column.identity.sequence))}"
+        text += f" GENERATED {kind} AS IDENTITY{_numbering(_counting(column.identity, relations))}"
     if column.default is not None and serial is None:
         text += f" DEFAULT {shown_default(column, relations, lambda each: each.qualified_name)}"
     return text + (" NOT NULL" if column.not_null else "")
@@ -114,7 +131,7 @@ def _serial_type(column: ColumnDesc, relations: Mapping[int, Relation]) -> str |
     sequence = relations.get(column.sequences[0])
     if not isinstance(sequence, NumberSequence) or sequence.owned_by is None:
         return None
-    is_own = sequence.owned_by.column_id == column.column_id and not _numbering(sequence)
+    is_own = sequence.owned_by.column_id == column.column_id and not _numbering(sequence.counting)
     return _SERIALS.get(column.type.kind) if is_own and column.not_null else None
 
 

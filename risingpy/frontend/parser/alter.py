@@ -38,9 +38,9 @@ from risingpy.frontend.parser.connectors.secret import parse_alter_connection, p
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint
 from risingpy.frontend.parser.creation.sequence import parse_altered_sequence, parse_numbering, parse_one_option
+from risingpy.frontend.parser.creation.table_elements import parse_column
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_alter_database
-from risingpy.frontend.parser.ddl import parse_column
 from risingpy.frontend.parser.dropping import parse_cascade
 from risingpy.frontend.parser.jobs.parse import parse_limit
 from risingpy.frontend.parser.roles.names import role_name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.frontend.parser.ast_constraints import ConstraintDefinition
@@ -30,6 +31,29 @@ class CopiedTable:
     position: int
 
 
+class LikeOption(Enum):
+    """What LIKE takes over besides names, types and NOT NULL. The last three say how PostgreSQL stores values."""
+
+    COMMENTS = "COMMENTS"
+    CONSTRAINTS = "CONSTRAINTS"
+    DEFAULTS = "DEFAULTS"
+    GENERATED = "GENERATED"
+    IDENTITY = "IDENTITY"
+    INDEXES = "INDEXES"
+    COMPRESSION = "COMPRESSION"
+    STATISTICS = "STATISTICS"
+    STORAGE = "STORAGE"
+
+
+@dataclass(frozen=True, slots=True)
+class LikeClause:
+    """LIKE table [INCLUDING …]. `place` is how many columns of the statement stand before it."""
+
+    table: ObjectName
+    including: frozenset[LikeOption]
+    place: int
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
@@ -38,7 +62,7 @@ class CreateTable:
     `columns_place` and `references` are as in CreateSource; `validation` is VALIDATE [SECRET validation_secret] AS.
     `constraints` are all but the primary key, also those of columns; `key_name` is the name of the former's.
     `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
-    `temporary` is CREATE TEMPORARY, `on_commit` is None unless said.
+    `temporary` is CREATE TEMPORARY, `on_commit` is None unless said. The columns of `likes` are not among `columns`.
     """
 
     name: ObjectName
@@ -64,6 +88,7 @@ class CreateTable:
     key_name: str | None = None
     temporary: bool = False
     on_commit: OnCommit | None = None
+    likes: tuple[LikeClause, ...] = ()
 
     @property
     def is_fed(self) -> bool:

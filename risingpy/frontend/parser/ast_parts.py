@@ -83,7 +83,7 @@ class ColumnDefinition:
 
     `generated` is the expression of a computed column, `default` that of DEFAULT. `identity` says who numbers the
     rows: the table ALWAYS, or BY DEFAULT if a row brings no number; `numbering` counts only with it. `key_name` is the
-    name of PRIMARY KEY's constraint.
+    name of PRIMARY KEY's constraint, `collation` that of COLLATE.
     """
 
     name: str
@@ -96,6 +96,7 @@ class ColumnDefinition:
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
     numbering: SequenceOptions = SequenceOptions()
     key_name: str | None = None
+    collation: ObjectName | None = None
 
 
 class OnCommit(Enum):

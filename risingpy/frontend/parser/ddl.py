@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.frontend.parser.ast import (
-    ColumnDefinition,
     CreateMaterializedView,
     CreateSource,
     CreateTable,
@@ -17,13 +15,8 @@ from risingpy.frontend.parser.ast import (
     CreateView,
     Expression,
     ObjectName,
-    SequenceOptions,
     Statement,
-    TypeName,
-    WatermarkDefinition,
 )
-from risingpy.frontend.parser.ast_constraints import ConstraintDefinition, KeyDefinition
-from risingpy.frontend.parser.ast_create import TextPlace
 from risingpy.frontend.parser.connectors.secret import parse_create_connection, parse_create_secret
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
 from risingpy.frontend.parser.connectors.source import (
@@ -34,17 +27,13 @@ from risingpy.frontend.parser.connectors.source import (
     parse_format,
     parse_includes,
 )
-from risingpy.frontend.parser.creation.constraint import (
-    begins_table_constraint,
-    parse_column_constraint,
-    parse_table_constraint,
-)
 from risingpy.frontend.parser.creation.function import (
     parse_create_aggregate,
     parse_create_function,
 )
 from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
-from risingpy.frontend.parser.creation.sequence import parse_create_sequence, parse_numbering
+from risingpy.frontend.parser.creation.sequence import parse_create_sequence
+from risingpy.frontend.parser.creation.table_elements import TableElements, parse_elements
 from risingpy.frontend.parser.creation.view_options import parse_recursion_limit
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import (
@@ -56,7 +45,6 @@ from risingpy.frontend.parser.keywords import OTHER_OBJECTS
 from risingpy.frontend.parser.subscriptions import parse_create_subscription
 from risingpy.plan.operators import ConflictBehavior
 
-_OTHER_CONSTRAINTS = ("GENERATED", "AS", "COLLATE")
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
         "SCHEMA": parse_create_schema,
@@ -125,7 +113,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     name = cursor.object_name()
     if (query := parse_table_of_query(cursor, name, if_not_exists=if_not_exists)) is not None:
         return query
-    elements = _parse_columns(cursor)
+    elements = parse_elements(cursor)
     columns, keys = elements.columns, elements.keys
     append_only = cursor.accept("APPEND", "ONLY")
     on_conflict = _parse_on_conflict(cursor)
@@ -146,6 +134,9 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     for word in ("WITH", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
         if cursor.word == word:
             cursor.unsupported(f"CREATE TABLE … {word}")
+    if elements.likes and options:
+        message = "LIKE is not supported in a table that a source feeds"
+        raise FeatureNotSupported(message, position=elements.likes[0].table.position)
     if len(keys) + sum(column.primary_key for column in columns) > 1:
         raise InvalidTableDefinition(
             f'multiple primary keys for table "{name.name}" are not allowed', position=name.position
@@ -162,6 +153,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         constraints=elements.constraints,
         key_name=names[0] if names else None,
         on_commit=on_commit,
+        likes=elements.likes,
     )
 
 
@@ -203,117 +195,17 @@ def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:
     return ConflictBehavior.FILL
 
 
-@dataclass(frozen=True, slots=True)
-class _TableElements:
-    """What stands in the parentheses of CREATE TABLE."""
-
-    columns: tuple[ColumnDefinition, ...] = ()
-    keys: tuple[KeyDefinition, ...] = ()
-    watermark: WatermarkDefinition | None = None
-    all_columns: bool = False  # (*)
-    place: TextPlace | None = None
-    constraints: tuple[ConstraintDefinition, ...] = ()
-
-
-def _parse_columns(cursor: Cursor) -> _TableElements:
-    columns: list[ColumnDefinition] = []
-    constraints: list[ConstraintDefinition] = []
-    watermarks: list[WatermarkDefinition] = []
-    stars: list[str] = []
-
-    def element() -> None:
-        if cursor.accept("*"):
-            stars.append("*")
-            return
-        if cursor.peek(2) == ["WATERMARK", "FOR"]:
-            watermarks.append(_parse_watermark(cursor))
-            return
-        if cursor.word == "LIKE":
-            cursor.unsupported("LIKE")
-        if begins_table_constraint(cursor):
-            constraints.append(parse_table_constraint(cursor))
-            return
-        column, its_constraints = parse_column(cursor)
-        columns.append(column)
-        constraints.extend(its_constraints)
-
-    begin = cursor.position
-    cursor.expect("(")
-    if cursor.word != ")":
-        cursor.comma_separated(element)
-    place = TextPlace(begin, cursor.position + 1)
-    cursor.expect(")")
-    if len(watermarks) > 1:
-        message = "more than one WATERMARK of a table is not supported"
-        raise FeatureNotSupported(message, position=watermarks[1].position)
-    keys = tuple(each for each in constraints if isinstance(each, KeyDefinition))
-    others = tuple(each for each in constraints if not isinstance(each, KeyDefinition))
-    watermark = watermarks[0] if watermarks else None
-    return _TableElements(tuple(columns), keys, watermark, bool(stars), place, others)
-
-
-def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
-    position = cursor.position
-    cursor.expect("WATERMARK", "FOR")
-    column = cursor.name()
-    cursor.expect("AS")
-    watermark = WatermarkDefinition(column, cursor.expression(), position)
-    if cursor.word == "WITH":
-        cursor.unsupported("WATERMARK … WITH TTL")
-    return watermark
-
-
-def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefinition, ...]]:
-    """(One column, its UNIQUE, CHECK and REFERENCES); what says something of the column comes in any order.
-
-    The name of NOT NULL and of other such words is read and dropped.
-    """
-    name = cursor.name()
-    type_name: TypeName = cursor.type_name()
-    not_null = primary_key = False
-    default: Expression | None = None
-    generated: Expression | None = None
-    identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
-    numbering = SequenceOptions()
-    constraints: list[ConstraintDefinition] = []
-    key_name: str | None = None
-    while not cursor.at_end and cursor.word not in (",", ")"):
-        given_name = cursor.name() if cursor.accept("CONSTRAINT") else None
-        constraint = parse_column_constraint(cursor, given_name, name)
-        if constraint is not None:
-            constraints.append(constraint)
-        elif cursor.accept("NOT", "NULL"):
-            not_null = True
-        elif cursor.accept("PRIMARY KEY"):
-            primary_key, key_name = True, None if given_name is None else given_name.name
-        elif cursor.accept("DEFAULT"):
-            default = cursor.default_expression()
-        elif cursor.accept("GENERATED", "BY", "DEFAULT", "AS", "IDENTITY"):
-            identity, numbering = "BY DEFAULT", parse_numbering(cursor)
-        elif cursor.accept("GENERATED", "ALWAYS", "AS", "IDENTITY"):
-            identity, numbering = "ALWAYS", parse_numbering(cursor)
-        elif cursor.accept("AS") or cursor.accept("GENERATED", "ALWAYS", "AS"):
-            generated = cursor.generation_expression()
-            cursor.accept("STORED")
-        elif cursor.word in _OTHER_CONSTRAINTS:
-            cursor.unsupported(f"{cursor.word} constraint")
-        elif not cursor.accept("NULL"):
-            cursor.fail()
-    column = ColumnDefinition(
-        name.name, type_name, name.position, not_null, primary_key, default, generated, identity, numbering, key_name
-    )
-    return column, tuple(constraints)
-
-
 def _parse_create_source(cursor: Cursor) -> CreateSource:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    elements = _parse_columns(cursor) if cursor.word == "(" else _TableElements()
+    elements = parse_elements(cursor) if cursor.word == "(" else TableElements()
     if elements.keys:
         raise no_key_of_source(cursor.position)
     if elements.constraints:
         message = "a source has no constraints: it keeps no rows"
         raise FeatureNotSupported(message, position=elements.constraints[0].position)
+    if elements.likes:
+        raise FeatureNotSupported("LIKE is not supported in a source", position=elements.likes[0].table.position)
     includes = parse_includes(cursor)
     reader = OptionsReader(cursor)
     options = reader.read() if cursor.accept("WITH") else ()

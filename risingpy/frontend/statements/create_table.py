@@ -21,9 +21,11 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.given_options import named_secret, opened_statement, refuse_references
 from risingpy.frontend.statements.connectors.source_options import checked_options, with_schema_columns
 from risingpy.frontend.statements.create_view import without_effect
+from risingpy.frontend.statements.objects.like import complete_likes, with_likes
 from risingpy.frontend.statements.placing import made_temporary, relation_schema, skipped
 from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
+from risingpy.frontend.table_definition import definition_of_columns
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
 from risingpy.plan.catalog import Catalog, ColumnDesc, Webhook, is_temporary_schema
@@ -39,6 +41,8 @@ def bind(
     """
     if statement.copied is not None:
         refuse_unsupported(statement)
+    if statement.likes:
+        statement = with_likes(session, statement)
     stored: StoredOptions | None = None
     if statement.is_fed:
         defined, stored = _with_source(session, statement)
@@ -52,12 +56,17 @@ def bind(
         if statement.if_not_exists and session.database.reads.catalog.find(name, schema, ()) is not None:
             skipped(session, statement.name)  # also if the system of a table to be copied does not answer
         else:
-            definition = shown_text(parsed)
-            table = new_table(session, definition, statement, defined, stored)
+            table = new_table(session, shown_text(parsed), statement, defined, stored)
+            if statement.likes:  # what it takes over may change
+                keys = [table.columns[place].name for place in table.primary_key]
+                columns = [column for column in table.columns if not column.hidden]
+                table = replace(table, definition=definition_of_columns(schema, name, columns, keys))
             if not session.ddl.create_table(table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled):
                 skipped(session, statement.name)
-            elif is_temporary_schema(schema):
-                made_temporary(session, schema, name, statement.on_commit)
+            else:
+                if is_temporary_schema(schema):
+                    made_temporary(session, schema, name, statement.on_commit)
+                complete_likes(session, statement, schema)
         without_effect(session, statement.storage_parameters)
         return Result(CommandTag("CREATE TABLE"))
 

@@ -41,6 +41,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.sink import new_sink
 from risingpy.frontend.statements.create_table import new_table
+from risingpy.frontend.statements.objects.like import with_likes
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.meta.schema.sinks import add_sink, sink_target
@@ -87,7 +88,7 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
         case CreateSink() as sink:
             return _explain_sink(session, explain, parsed, sink)
         case CreateTable() as table:
-            return _explain_table(session, explain, parsed.text, table)
+            return _explain_table(session, explain, parsed.text, with_likes(session, table))
     catalog = session.database.reads.catalog
     plan = _batch_plan(session, explain, catalog)
     if explain.kind is ExplainKind.LOGICAL:

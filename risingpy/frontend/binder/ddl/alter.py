@@ -36,6 +36,7 @@ from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.typing.collations import check_collation
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
@@ -169,6 +170,8 @@ class _Binder:
         if identity_of(column) is not None:
             raise FeatureNotSupported("ALTER TABLE … ADD an identity column is not supported", position=column.position)
         sql_type = resolve_type(column.type.text, column.type.position)
+        if column.collation is not None:
+            check_collation(column.collation.name, sql_type, column.collation.position)
         text, missing = None, None
         if column.default is not None:
             self._refuse_default(column.name, column.position)

@@ -31,6 +31,7 @@ from risingpy.frontend.binder.scope.context import BindContext, SessionValues, d
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, can_coerce
+from risingpy.frontend.binder.typing.collations import check_collation
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
@@ -115,6 +116,7 @@ def bind_table(
         seen.add(column.name)
     key = _primary_key(statement)
     columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
+    context = make_context(Catalog(), (), (), session)  # nothing but a DEFAULT may name a sequence
     columns = with_generated(context, statement, columns)
     if isinstance(statement, CreateSource):
         refuse_identity(statement, columns)
@@ -186,6 +188,8 @@ def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, i
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
     sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position)
+    if column.collation is not None:
+        check_collation(column.collation.name, sql_type, column.collation.position)
     text, sequences = None, tuple[int, ...]()
     if column.default is not None:
         bound = bound_default(context, column.default, column.name, sql_type)

@@ -21,6 +21,7 @@ from risingpy.frontend.binder.functions.populate import no_record_here, populate
 from risingpy.frontend.binder.functions.system import current_setting_of
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.collations import check_collation
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.functions.signatures import EXTRACT_FIELDS, SCALARS
@@ -41,7 +42,6 @@ from risingpy.types import (
 from risingpy.types.date_units import part_of
 from risingpy.types.system_types import TEXT
 
-_COLLATIONS = ("default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic")
 _ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
 
 
@@ -194,14 +194,10 @@ def bind_overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
 
 
 def bind_collate(binder: ExpressionBinder, tree: exp.Collate) -> Expr:
-    """Texts are ordered by code point, so that of all collations only those are known that do it too."""
+    """See `check_collation`."""
     operand = binder.bind(tree.this)
     name = name_of(tree.expression.this if isinstance(tree.expression, exp.Column) else tree.expression)
-    if name not in _COLLATIONS:
-        raise UndefinedObject(f'collation "{name}" for encoding "UTF8" does not exist', position=position_of(tree))
-    if not operand.type.is_text and operand.type.kind is not TypeKind.UNKNOWN:
-        message = f"collations are not supported by type {operand.type.name}"
-        raise DatatypeMismatch(message, position=position_of(tree))
+    check_collation(name, operand.type, position_of(tree))
     return operand.expr
 
 
