@@ -1,16 +1,18 @@
 """Plans, jobs and catalog entries as bytes: how they are kept in the meta store, and sent to tasks (`graph_codec.py`).
 
-The form is JSON, `{"version": 3, "parts": [ … ], "value": …}`. Every dataclass, and every tuple that has one in it, is
+The form is JSON, `{"version": 4, "parts": [ … ], "value": …}`. Every dataclass, and every tuple that has one in it, is
 a part; wherever it stands, `{"#": k}` stands for part k, whose own parts come before it. So what a plan says many times
 is written once: each operator repeats the columns of those below it, and each fragment has all that is below its
-exchanges. Earlier versions are still read: 1, in which everything stood where it is used, and 2, in which one class was
-every kind of relation.
+exchanges. Earlier versions are still read: 1, in which everything stood where it is used, 2, in which one class was
+every kind of relation, and 3, in which each constant of a long list was a part.
 
     frozen dataclass   {"$": "plan.Filter", "predicate": …}     fields that equal their default are left out
     enum               {"$": "sql_type.TypeKind", "=": "bigint"}
     tuple              [ … ]                                     every sequence in a plan is a tuple
     frozenset          {"$": "set", "=": [ … ]}                  of numbers, in order
     mapping            {"$": "map", "=": [[key, value], …]}
+    many Literals of a type {"$": "constants", "type": …, "=": [ … ]}   a tuple of them, as long as VALUES and IN may be
+    many rows of Literals   {"$": "rows", "=": [ … ]}            a tuple of them for each column
     Decimal, bytes, date, time, datetime, MonthDayNano, NaN and infinities    {"$": "decimal", "=": "1.50"} and so on
 
 Safe to read from disk: only the classes of `stored_classes.py` are ever made. A field that was added with a default
@@ -31,10 +33,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from risingpy.plan.expressions import Literal
 from risingpy.plan.stored_classes import STORED_CLASSES, UPGRADES
 
-CODEC_VERSION = 3
-_READ_VERSIONS = (1, 2, CODEC_VERSION)
+CODEC_VERSION = 4
+_READ_VERSIONS = (1, 2, 3, CODEC_VERSION)
+_MANY_CONSTANTS = 32
 
 _TAGS: Mapping[type[Any], str] = MappingProxyType({cls: tag for tag, cls in STORED_CLASSES.items()})
 
@@ -95,8 +99,28 @@ class _Writer:
             self.parts.append(text)
         return number
 
-    def _sequence(self, value: Any) -> list[object]:
+    def _sequence(self, value: Any) -> list[object] | dict[str, object]:
+        if len(value) >= _MANY_CONSTANTS:
+            if type(value[0]) is Literal and (constants := self._constants(value)) is not None:
+                return constants
+            if type(value[0]) is tuple and (rows := self._constant_rows(value)) is not None:
+                return rows
         return [self.pack(item) for item in value]
+
+    def _constants(self, items: Sequence[Any]) -> dict[str, object] | None:
+        """Many literals of one type in one value; None if there is something else among them."""
+        sql_type = items[0].type
+        if not all(type(item) is Literal and item.type == sql_type for item in items):
+            return None
+        return {"$": "constants", "type": self.pack(sql_type), "=": [self.pack(item.value) for item in items]}
+
+    def _constant_rows(self, rows: Sequence[Any]) -> dict[str, object] | None:
+        """Many rows of literals, column by column; None if there is something else among them."""
+        width = len(rows[0])
+        if not width or not all(type(row) is tuple and len(row) == width for row in rows):
+            return None
+        columns = [self._constants(column) for column in zip(*rows, strict=True) if type(column[0]) is Literal]
+        return _tagged("rows", columns) if len(columns) == width and None not in columns else None
 
     def _fields(self, value: object) -> dict[str, object]:
         packed: dict[str, object] = {"$": _TAGS[type(value)]}
@@ -179,6 +203,11 @@ def _unpack(value: object, parts: Sequence[Any]) -> Any:
     if "#" in value:
         return parts[value["#"]]
     tag = value["$"]
+    if tag == "constants":
+        sql_type = _unpack(value["type"], parts)
+        return tuple([Literal(_unpack(item, parts), sql_type) for item in value["="]])
+    if tag == "rows":
+        return tuple(zip(*[_unpack(column, parts) for column in value["="]], strict=True))
     if tag == "map":
         return {_unpack(key, parts): _unpack(item, parts) for key, item in value["="]}
     if tag in _SCALARS:

@@ -1,15 +1,22 @@
-"""A view is planned outside the barrier loop: no client waits for another's planning, and no old catalog is used."""
+"""A view is planned outside the barrier loop: no client waits for another's planning, and no old catalog is used.
+
+A plan that another statement has overtaken is made again: in the loop if that is cheap, else by its own statement.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from risingpy.errors import DuplicateRelation
-from risingpy.meta.schema import relations
+from risingpy.meta.epochs.graph_changes import ComputeAgain
+from risingpy.meta.schema import planned_ahead, relations
+from risingpy.meta.schema.planned_ahead import MOST_TRIES, PlannedAhead
+from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.jobs import plan_materialized_view
 from tests.meta.conftest import Client, Server
 from tests.meta.test_alter import in_thread
@@ -70,7 +77,7 @@ def test_what_was_created_meanwhile_stays(server: Server, client: Client, planne
     planner.may_end.release()
     creating.join(20)
     assert errors == []
-    assert planner.times == 3  # once more, in the loop: the ids are taken
+    assert planner.times == 3  # once more, by its statement: the ids are taken
     client.run("INSERT INTO t VALUES (2, 20); FLUSH")
     assert client.run("SELECT m.s, other.s FROM m, other") == [(30, 20)]
     server.restart()
@@ -85,3 +92,39 @@ def test_a_name_that_was_taken_meanwhile_is_refused(server: Server, client: Clie
     creating.join(20)
     assert [type(error) for error in errors] == [DuplicateRelation]
     assert client.run("SELECT count(*) FROM m") == [(0,)]
+
+
+FIRST = MetaState(shards=2)
+
+
+def advanced(state: MetaState) -> tuple[MetaState, int]:
+    return replace(state, next_id=state.next_id + 1), state.next_id
+
+
+def test_a_cheap_change_is_computed_again_at_once() -> None:
+    planned = PlannedAhead(advanced, FIRST)
+    assert planned.on(FIRST)[1] == FIRST.next_id
+    later = replace(FIRST, next_id=50)
+    assert planned.on(later)[1] == 50
+
+
+def test_a_costly_change_is_computed_by_its_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned_ahead, "CHEAP_SECONDS", -1.0)
+    planned = PlannedAhead(advanced, FIRST)
+    later = replace(FIRST, next_id=50)
+    with pytest.raises(ComputeAgain) as again:
+        planned.on(later)
+    again.value.compute()
+    assert planned.on(later)[1] == 50
+
+
+def test_a_change_that_is_always_overtaken_is_computed_in_the_loop_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned_ahead, "CHEAP_SECONDS", -1.0)
+    planned, state = PlannedAhead(advanced, FIRST), FIRST
+    for number in range(1, MOST_TRIES):
+        state = replace(FIRST, next_id=100 + number)
+        with pytest.raises(ComputeAgain) as again:
+            planned.on(state)
+        again.value.compute()
+    last = replace(FIRST, next_id=1000)
+    assert planned.on(last)[1] == 1000

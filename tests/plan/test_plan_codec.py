@@ -73,6 +73,21 @@ def test_values_come_back_with_their_python_type(literal: Literal) -> None:
     assert type(codec.decode(codec.encode(literal)).value) is type(literal.value)
 
 
+@given(st.lists(st.tuples(_LITERALS, _LITERALS), min_size=1, max_size=3), st.booleans())
+def test_long_lists_of_constants_come_back(rows: list[tuple[Literal, Literal]], mixed: bool) -> None:
+    many = tuple(rows * 40 if mixed else rows[:1] * 40)
+    assert codec.decode(codec.encode(many)) == many
+    column = tuple(row[0] for row in many)
+    assert codec.decode(codec.encode(column)) == column
+
+
+def test_a_long_list_of_constants_takes_little_more_than_its_values() -> None:
+    rows = tuple((Literal(number, INTEGER), Literal(str(number), VARCHAR)) for number in range(1000))
+    assert len(codec.encode(rows)) < 20 * len(rows)
+    odd = (*rows, (rows[0][0],))
+    assert codec.decode(codec.encode(odd)) == odd
+
+
 def test_nan_is_kept() -> None:
     value = codec.decode(codec.encode(Literal(float("nan"), DOUBLE))).value
     assert value != value

@@ -7,6 +7,7 @@ packed as it lies there, with what its relations held once the same version had 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from risingpy.connectors.file_roots import ENVIRONMENT_NAME as FILE_ROOTS
 from risingpy.nesting import allow_deep_nesting
 from risingpy.plan.codec import CODEC_VERSION
 from risingpy.storage import fault_points
@@ -41,7 +43,8 @@ def name_of_present() -> str:
 def build(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
-        died = subprocess.run([sys.executable, "-m", __spec__.name, _UNTIL_KILLED, directory], check=False)
+        roots = {**os.environ, FILE_ROOTS: directory}
+        died = subprocess.run([sys.executable, "-m", __spec__.name, _UNTIL_KILLED, directory], check=False, env=roots)
         if died.returncode != -signal.SIGKILL:
             raise SystemExit(f"the process was not killed in the middle of an epoch: it ended with {died.returncode}")
         shutil.copytree(scratch / DATA, scratch / "copy")

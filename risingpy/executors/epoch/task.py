@@ -51,7 +51,7 @@ BUSY_PURGE_SECONDS, QUIET_PURGE_SECONDS = 0.005, 0.05
 COMPACTED_ROWS_PER_EPOCH = 20_000  # checked per shard: about 20 ms
 ROWS_FOR_THREADS = 2_000  # of input: with fewer, handing the interpreter's lock over costs more than threads gain
 ROWS_TO_DIVIDE = 1_000  # of a split: to read two parts costs a request more, some milliseconds of another system
-CREATING_SHARE = 0.5  # of a job's time, while it is created: set aside then, it keeps nobody waiting who reads it
+CREATING_SHARE = 0.25  # of a job's time, while it is created: set aside then, it keeps nobody waiting who reads it
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
 
 

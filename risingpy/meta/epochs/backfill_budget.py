@@ -7,7 +7,8 @@ every second epoch with such rows has none: they wait for one turn at the most, 
 gets half of the epochs. How long a job's rows take is measured, and their number follows.
 
 Of a job that is not plain nobody knows whether a row takes a microsecond or a second. So it begins with few rows. The
-next turns have as many as fit into `QUIET_SECONDS` by the time that the last ones took, but grow within bounds.
+next turns have as many as fit into `QUIET_SECONDS` by the time that the last ones took, but grow within bounds: what a
+row costs may grow with the rows before it. After a turn that took far too long, the next one is shorter.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ BUSY_TIMES = (
 BUSY_FOR_SECONDS = 1.0  # after an epoch with rows of others
 LEAST_ROWS, FIRST_ROWS = 1_000, 10_000  # per shard
 TRIED_ROWS = 16  # per shard, of a job that has read nothing yet
-LEAST_GROWTH, MOST_GROWTH = 2.0, 64.0  # of that number with each turn
+MOST_GROWTH, LEAST_GROWTH = 64.0, 0.125  # of that number with each turn
+TOO_LONG_SECONDS = 0.25  # a turn that takes less than that, and more than `QUIET_SECONDS`, may be repeated
 _GUESSED_PLAIN_SECONDS = 0.01
 _MEMORY = 0.7  # the weight of earlier measurements against a new one
 _LIMIT_BURST_SECONDS = 1.0  # a limited job may read so much at once
@@ -51,7 +53,8 @@ class BackfillBudget:
         self._last_busy = float("-inf")
         self._is_busy = False
         self._order: list[int] = []  # whose turn is next
-        self._bearable: dict[int, int] = {}  # by job: how many rows per shard it may read by what it has read
+        self._plain: set[int] = set()  # the jobs that need not be tried
+        self._bearable: dict[int, int] = {}  # by other job: how many rows per shard it may read by what it has read
         self._read_limited: dict[int, float] = {}  # by limited job: when it has last read
         self._last_had_snapshot = False
 
@@ -83,9 +86,7 @@ class BackfillBudget:
             turn = self._turns.setdefault((job, self._is_busy), _SnapshotTurn(first, seconds))
             if granted and turn.seconds > left:
                 break
-            if job not in self._bearable:
-                self._bearable[job] = ROWS_PER_EPOCH if plain(job) else TRIED_ROWS
-            rows = min(turn.rows, self._bearable[job])
+            rows = self._fitting(job, turn.rows, plain)
             if job in limits:
                 rows = min(rows, self._limited(job, limits[job], shards))
             if not rows:
@@ -130,12 +131,25 @@ class BackfillBudget:
                 turn.seconds *= rows / turn.rows if rows < turn.rows else 1.0
                 turn.rows = rows
 
+    def _fitting(self, job: int, rows: int, plain: Callable[[int], bool]) -> int:
+        """How many of `rows` the job may read, by what its rows took until now."""
+        if job not in self._bearable and job not in self._plain:
+            if plain(job):
+                self._plain.add(job)
+            else:
+                self._bearable[job] = TRIED_ROWS
+        return min(rows, self._bearable.get(job, rows))
+
     def _learn(self, granted: Mapping[int, int], seconds: float) -> None:
         """Finds out what these jobs may read the next time, after an epoch of so many seconds."""
-        fitting = QUIET_SECONDS / max(seconds - self._plain_seconds, 1e-4)
-        for job, rows in granted.items():
-            bearable = min(ROWS_PER_EPOCH, int(rows * min(MOST_GROWTH, max(LEAST_GROWTH, fitting))))
-            self._bearable[job] = max(self._bearable.get(job, 0), bearable)
+        taken = max(seconds - self._plain_seconds, 1e-4)
+        change = min(MOST_GROWTH, max(LEAST_GROWTH, QUIET_SECONDS / taken))
+        for job in granted.keys() & self._bearable.keys():
+            changed = int(granted[job] * change)
+            if change >= 1.0:
+                self._bearable[job] = max(self._bearable[job], min(ROWS_PER_EPOCH, changed))
+            elif taken > TOO_LONG_SECONDS:
+                self._bearable[job] = max(TRIED_ROWS, changed)
 
     def _seconds(self) -> float:
         """How long an epoch may take."""
@@ -145,9 +159,11 @@ class BackfillBudget:
         """These jobs read snapshots now."""
         known = set(self._order)
         if known != set(job_ids):
+            reading = set(job_ids)
             self._order = [job for job in self._order if job in job_ids] + [j for j in job_ids if j not in known]
             self._turns = {key: turn for key, turn in self._turns.items() if key[0] in job_ids}
-            self._bearable = {job: rows for job, rows in self._bearable.items() if job in job_ids}
+            self._plain &= reading
+            self._bearable = {job: rows for job, rows in self._bearable.items() if job in reading}
             self._read_limited = {job: at for job, at in self._read_limited.items() if job in job_ids}
 
     def _limited(self, job: int, limit: int, shards: int) -> int:

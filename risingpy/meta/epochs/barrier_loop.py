@@ -20,10 +20,12 @@ from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.epochs.committer import Committer
+from risingpy.meta.epochs.costly_jobs import allowed_seconds, too_costly
 from risingpy.meta.epochs.epoch_times import EpochPhase
-from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
+from risingpy.meta.epochs.graph_changes import ComputeAgain, GraphChange, GraphChanges
+from risingpy.meta.epochs.next_epoch import NextEpoch
 from risingpy.meta.epochs.published_state import PublishedState
-from risingpy.meta.epochs.runner import EpochFailed, EpochRunner
+from risingpy.meta.epochs.runner import EpochFailed, EpochReport, EpochRunner
 from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.strictness import Strictness
 from risingpy.meta.epochs.waiters import Waiters
@@ -182,7 +184,7 @@ class BarrierLoop:
         try:
             new = change(old)
             self._committer.commit_change(old, new)
-        except SqlError as error:
+        except (SqlError, ComputeAgain) as error:
             future.set_exception(error)
         except RecursionError:
             hint = "Create materialized views of parts of the query."
@@ -222,6 +224,7 @@ class BarrierLoop:
                 self._jobs_without_memory = 0
                 self._committer.commit_epoch(epoch, report, clock)
                 self._own_pace.taken_over(handed_over, state.job_epoch_seconds / math.exp2(halvings))
+                self._set_aside_costly(epoch, report, halvings)
                 if joining is not None and not self._committer.has_kept_changes(joining, report):
                     self._committer.rejoin(joining)
         self._scheduler.done()
@@ -239,12 +242,21 @@ class BarrierLoop:
         """
         self._strictness.spoilt()
         too_much = isinstance(failure.error, JobTookTooLong | OutOfMemory | MemoryError)
-        if too_much and self._committer.set_aside(failure):
+        if too_much and self._committer.set_aside(failure.job_id, str(failure.error)):
             return
         if isinstance(failure.error, MemoryError) and self._jobs_without_memory < _TRIES_WITHOUT_MEMORY:
             self._jobs_without_memory += 1
             raise EpochFailed("the process is out of memory") from failure
         self._committer.stop_job(failure)
+
+    def _set_aside_costly(self, epoch: NextEpoch, report: EpochReport, halvings: float) -> None:
+        """Jobs that made a committed epoch too long, each within what a job may take, are not in the next one."""
+        state = self._published.state
+        allowed = allowed_seconds(state.job_epoch_seconds, epoch.rows, halvings)
+        for job_id, seconds in too_costly(report, state.graph(), allowed):
+            reason = f"it took {seconds * 1000:.0f} ms of CPU time of an epoch that was too long"
+            if self._committer.set_aside(job_id, reason):
+                self._strictness.spoilt()
 
     def _direct_own_pace(self) -> int | None:
         """Looks after the jobs that are set aside, between two epochs. Returns one that may join the others.

@@ -131,13 +131,13 @@ class Committer:
         self.followers.wake_all()
         self._tell()
 
-    def set_aside(self, failure: FragmentFailed) -> bool:
+    def set_aside(self, job_id: int, reason: str) -> bool:
         """Has a job that took too long go on in epochs of its own; False if it cannot."""
         old = self._published.state
-        new = with_set_aside(old, failure.job_id, str(failure.error))
+        new = with_set_aside(old, job_id, reason)
         if new is None:
             return False
-        LOG.warning("%s is set aside: %s", _name_of(old, failure.job_id), failure.error)
+        LOG.warning("%s is set aside: %s", _name_of(old, job_id), reason)
         self.commit_change(old, new)
         return True
 

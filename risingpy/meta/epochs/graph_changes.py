@@ -15,6 +15,14 @@ GraphChange = Callable[[MetaState], MetaState]
 NoticedChange = Callable[[MetaState], tuple[MetaState, Sequence[str]]]  # with what the client is told
 
 
+class ComputeAgain(Exception):
+    """Raised by a change that was computed on another state: its statement calls `compute` and submits it again."""
+
+    def __init__(self, compute: Callable[[], None]) -> None:
+        super().__init__()
+        self.compute = compute
+
+
 class GraphChanges:
     """A queue of changes. Statements' threads add them, the barrier loop's thread takes them in their order.
 
@@ -33,12 +41,16 @@ class GraphChanges:
 
         Raises QueryCanceled if it is cancelled while it waits for the running epoch; it is not applied then.
         """
-        future = self.submit(change)
-        while not future.done():
-            if cancelled is not None and cancelled.is_set() and self._withdraw(future):
-                raise QueryCanceled("canceling statement due to user request")
-            wait((future,), None if cancelled is None else WAIT_SLICE_SECONDS)
-        return future.result()
+        while True:
+            future = self.submit(change)
+            while not future.done():
+                if cancelled is not None and cancelled.is_set() and self._withdraw(future):
+                    raise QueryCanceled("canceling statement due to user request")
+                wait((future,), None if cancelled is None else WAIT_SLICE_SECONDS)
+            try:
+                return future.result()
+            except ComputeAgain as again:
+                again.compute()
 
     def submit(self, change: GraphChange) -> Future[MetaState]:
         """As `apply`, without waiting: it will be applied before every change that is submitted later."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
-from risingpy.meta.epochs.backfill_budget import LEAST_BUSY_SECONDS, QUIET_SECONDS, TRIED_ROWS, BackfillBudget
+from risingpy.meta.epochs.backfill_budget import (
+    LEAST_BUSY_SECONDS,
+    QUIET_SECONDS,
+    TOO_LONG_SECONDS,
+    TRIED_ROWS,
+    BackfillBudget,
+)
 
 SHARDS = 2
 ROW_SECONDS = 1e-6
@@ -108,7 +114,11 @@ def test_a_job_that_is_not_plain_begins_with_few_rows() -> None:
         return rows
 
     assert granted(0.1) == TRIED_ROWS
-    assert granted(0.1) == 2 * TRIED_ROWS  # however slow: it may be slow only once
+    assert granted(ROW_SECONDS) == TRIED_ROWS  # it was slow only once
     rows = [granted(ROW_SECONDS) for _ in range(10)]
     assert rows == sorted(rows)
     assert rows[-1] == ROWS_PER_EPOCH
+    assert granted(0.01) == ROWS_PER_EPOCH
+    costly = [granted(0.01) for _ in range(20)]  # from here on each row takes long
+    assert max(costly[5:]) * 0.01 <= TOO_LONG_SECONDS
+    assert min(costly) >= TRIED_ROWS

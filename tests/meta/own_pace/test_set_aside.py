@@ -13,6 +13,7 @@ from risingpy.errors import OutOfMemory, QueryCanceled, SqlError
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.own_pace.messages import StepDone, StepFailed
+from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 from risingpy.meta.epochs import backfill_budget, next_epoch
 from risingpy.meta.own_pace.pace import (
     FEWER_ROWS,
@@ -157,7 +158,7 @@ def test_a_view_that_takes_too_long_to_create_is_created_aside(
 ) -> None:
     monkeypatch.setattr(next_epoch, "JOB_SECONDS_PER_ROW", 0.0)
     for name in ("TRIED_ROWS", "FIRST_ROWS", "LEAST_ROWS"):  # it would find a number of rows that fits
-        monkeypatch.setattr(backfill_budget, name, backfill_budget.ROWS_PER_EPOCH)
+        monkeypatch.setattr(backfill_budget, name, ROWS_PER_EPOCH)
     monkeypatch.setitem(QUERIES, "slow", "SELECT k, count(*), sum(length(repeat(md5(v::text), 40))) FROM t GROUP BY k")
     client = server.client()
     create_tables(client)
