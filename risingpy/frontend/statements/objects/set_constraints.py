@@ -21,7 +21,7 @@ def bind(
     """For the rest of the transaction. IMMEDIATE looks at what was put off, and fails as the commit would."""
 
     def run(parameters: Parameters) -> Result:
-        keys = [key for name in statement.names for key in _named(session, name)]
+        keys = [key for name in statement.names for key in _named(session, name, deferred=statement.deferred)]
         if not session.transaction.is_open:
             message = "SET CONSTRAINTS can only be used in transaction blocks"
             session.notice(message, severity="WARNING", sqlstate="25P01")
@@ -38,8 +38,11 @@ def bind(
     return Command(run)
 
 
-def _named(session: StatementContext, name: ObjectName) -> Iterator[ForeignKey]:
-    """The constraints of that name in its schema, or in the first schema of the search path that has one."""
+def _named(session: StatementContext, name: ObjectName, *, deferred: bool) -> Iterator[ForeignKey]:
+    """The keys of that name in its schema, or in the first schema of the search path that has one.
+
+    What is always looked at at once may be named with IMMEDIATE, which changes nothing of it.
+    """
     catalog = session.database.reads.catalog
     if name.schema is not None and name.schema not in catalog.schemas:
         raise SqlError(f'schema "{name.schema}" does not exist', sqlstate="3F000", position=name.position)
@@ -47,10 +50,11 @@ def _named(session: StatementContext, name: ObjectName) -> Iterator[ForeignKey]:
         tables = [each for each in catalog.own_relations if isinstance(each, Table) and each.schema_name == schema]
         found = [each for table in tables for each in constraints_of(catalog, table) if each.name == name.name]
         for each in found:
-            if each.key is None or not each.key.deferrable:
+            if each.key is not None and each.key.deferrable:
+                yield each.key
+            elif deferred:
                 message = f'constraint "{each.name}" is not deferrable'
                 raise WrongObjectType(message, position=name.position)
-            yield each.key
         if found:
             return
     raise UndefinedObject(f'constraint "{name}" does not exist', position=name.position)

@@ -20,9 +20,11 @@ from risingpy.plan.catalog import (
     InternalTable,
     Relation,
     SecretDesc,
+    Table,
+    View,
 )
 from risingpy.plan.catalog.acl import Privilege
-from risingpy.plan.catalog.rights import database_of, owns, privileges_of, schema_of, securable, type_of
+from risingpy.plan.catalog.rights import database_of, may_on_columns, owns, privileges_of, schema_of, securable, type_of
 from risingpy.types import SqlType
 from risingpy.types.type_entries import TYPES_BY_OID
 
@@ -143,6 +145,23 @@ def check_allowed(
     """Raises InsufficientPrivilege unless the session may do all this with a relation, or any of it, now."""
     catalog, role = session.database.reads.catalog, session.identity.current_id
     _check_allowed(catalog, role, relation, wanted, any_of_them=any_of_them)
+
+
+def check_locks(session: StatementContext, relation: Table | View) -> None:
+    """Raises InsufficientPrivilege unless the session may lock rows: it has UPDATE, if only of one column.
+
+    As in PostgreSQL: the rows below a view are locked for its owner, who needs the same right.
+    """
+    _check_locks(session.database.reads.catalog, session.identity.current_id, relation)
+
+
+def _check_locks(catalog: Catalog, role_id: int, relation: Table | View) -> None:
+    if not may_on_columns(catalog, role_id, relation, Privilege.UPDATE, frozenset()):
+        raise denied(relation)
+    if isinstance(relation, View):
+        for found in map(catalog.relations.get, relation.depends_on):
+            if isinstance(found, Table | View):
+                _check_locks(catalog, relation.owner, found)
 
 
 def check_follows(session: StatementContext, relation: Relation, wanted: Privilege) -> None:

@@ -25,7 +25,7 @@ from risingpy.frontend.parser.ast import ParsedStatement, Query, Select
 from risingpy.frontend.results import Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import select
-from risingpy.frontend.statements.rights.checks import check_allowed
+from risingpy.frontend.statements.rights.checks import check_locks
 from risingpy.frontend.statements.writes.rows_by_key import row_keys
 from risingpy.frontend.written_rows import check_writable
 from risingpy.functions.signatures import AGGREGATES
@@ -33,7 +33,6 @@ from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Table, View
-from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
 
 _ROUNDS = 10  # so often the keys may change while their locks are waited for, before the whole table is locked
@@ -126,7 +125,6 @@ def _tables(
             keys = None
             if isinstance(item, exp.Table) and has_row_keys(table) and name_of(item.this) == table.name:
                 keys = _keys(session, tree, alias, table, query, types)
-            check_allowed(session, table, Privilege.UPDATE)
             yield _Locked(table, shared, waits, keys)
 
 
@@ -140,6 +138,8 @@ def _stored(session: StatementContext, item: exp.Expr, common: set[str], *, is_n
     for tree in item.find_all(exp.Table):
         name, schema = name_of(tree.this), name_of(tree.args.get("db")) or None
         relation = None if schema is None and name in common else catalog.find(name, schema, path)
+        if isinstance(relation, Table | View):
+            check_locks(session, relation)
         if isinstance(relation, Table):
             yield relation
         elif isinstance(relation, View):

@@ -46,6 +46,8 @@ GRANTS = (
     *(
         "SELECT ON u",
         "SELECT ON v",
+        "SELECT, UPDATE ON v",
+        "SELECT, UPDATE ON w",
         "SELECT (a) ON v",
         "SELECT ON w",
         "SELECT ON mv",
@@ -122,6 +124,32 @@ _WRITES = (
     "MERGE INTO t USING u ON t.a = u.a WHEN NOT MATCHED THEN INSERT (a) VALUES (u.a)",
     *("COPY t FROM STDIN", "COPY t (a) FROM STDIN"),
 )
+_LOCKS = (
+    *("SELECT a FROM t FOR UPDATE", "SELECT b FROM t WHERE a = 1 FOR SHARE", "SELECT 1 FROM t FOR KEY SHARE"),
+    *("SELECT a FROM t FOR NO KEY UPDATE", "SELECT t.a FROM t JOIN u USING (a) FOR UPDATE OF u"),
+    *("SELECT t.a FROM t JOIN u USING (a) FOR SHARE OF t", "SELECT a FROM t WHERE a = 9 FOR UPDATE NOWAIT"),
+    *(
+        "SELECT x.a FROM t x FOR UPDATE",
+        "SELECT q.a FROM (SELECT a FROM t) q FOR UPDATE",
+        "SELECT c FROM w FOR SHARE",
+        "SELECT a FROM v FOR UPDATE",
+    ),
+    *("PREPARE p AS SELECT a FROM t FOR UPDATE; EXECUTE p"),
+    *("SET CONSTRAINTS ALL DEFERRED", "SET CONSTRAINTS t_pkey IMMEDIATE"),
+)
+_RECURSIONS = (
+    "WITH RECURSIVE r (n) AS (SELECT a FROM t UNION SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r",
+    "WITH RECURSIVE r (n) AS (SELECT 1 UNION SELECT t.a FROM r JOIN t ON t.a > r.n) SELECT n FROM r",
+    "WITH RECURSIVE r (n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < 3) SELECT u.c FROM u JOIN r ON u.a = r.n",
+    "CREATE TEMPORARY TABLE made AS SELECT a FROM t",
+    "CREATE TEMPORARY VIEW made AS SELECT b FROM t",
+)
+_COMMENTS = (
+    *("COMMENT ON TABLE t IS 'x'", "COMMENT ON COLUMN t.a IS 'x'", "COMMENT ON VIEW v IS NULL"),
+    *("COMMENT ON MATERIALIZED VIEW mv IS 'x'", "COMMENT ON FUNCTION f(int) IS 'x'", "COMMENT ON SCHEMA s IS 'x'"),
+    *("COMMENT ON CONSTRAINT t_pkey ON t IS 'x'", "COMMENT ON INDEX t_pkey IS 'x'", "COMMENT ON TABLE s.x IS 'x'"),
+    *("COMMENT ON ROLE team IS 'x'", "COMMENT ON COLUMN v.a IS 'x'", "COMMENT ON COLUMN s.y.a IS 'x'"),
+)
 _DEFINITIONS = (
     Attempt("CREATE TABLE s.made (a int)", "DROP TABLE s.made"),
     Attempt("CREATE TABLE made (a int)", "DROP TABLE made"),
@@ -129,6 +157,16 @@ _DEFINITIONS = (
     Attempt("CREATE VIEW s.made AS SELECT a FROM t", "DROP VIEW s.made"),
     Attempt("CREATE VIEW s.made AS SELECT a FROM s.x", "DROP VIEW s.made"),
     Attempt("CREATE MATERIALIZED VIEW s.made AS SELECT a FROM t", "DROP MATERIALIZED VIEW s.made"),
+    Attempt(
+        "CREATE MATERIALIZED VIEW s.made AS WITH RECURSIVE r (n) AS"
+        " (SELECT a FROM t UNION SELECT n + 1 FROM r WHERE n < 3) SELECT n FROM r",
+        "DROP MATERIALIZED VIEW s.made",
+    ),
+    Attempt("CREATE UNIQUE INDEX made ON t (b)", "DROP INDEX made"),
+    Attempt("CREATE TABLE s.made (a int REFERENCES t)", "DROP TABLE s.made"),
+    Attempt("CREATE SEQUENCE s.made", "DROP SEQUENCE s.made"),
+    Attempt("ALTER TABLE t ADD CHECK (a > 0)", "ALTER TABLE t DROP CONSTRAINT t_a_check"),
+    Attempt("SET log_statement = 'none'", "SELECT 1"),
     Attempt("CREATE FUNCTION s.made(x int) RETURNS int LANGUAGE sql AS 'SELECT $1'", "DROP FUNCTION s.made(int)"),
     Attempt("CREATE SCHEMA made", "DROP SCHEMA made"),
     Attempt("CREATE INDEX made ON t (b)", "DROP INDEX made"),
@@ -150,7 +188,8 @@ _DEFINITIONS = (
     Attempt("GRANT SELECT (a) ON t TO stranger", "REVOKE SELECT (a) ON t FROM stranger CASCADE"),
     Attempt("GRANT EXECUTE ON FUNCTION f(int) TO stranger", "REVOKE EXECUTE ON FUNCTION f(int) FROM stranger CASCADE"),
 )
-ATTEMPTS = (*map(Attempt, _READS), *map(Attempt, _WRITES), *_DEFINITIONS)
+_IN_TRANSACTIONS = (*_READS, *_WRITES, *_LOCKS, *_RECURSIONS, *_COMMENTS)
+ATTEMPTS = (*map(Attempt, _IN_TRANSACTIONS), *_DEFINITIONS)
 KEPT = ("SELECT * FROM t", "SELECT a FROM t", "UPDATE t SET b = 1 WHERE a = 1", "SELECT * FROM v", "SELECT f(a) FROM t")
 """What is prepared while its user may, and run after a REVOKE."""
 
