@@ -22,7 +22,7 @@ from tests.frontend.session.rights.matrix import GRANTED_TO, KEPT, OBJECTS, SETU
 from tests.postgres_oracle import PostgresOracle
 from tests.postgres_oracle import postgres_oracle as postgres_oracle
 
-SHARE = 1 if os.environ.get("RISINGPY_RIGHTS_MATRIX") == "all" else 16
+SHARE = 1 if os.environ.get("RISINGPY_RIGHTS_MATRIX") == "all" else 32
 DONE = "00000"
 
 
