@@ -1,11 +1,10 @@
 """WITH RECURSIVE in views over random graphs whose edges change: SELECT and views, made before and after, agree.
 
-RISINGPY_RECURSION_GRAPHS is the number of graphs. PostgreSQL judges SELECT in the suites.
+PostgreSQL judges views and SELECT in `tests/meta/recursion`, over more graphs.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import risingpy
 from risingpy.embedded import EmbeddedDatabase
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError
 
-GRAPHS = int(os.environ.get("RISINGPY_RECURSION_GRAPHS", "3"))
+GRAPHS = 3
 NODES = 7
 QUERIES = {
     "reached": "WITH RECURSIVE r (n) AS (SELECT v FROM roots UNION SELECT e.b FROM r JOIN e ON e.a = r.n) "

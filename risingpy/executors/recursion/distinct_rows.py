@@ -22,7 +22,8 @@ class DistinctRows:
         """As LevelRows.
 
         A row that is a member at a lower level stays there: that level is final. One that this level gives no more
-        leaves, and is looked at again at the next level that derives it. One that a later level had comes to this.
+        leaves. One that a later level had comes to this. What is no member, and is not derived at this level, is
+        looked at again at the next level that derives it: which may in its turn lose it within the same epoch.
         """
         counted = self._derivations.count(level, changes)
         found, (member_levels, *carried) = self._members.get_rows(counted.identity)
@@ -35,7 +36,7 @@ class DistinctRows:
         come = self._taken(counted.identity, counted.carried, np.full(len(levels), level, np.int64), comes, 1)
         self._write(counted, levels, carried, leaves)
         self._write(counted, np.full(len(levels), level, np.int64), counted.carried, comes)
-        return _joined(gone, come), self._looked_at_again(counted, leaves)
+        return _joined(gone, come), self._looked_at_again(counted, ~is_derived & (leaves | ~found))
 
     def _taken(
         self, identity: Sequence[pa.Array], carried: Sequence[pa.Array], levels: Integers, rows: Mask, op: int
@@ -52,10 +53,10 @@ class DistinctRows:
         written = [*counted.identity, pa.array(levels), *carried]
         self._members.apply(ops, [column.filter(mask) for column in written])
 
-    def _looked_at_again(self, counted: Counted, leaves: Mask) -> Levelled | None:
-        if not leaves.any():
+    def _looked_at_again(self, counted: Counted, rows: Mask) -> Levelled | None:
+        if not rows.any():
             return None
-        mask = pa.array(leaves)
+        mask = pa.array(rows)
         identity = [column.filter(mask) for column in counted.identity]
         found, levels = self._derivations.least_levels(identity)
         carried = [column.filter(mask) for column in counted.carried]
