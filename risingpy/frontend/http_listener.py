@@ -163,6 +163,8 @@ class HttpHandler(BaseHTTPRequestHandler):
 
     server: HttpListener
     protocol_version = "HTTP/1.1"
+    server_version = "RisingPy"
+    sys_version = ""  # which Python it is concerns nobody
     disable_nagle_algorithm = True
     error_message_format = "%(message)s\n"
     error_content_type = "text/plain"

@@ -7,14 +7,17 @@ local store renames without a sync.)
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-from risingpy.storage.durable_directory import make_directory, sync_directory
+from risingpy.storage.durable_directory import PRIVATE, make_directory, others_may_write, sync_directory
 from risingpy.storage.fault_points import reach
 from risingpy.storage.objects.object_store import Bytes, FoundObject, ObjectExists, ObjectMissing, StateUnavailable
+
+_log = logging.getLogger(__name__)
 
 _UNFINISHED = ".unfinished"  # a directory; a put that was interrupted leaves a file in it
 
@@ -25,6 +28,8 @@ class DirectoryObjects:
     def __init__(self, root: Path) -> None:
         self.uri = root.absolute().as_uri()
         self._root = root
+        if others_may_write(root):
+            _log.warning("other users may write to %s, and so to the database that is in it", root)
         self._known: set[Path] = set()  # directories that are there, and durable
 
     def put(self, name: str, data: Bytes) -> None:
@@ -84,7 +89,8 @@ class DirectoryObjects:
 
     def _make(self, directory: Path) -> None:
         if directory not in self._known:
-            make_directory(directory)
+            make_directory(self._root, mode=PRIVATE)
+            make_directory(directory, mode=PRIVATE)
             self._known.add(directory)
 
     def _names(self, directory: Path) -> Iterator[str]:

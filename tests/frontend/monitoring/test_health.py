@@ -130,6 +130,13 @@ def test_other_requests(monitoring: MonitoringServer, method: str, path: str, st
     assert (text == "") == (method == "HEAD")
 
 
+def test_answers_do_not_say_which_python_answers(monitoring: MonitoringServer) -> None:
+    connection = http.client.HTTPConnection(HOST, monitoring.port, timeout=10)
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().headers["Server"] == "RisingPy"
+    connection.close()
+
+
 def test_slow_and_many_clients_hold_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "REQUEST_SECONDS", 2.0)
     listening = MonitoringServer(HOST, 0)
