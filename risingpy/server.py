@@ -103,9 +103,9 @@ def _serve_database(
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while database.lost is None and not stop.wait(1.0):
         reload.look(listeners)
-        if not warm and runner.is_warm:
-            warm = True
-            _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")
+        if warm != runner.is_warm:
+            warm = not warm
+            _say(f"Spark {'has taken over' if warm else 'is lost'} after {time.monotonic() - started:.1f} s.")
     lost = database.lost
     _say("Stopping.")
     listeners.stop()

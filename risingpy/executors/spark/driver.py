@@ -27,6 +27,7 @@ from risingpy.executors.cluster.task import MixedAttempts
 from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
+from risingpy.executors.spark.lost_session import end_lost, has_executors, why_lost
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import SparkSessions, new_socket_directory
 
@@ -40,6 +41,8 @@ LOG = logging.getLogger(__name__)
 
 WARM_LOOK_SECONDS = 0.2
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # seconds before Spark is started again
+LONGEST_PAUSE_FOR_CLUSTER = 20.0  # a cluster that comes back is to be found
+ALONE_SECONDS = 30.0  # how long a cluster may have no executor for us: a new one takes ten seconds or so
 NARROW_STARTS = 3  # how often the narrow query is started before Spark counts as failed
 LOOK_SECONDS = 0.5  # how often a waiting epoch checks that the query is still alive
 
@@ -96,19 +99,38 @@ class SparkDriver:
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
+        self._committed = descriptor.committed
         session = self._warm_session()
+        try:
+            return self._run_with(session, descriptor, depth)
+        except Exception as error:
+            # What a lost session raises is anything, from py4j's errors to those of a query that ended.
+            lost = None if self._stopping else why_lost(session)
+            if lost is None:
+                raise
+            self._start_anew(session, lost)
+            raise QueryFailed(f"{lost}; Spark is started again") from error
+
+    def _run_with(self, session: SparkSession, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         query = self._narrow if descriptor.single_task and self._cluster is None else self._wide
         query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
         if query is self._wide:
             self._narrow.dismiss_task()
         self._epoch = running = _RunningEpoch(descriptor, depth)
         query.open_epoch(descriptor.epoch)
+        last_executors = time.monotonic()
         while True:
             try:
                 return running.done.result(timeout=LOOK_SECONDS)
             except FutureTimeout:
                 if self._stopping:
                     raise QueryFailed("the server is stopping") from None
+                if self._cluster is None or has_executors(session):
+                    last_executors = time.monotonic()
+                elif time.monotonic() - last_executors > ALONE_SECONDS:
+                    reason = f"the cluster has given no executor for {ALONE_SECONDS:.0f} s"
+                    self._start_anew(session, reason)
+                    raise QueryFailed(f"{reason}; Spark is started again") from None
                 if not query.is_running:
                     raise QueryFailed(f"the streaming query ended: {query.failure}") from None
 
@@ -128,6 +150,16 @@ class SparkDriver:
         self._wide.stop()
         with contextlib.suppress(Exception):
             self._sessions.close(self._warm.result())
+
+    def _start_anew(self, session: SparkSession, reason: str) -> None:
+        """Gives a session up, and starts the next one in the background. Nothing depends on what Spark has had."""
+        LOG.warning("Spark is lost: %s. It is started again", reason)
+        self._warm = Future()
+        self._sessions.end_is_near()
+        self._narrow.forget()
+        self._wide.forget()
+        end_lost(session)
+        self.start()
 
     @property
     def _scratch(self) -> Path:
@@ -160,7 +192,7 @@ class SparkDriver:
                 LOG.error("%s; it is started again in %.0f s", self._failure, pause)
                 LOG.debug("why Spark did not start", exc_info=error)
                 self._stopped.wait(pause)
-                pause = min(pause * 2, LONGEST_PAUSE)
+                pause = min(pause * 2, LONGEST_PAUSE if self._state is None else LONGEST_PAUSE_FOR_CLUSTER)
             else:
                 self._failure = None
                 self._warm.set_result(session)

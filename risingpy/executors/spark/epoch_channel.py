@@ -70,6 +70,11 @@ class EpochChannel:
             self._dismissed = True
             self._changed.notify_all()
 
+    def forget_task(self) -> None:
+        """The task is gone with its Spark, or is about to notice that it must end: another one is waited for."""
+        self.dismiss_task()
+        self._task_has_come = False
+
     def close(self) -> None:
         """Answers all who wait, and closes the socket."""
         with self._changed:

@@ -88,6 +88,11 @@ class EpochQuery:
         """Spark's reason why the query ended."""
         return "it was never started" if self._query is None else str(self._query.exception())
 
+    def forget(self) -> None:
+        """The session is no more, and its queries with it: the next start has another one."""
+        self._query = None
+        self._channel.forget_task()
+
     def refuse_starts(self) -> None:
         """Prevents starts from now on; a query that another thread is just starting ends as soon as it has started."""
         self._stopped = True

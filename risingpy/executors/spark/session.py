@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from risingpy.config import is_cluster, require_reachable_master
 from risingpy.executors.spark.cluster_session import cluster_configuration, require_authentication
 from risingpy.executors.spark.java_output import JavaOutput
+from risingpy.executors.spark.lost_session import quiet_at_hang_ups
 from risingpy.java_home import complete_path, use_java
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
     if SparkContext._gateway is None:  # noqa: SLF001 - PySpark has no other way to ask whether Java runs
         gateway = _launch_java(conf)
         output = JavaOutput(gateway.proc.stdout)
-        SparkContext(conf=conf, gateway=gateway)
+        quiet_at_hang_ups(SparkContext(conf=conf, gateway=gateway))
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     there = str(session.sparkContext.master)
     require_reachable_master(there, "the master of the Spark session that is there", shared=settings.shared)

@@ -15,7 +15,8 @@ class InProcessRunner:
     """Runs every stage, the first shard in the barrier loop's thread, the others in their own threads."""
 
     def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING) -> None:
-        self._worker = EpochWorker(data_dir, tuning)
+        self._data_dir, self._tuning = data_dir, tuning
+        self._worker: EpochWorker | None = EpochWorker(data_dir, tuning)
         self.shape = EpochShape()  # has no effect here
 
     def start(self) -> None:
@@ -26,9 +27,10 @@ class InProcessRunner:
         return True
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        worker = self._worker = self._worker or EpochWorker(self._data_dir, self._tuning)
         try:
-            purged = self._worker.purge_everywhere(descriptor)
-            report = combined(self._worker.run_all(descriptor), purged)
+            purged = worker.purge_everywhere(descriptor)
+            report = combined(worker.run_all(descriptor), purged)
         except MemoryError as error:
             raise EpochFailed("the process is out of memory") from error
         return report
@@ -37,4 +39,7 @@ class InProcessRunner:
         """Does nothing: epochs run only in the barrier loop's thread."""
 
     def close(self) -> None:
-        self._worker.close()
+        """Closes the stores. A later `run` opens them again, and has nothing left of what it knew of them."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None

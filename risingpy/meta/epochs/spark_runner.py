@@ -16,7 +16,8 @@ from risingpy.meta.epochs.shape import EpochShape
 class SparkRunner:
     """Adapts the Spark driver to `EpochRunner`.
 
-    Epochs of one task need not wait for Spark, which takes about ten seconds to start: `meanwhile` runs them.
+    Epochs of one task need not wait for Spark, which takes about ten seconds to start: they run in this process. On a
+    cluster, where no epoch is one task, they do so again while a cluster that was lost is not there.
     """
 
     def __init__(
@@ -25,7 +26,8 @@ class SparkRunner:
         """On a cluster there is a `replica`, and every epoch there is a job: `shape` has to say so."""
         self._driver = driver
         self._replica = replica
-        self._meanwhile: InProcessRunner | None = meanwhile
+        self._meanwhile = meanwhile
+        self._runs_here = True
         self.shape = shape
 
     def start(self) -> None:
@@ -36,13 +38,22 @@ class SparkRunner:
         return self._driver.is_warm
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        # On a cluster, what was planned as one task before Spark had started is still run here.
-        needed = self._replica is not None and descriptor.single_task
-        if self._meanwhile is not None and self._driver.is_warm and not needed:
-            self._end_meanwhile()
-        if self._meanwhile is not None and descriptor.single_task:
+        if self._replica is not None:
+            # What was planned as one task before the cluster was there is still run here.
+            self._move(here=descriptor.single_task)
+        elif self._runs_here and self._driver.is_warm:
+            self._move(here=False)
+        if self._runs_here and descriptor.single_task:
             return self._meanwhile.run(descriptor, depth)
         return self._run_on_spark(descriptor, depth)
+
+    def _move(self, *, here: bool) -> None:
+        """Whoever does not run epochs has nothing open: what he remembers of the stores would be out of date."""
+        if here and not self._runs_here and self._replica is not None:
+            self._replica.close()
+        if not here and self._runs_here:
+            self._meanwhile.close()
+        self._runs_here = here
 
     def _run_on_spark(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         try:
@@ -63,11 +74,7 @@ class SparkRunner:
 
     def close(self) -> None:
         """Closes the stores that this process has open. Spark's processes have ended, or close theirs themselves."""
-        self._end_meanwhile()
+        if self._runs_here:
+            self._meanwhile.close()
         if self._replica is not None:
             self._replica.close()
-
-    def _end_meanwhile(self) -> None:
-        if self._meanwhile is not None:
-            self._meanwhile.close()
-            self._meanwhile = None
