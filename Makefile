@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test state-test door-test fault-test engines-test test-connectors installation-test abuse injection-test docs suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test test-connectors installation-test abuse injection-test docs suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -63,6 +63,11 @@ bench: $(STAMP) ## measure throughput, freshness and recovery; compare with Duck
 state-test: $(STAMP) ## shared storage: 5,000 simulated histories, 40 servers killed, burnt or overtaken
 	RISINGPY_STATE_HISTORIES=5000 RISINGPY_CRASH_ROUNDS=40 $(PYTEST) -n 0 -s tests/storage/journal/test_simulator.py tests/crash/test_state_kill.py
 
+CLUSTER_ROUNDS := 50
+cluster-test: $(STAMP) ## Spark clusters on machines of network namespaces (needs root): lose processes, machines, cables (CLUSTER_ROUNDS=50)
+	RISINGPY_CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) $(PYTEST) -n 0 -s tests/cluster/test_standalone.py
+	RISINGPY_CLUSTER_ROUNDS=3 $(PYTEST) -n 0 -s tests/cluster/test_local_cluster.py
+
 crash-test: $(STAMP) ## kill -9 the server at random moments, 100 rounds
 	RISINGPY_CRASH_ROUNDS=100 $(PYTEST) -m 'slow or not slow' tests/crash
 
@@ -71,7 +76,7 @@ fault-test: $(STAMP) ## fail every write, and simulate 100,000 power failures
 
 engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one task and shuffled; idle for 10 s
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
-		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
+		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/executors/spark tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
 
 injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL, here and at a PostgreSQL (3 min)

@@ -23,7 +23,7 @@ STOP_SECONDS = 30
 WARM_SECONDS = 180
 _READY = re.compile(r"psql -h (\S+) -p (\d+)")
 _METRICS = re.compile(r"metrics: http://\S+:(\d+)/metrics")
-_WARM = "Spark has taken over"
+_WARM, _LOST = "Spark has taken over", "Spark is lost"
 
 
 class ServerProcess:
@@ -39,14 +39,18 @@ class ServerProcess:
         log_level: str = "warning",
         flags: Sequence[str] = (),
         environ: dict[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        host: str = HOST,
     ) -> None:
+        """`prefix` is a command that runs the server's own, and `host` where `connect` finds it then."""
         self.data_dir = data_dir
         self.port = 0
+        self._host = host
         self.http_port: int | None = None  # of its metrics, if the flags ask for them
         self.output: list[str] = []
         options = {"data-dir": data_dir, "port": port, "parallelism": parallelism, "engine": engine}
         named = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-        command = [sys.executable, "-m", "risingpy", "serve", *named, "--log-level", log_level, *flags]
+        command = [*prefix, sys.executable, "-m", "risingpy", "serve", *named, "--log-level", log_level, *flags]
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             command,
@@ -68,7 +72,7 @@ class ServerProcess:
         """A psycopg connection, in autocommit."""
         import psycopg  # noqa: PLC0415 - to start a server needs no client
 
-        return psycopg.connect(host=HOST, port=self.port, user="root", dbname="dev", autocommit=True, **options)
+        return psycopg.connect(host=self._host, port=self.port, user="root", dbname="dev", autocommit=True, **options)
 
     def wait_for_spark(self) -> None:
         """Returns when epochs run on Spark; until then the server runs them itself."""
@@ -104,4 +108,6 @@ class ServerProcess:
                     self.http_port = int(found[1])
                 if line.startswith(_WARM):
                     self._warm.set()
+                elif line.startswith(_LOST):
+                    self._warm.clear()
         self._ready.set()

@@ -1,0 +1,36 @@
+"""The views of the cluster's tests: an aggregation, a join, a top-N. Each is its query's result at every epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg import Connection
+
+QUERIES = {
+    "q_agg": "SELECT g, count(*) AS n, sum(v) AS s FROM t GROUP BY g",
+    "q_join": "SELECT a.id, b.v FROM t a JOIN t b ON a.g = b.id",
+    "q_topn": "SELECT id, v FROM t ORDER BY v DESC, id LIMIT 5",
+}
+
+
+def make_views(connection: Connection[Any]) -> None:
+    """A table of a hundred rows, and the views on it."""
+    connection.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, g INT, v INT)")
+    connection.execute("INSERT INTO t SELECT i, i % 7, i FROM generate_series(1, 100) i")
+    for name, query in QUERIES.items():
+        connection.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+
+
+def change_rows(connection: Connection[Any], number: int) -> None:
+    """An insert, a delete and an update, other ones for each number, and an epoch that has them."""
+    connection.execute("INSERT INTO t VALUES (%s, %s, %s)", (1000 + number, number % 7, number))
+    connection.execute("DELETE FROM t WHERE id = %s", (number + 1,))
+    connection.execute("UPDATE t SET v = v + 1 WHERE g = 3")
+    connection.execute("FLUSH")
+
+
+def require_right(connection: Connection[Any], context: object) -> None:
+    """AssertionError if a view is not its query's result. The rows of each are compared at one epoch."""
+    for name, query in QUERIES.items():
+        found = sorted(connection.execute(f"SELECT * FROM {name}").fetchall())
+        assert found == sorted(connection.execute(query).fetchall()), (name, context)
