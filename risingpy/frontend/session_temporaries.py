@@ -104,6 +104,8 @@ class SessionTemporaries:
 
     def end_transaction(self, *, committed: bool) -> None:
         """The transaction, if there was one, has ended."""
+        if not self._made and not self._on_commit:
+            return
         made, self._made = self._made, []
         gone = [key for key, action in self._on_commit.items() if action is OnCommit.DROP]
         self._drop(gone if committed else dict.fromkeys([*gone, *made]))

@@ -28,9 +28,7 @@ def enforced_keys_to(catalog: Catalog, table_id: int) -> list[tuple[Table, Forei
 
 def is_guarded(catalog: Catalog, table: Table) -> bool:
     """Whether other rows decide if a row may be written to the table, or taken from it."""
-    if catalog.unique_indexes_of(table.relation_id) or enforced_keys(table):
-        return True
-    return bool(enforced_keys_to(catalog, table.relation_id))
+    return table.relation_id in catalog.guarded_tables
 
 
 def locks_of(catalog: Catalog, table: Table) -> dict[int, LockMode]:

@@ -269,6 +269,13 @@ class Catalog:
         return self._foreign_keys.get(table_id, ())
 
     @cached_property
+    def guarded_tables(self) -> frozenset[int]:
+        """The tables of which other rows decide whether a row may be written to them, or taken from them."""
+        keys = [each for pairs in self._foreign_keys.values() for each in pairs if each[1].enforced]
+        children, parents = ({child.relation_id for child, _ in keys}, {key.table_id for _, key in keys})
+        return frozenset({*self._unique_indexes, *children, *parents})
+
+    @cached_property
     def _unique_indexes(self) -> Mapping[int, Sequence[Index]]:
         found: dict[int, list[Index]] = {}
         for relation in self.relations.values():
