@@ -3,7 +3,8 @@
 In: clients' bytes, at `server.py`. Out: answers, and a data directory. `cli.py` is the command; `config.py` its
 settings.
 
-    embedded      the database inside of a Python program: `risingpy.connect`
+    embedded      the database inside of a Python program
+    client        what a Python program sees, `risingpy.connect`, and the client of a server
     frontend      the wire protocol, sessions, parser, binder, a file per statement, system catalogs
     batch         plans and runs queries
     meta          the catalog, epochs, the log of writes, schema changes, recovery
@@ -25,7 +26,7 @@ from importlib import import_module
 from typing import Any
 
 __all__ = ["SqlError", "connect"]
-_PLACES = {"SqlError": "risingpy.errors", "connect": "risingpy.embedded"}
+_PLACES = {"SqlError": "risingpy.errors", "connect": "risingpy.client.connecting"}
 
 
 def __getattr__(name: str) -> Any:

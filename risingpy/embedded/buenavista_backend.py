@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 from buenavista.core import BVType, Connection, QueryResult, Session
 
+from risingpy.client.statement_result import StatementResult
 from risingpy.embedded.database import EmbeddedDatabase
 from risingpy.embedded.session import EmbeddedSession
-from risingpy.embedded.statement_result import StatementResult
 from risingpy.frontend.wire.startup import PARAMETER_STATUS
 from risingpy.types import SqlType, TypeKind
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Any
+from collections.abc import Generator
 
 import pyarrow as pa
 
-from risingpy.embedded.python_values import python_rows
+from risingpy.client.interface import Change, ChangeStream
+from risingpy.client.python_values import python_rows
 from risingpy.errors import QueryCanceled
 from risingpy.frontend.portals import row_stream
 from risingpy.frontend.results import Result, ResultField
@@ -18,28 +16,12 @@ from risingpy.frontend.session import ClientSession
 _LEADING = 2  # rw_epoch and op stand before the relation's columns
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A row that came or went. `op` is Insert, Delete, or, for the two rows of an update, UpdateDelete, UpdateInsert.
-
-    All changes of a commit have one `epoch`; AFTER EPOCH goes on behind it.
-    """
-
-    op: str
-    row: dict[str, Any]
-    epoch: int
-
-
-class ChangeStream:
-    """Iterates over the changes; waits for the next one, until `close`. For one thread; `close` is for any.
-
-    A loop over it that is left by `break` should close it, or stand in a `with` block: the session stays open.
-    """
+class EmbeddedChanges(ChangeStream):
+    """The changes that a SUBSCRIBE statement gives in a session of this process."""
 
     def __init__(self, session: ClientSession, text: str) -> None:
         """`text` is a SUBSCRIBE statement. Raises SqlError."""
         self._session = session
-        self._closed = False
         try:
             [statement] = session.split(text)
             self._result = session.execute(session.prepare(statement, ()), ())
@@ -49,25 +31,12 @@ class ChangeStream:
         self._rows = row_stream(self._result)
         self._changes = self._all()
 
-    def __iter__(self) -> Iterator[Change]:
-        return self._changes
-
-    def __next__(self) -> Change:
-        return next(self._changes)
-
-    def close(self) -> None:
-        """Ends the iteration, in whatever thread it waits."""
-        self._closed = True
+    def _cancel(self) -> None:
         self._session.cancel()
 
-    def __enter__(self) -> ChangeStream:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-        self._changes.close()
+    def _release(self) -> None:
+        self._rows.close()
+        self._session.close()
 
     def _all(self) -> Generator[Change]:
         fields = _fields(self._result)
@@ -81,8 +50,7 @@ class ChangeStream:
             if not self._closed:
                 raise
         finally:
-            self._rows.close()
-            self._session.close()
+            self._release()
 
 
 def _fields(result: Result) -> tuple[ResultField, ...]:

@@ -7,17 +7,14 @@ import os
 import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 
+from risingpy.client.interface import OpenDatabase
 from risingpy.config import ENGINES, MAX_PARALLELISM, TASK_TRIES, default_parallelism
 from risingpy.connectors import file_roots
-from risingpy.embedded.changes import ChangeStream
-from risingpy.embedded.given_rows import Rows
+from risingpy.embedded.changes import EmbeddedChanges
 from risingpy.embedded.session import EmbeddedSession
-from risingpy.embedded.statement_result import StatementResult
 from risingpy.epoch_engine import make_runner
 from risingpy.errors import InvalidParameterValue, SqlError
 from risingpy.frontend.results import StartupParameters
@@ -29,22 +26,10 @@ from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
 
-def connect(
-    directory: str | Path | None = None,
-    *,
-    parallelism: int | None = None,
-    engine: str = "inprocess",
-    memory: str | int | None = None,
+def open_directory(
+    directory: str | Path | None, *, parallelism: int | None, engine: str, memory: str | int | None
 ) -> EmbeddedDatabase:
-    """Opens the database in a directory, which is made if it is not there, inside of this process.
-
-    Without a directory, the database lasts until it is closed. `parallelism` is the number of shards of a new directory
-    (one per core). With `engine="spark"`, large epochs run on Spark, as in `risingpy serve`; it starts meanwhile.
-    `memory` ("4GB", or bytes) is what its statements and views share; by default the half of the machine's.
-    Raises SqlError, for a directory that another process has open, too.
-
-    Python's recursion limit is raised for the whole process: expressions may nest as deeply as in a server.
-    """
+    """See `risingpy.connect`."""
     if engine not in ENGINES:
         raise InvalidParameterValue(f'engine "{engine}" does not exist', hint=f"Engines: {', '.join(ENGINES)}.")
     shards = default_parallelism() if parallelism is None else parallelism
@@ -66,11 +51,11 @@ def _bytes(memory: str | int | None) -> int:
         raise InvalidParameterValue(str(error)) from None
 
 
-class EmbeddedDatabase:
-    """An open database. Its methods run in a session of its own, and `session` opens others.
+class EmbeddedDatabase(OpenDatabase):
+    """A database that this process runs.
 
-    Threads may share it. Everything runs as the superuser: who has the process has the directory. Close it, use it in a
-    `with` block, or leave it to the end of the process; what was answered is on disk in any case.
+    Everything runs as the superuser: who has the process has the directory. Close it, use it in a `with` block, or
+    leave it to the end of the process; what was answered is on disk in any case.
     """
 
     def __init__(self, directory: str | Path | None, shards: int, engine: str) -> None:
@@ -88,7 +73,7 @@ class EmbeddedDatabase:
         self._is_open = True
         self._numbers = count(1)
         self._guard = threading.Lock()
-        self._others: weakref.WeakSet[EmbeddedSession | ChangeStream] = weakref.WeakSet()
+        self._others: weakref.WeakSet[EmbeddedSession | EmbeddedChanges] = weakref.WeakSet()
         self._own = self.session()
         atexit.register(_close_if_there, weakref.ref(self))
 
@@ -96,40 +81,17 @@ class EmbeddedDatabase:
     def directory(self) -> Path:
         return self._database.data_dir
 
-    def sql(self, text: str, parameters: Sequence[object] = ()) -> StatementResult:
-        """See `EmbeddedSession.sql`."""
-        return self._own.sql(text, parameters)
-
-    def insert(self, relation: str, rows: Rows) -> int:
-        """See `EmbeddedSession.insert`."""
-        return self._own.insert(relation, rows)
-
-    def transaction(self) -> AbstractContextManager[EmbeddedSession]:
-        """See `EmbeddedSession.transaction`."""
-        return self._own.transaction()
-
-    def subscribe(self, name: str, *, snapshot: bool = True, after_epoch: int | None = None) -> ChangeStream:
-        """The rows of a view, table or subscription, and then its changes as they happen, until that is closed.
-
-        Without `snapshot`, only the changes. `after_epoch` goes on after an epoch that a subscription still has.
-        """
-        text = f"SUBSCRIBE TO {name}"
-        if after_epoch is not None:
-            text += f" AFTER EPOCH {after_epoch:d}"
-        elif not snapshot:
-            text += " WITH (snapshot = false)"
-        changes = ChangeStream(self._new_session(), text)
+    def _subscribed(self, text: str) -> EmbeddedChanges:
+        changes = EmbeddedChanges(self._new_session(), text)
         self._others.add(changes)
         return changes
 
     def session(self) -> EmbeddedSession:
-        """Another session, with transactions and settings of its own; its statements run beside those of others."""
         session = EmbeddedSession(self._new_session(), self._others.discard)
         self._others.add(session)
         return session
 
     def close(self) -> None:
-        """Ends all sessions, and closes the directory. A second call does nothing."""
         with self._guard:
             was_open, self._is_open = self._is_open, False
         if not was_open:
@@ -139,12 +101,6 @@ class EmbeddedDatabase:
         self._database.close()
         if self._temporary is not None:
             self._temporary.cleanup()
-
-    def __enter__(self) -> EmbeddedDatabase:
-        return self
-
-    def __exit__(self, *_raised: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<risingpy database in {self.directory}>"

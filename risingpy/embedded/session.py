@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from risingpy.embedded.given_rows import Rows, given_reader, table_columns
-from risingpy.embedded.python_values import parameter_value
-from risingpy.embedded.statement_result import StatementResult
+from risingpy.client.given_rows import Rows, given_reader, table_columns
+from risingpy.client.interface import DatabaseSession
+from risingpy.client.python_values import parameter_value
+from risingpy.client.statement_result import StatementResult
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.results import CopyIn, Prepared, Result
 from risingpy.frontend.session import ClientSession
@@ -20,12 +21,8 @@ _NO_SUCH = "08003"
 _IDLE = b"I"
 
 
-class EmbeddedSession:
-    """Runs statements. Threads may share one: a statement then waits for the one before it.
-
-    Settings, transactions, prepared statements and cursors belong to the session, as in PostgreSQL. Every statement
-    outside of a transaction is one of its own. All methods raise SqlError, which has `sqlstate`, `position` and `hint`.
-    """
+class EmbeddedSession(DatabaseSession):
+    """Runs statements in this process."""
 
     def __init__(self, opened: ClientSession, closed: Callable[[EmbeddedSession], None]) -> None:
         self._session = opened
@@ -34,10 +31,6 @@ class EmbeddedSession:
         self._open = True
 
     def sql(self, text: str, parameters: Sequence[object] = ()) -> StatementResult:
-        """Runs the statements of a text, and returns the answer to the last one.
-
-        `parameters` are the values of $1, $2, … of a single statement. A text of several statements is one transaction.
-        """
         with self._series() as session:
             statements = session.split(text)
             if not statements:
@@ -55,11 +48,6 @@ class EmbeddedSession:
             return answer
 
     def insert(self, relation: str, rows: Rows) -> int:
-        """Adds rows to a table, as COPY does; returns their number.
-
-        `relation` is a name as SQL has it (`t`, `s.t`, `"T"`). Columns are found by name; those that are not given have
-        their defaults. Values of other types are converted as literals would be. All rows are taken, or none.
-        """
         reader = given_reader(rows)
         names = ", ".join(quoted(name) for name in reader.schema.names)
         with self._series() as session:
@@ -69,40 +57,20 @@ class EmbeddedSession:
                 raise SqlError(f'"{relation}" is no name of a table', sqlstate="42602")
             return _copied(result.copy, reader)
 
-    @contextmanager
-    def transaction(self) -> Iterator[EmbeddedSession]:
-        """BEGIN, and COMMIT at the end of the block, or ROLLBACK where it raises."""
-        self.sql("BEGIN")
-        try:
-            yield self
-        except BaseException:
-            self.sql("ROLLBACK")
-            raise
-        self.sql("COMMIT")
-
     @property
     def in_transaction(self) -> bool:
-        """Whether BEGIN has opened a transaction that has not ended, failed ones included."""
         return self._session.transaction_status() != _IDLE
 
     def cancel(self) -> None:
-        """Ends the statement that runs in another thread, with QueryCanceled there."""
         self._session.cancel()
 
     def close(self) -> None:
-        """Rolls back what is open. A second call does nothing."""
         self._session.cancel()
         with self._turn:
             if self._open:
                 self._open = False
                 self._session.close()
                 self._closed(self)
-
-    def __enter__(self) -> EmbeddedSession:
-        return self
-
-    def __exit__(self, *_raised: object) -> None:
-        self.close()
 
     @contextmanager
     def _series(self) -> Iterator[ClientSession]:

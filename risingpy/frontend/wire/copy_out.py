@@ -94,11 +94,12 @@ def _escaped(field: ResultField, column: pa.Array, options: CopyOptions, time_zo
         always = options.force_quote is None or field.name in options.force_quote
         texts = _quote_csv(texts, options, alone=alone, always=always)
     else:
-        texts = _escape_text(texts, options.delimiter)
+        texts = escape_text(texts, options.delimiter)
     return pc.fill_null(texts, options.null).cast(pa.binary())
 
 
-def _escape_text(texts: pa.Array, delimiter: str) -> pa.Array:
+def escape_text(texts: pa.Array, delimiter: str) -> pa.Array:
+    """Texts as values in COPY's text format; NULLs stay."""
     escapes = _ESCAPES if delimiter == "\t" else (*_ESCAPES, (delimiter, "\\" + delimiter))
     special = "[" + "".join(re.escape(character) for character, _ in escapes) + "]"
     if not pc.any(pc.match_substring_regex(texts, special)).as_py():
@@ -130,5 +131,5 @@ def header_line(fields: Sequence[ResultField], options: CopyOptions) -> bytes:
     names = pa.array([field.name for field in fields], pa.string())
     shown = _quote_csv(names, options, alone=len(fields) == 1) if options.format is CopyFormat.CSV else names
     if options.format is CopyFormat.TEXT:
-        shown = _escape_text(names, options.delimiter)
+        shown = escape_text(names, options.delimiter)
     return options.delimiter.join(shown.to_pylist()).encode() + b"\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from risingpy.client.python_values import python_column, python_rows
 from risingpy.connectors.targets.encoders.leaves import replace_leaves
 from risingpy.connectors.targets.lake_columns import lake_leaf
-from risingpy.embedded.python_values import python_column, python_rows
 from risingpy.frontend.results import Notice, ResultField
 from risingpy.types.forms import text_column
 
