@@ -270,6 +270,8 @@ class QueryParser(ExpressionParser):
 
     def _parse_table_parts(self, *args: Any, **kwargs: Any) -> Any:
         token = self._curr
+        if token.token_type in (*_STRINGS, TokenType.DOT):
+            self.raise_error("name expected")
         table = super()._parse_table_parts(*args, **kwargs)
         if table is not None:
             table.update_positions(token)

@@ -17,8 +17,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.literals.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.literals.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
-from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
+from risingpy.frontend.parser.strict_lists import StrictLists
 from risingpy.sql_quoting import double_quoted
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
@@ -73,7 +73,7 @@ class Operator(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
-class ExpressionParser(NestedParser):
+class ExpressionParser(StrictLists):
     """sqlglot's parser with its expression levels replaced."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -339,8 +339,6 @@ class ExpressionParser(NestedParser):
         if isinstance(primary, exp.Literal) and not primary.is_string and not NUMBER.fullmatch(str(primary.this)):
             self._retreat(index)
             self.raise_error("number expected")
-        if isinstance(primary, exp.Concat):  # 'a' 'b', on two lines
-            primary = exp.Literal.string("".join(part.name for part in primary.expressions))
         return None if primary is None else self._at(primary, token, only_if_missing=True)
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
