@@ -50,8 +50,9 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
                     "error"),
        "The least severity of messages that the client gets."),
     _P("datestyle", "ISO, MDY", kinds.date_style, "The text form of dates and times.", reported="DateStyle"),
-    _P("default_table_access_method", "heap", kinds.read_only, "Told to clients that compare tables with it."),
-    _P("default_tablespace", "", kinds.read_only, "There is one place for all tables."),
+    _P("check_function_bodies", "on", kinds.on_off, "Accepted for pg_dump; functions are always checked."),
+    _P("default_table_access_method", "heap", kinds.only("heap"), "How tables are stored, in PostgreSQL's word."),
+    _P("default_tablespace", "", kinds.only(""), "There is one place for all tables."),
     _P("default_transaction_isolation", "read committed", kinds.text, "Every query reads one committed epoch."),
     _P("default_transaction_read_only", "off", kinds.only("off", "false", "0"), "Transactions may write."),
     _P("extra_float_digits", "1", kinds.integer(-15, 3), "Floats are always shown exactly."),
@@ -113,6 +114,7 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _ignored("streaming_use_arrangement_backfill", "true", kinds.true_false),
     _ignored("streaming_use_shared_source", "true", kinds.true_false),
     _ignored("streaming_use_snapshot_backfill", "true", kinds.true_false),
+    _P("xmloption", "content", kinds.one_of("content", "document"), "Accepted for pg_dump; there is no type xml."),
 )
 # fmt: on
 

@@ -88,17 +88,17 @@ def _of_query(reader: RelationReader, query: Query, before: Catalog, after: Cata
     """The edits of a query's names, in characters of the definition."""
     offset = query.position - 1
     try:
-        bound = _bound(reader, parse_query(query.text), before)
+        bound = bound_query_of(reader, parse_query(query.text), before)
     except SqlError as error:
         LOG.warning('%s "%s" keeps a text that cannot be bound: %s', reader.noun, reader.name, error)
         return []
     tree = parse_query(query.text).tree
     for qualified in (False, True):
         edits = _edits(query.text, tree, bound.named, before, after, qualified=qualified)
-        edits += calls_of(query.text, tree, _schemas_ofcalls_of(reader, before, after))
+        edits += calls_of(query.text, tree, _schemas_of_calls(reader, before, after))
         text = edited(query.text, edits)
         try:
-            again = _bound(reader, parse_query(text), after)
+            again = bound_query_of(reader, parse_query(text), after)
         except SqlError:
             continue
         if bound.fields == again.fields and same_meaning(bound.plan, again.plan):
@@ -109,7 +109,7 @@ def _of_query(reader: RelationReader, query: Query, before: Catalog, after: Cata
     )
 
 
-def _bound(reader: RelationReader, query: Query, catalog: Catalog) -> BoundQuery:
+def bound_query_of(reader: RelationReader, query: Query, catalog: Catalog) -> BoundQuery:
     """The query as the reader's creator meant it: only what it depends on can be meant, wherever it stands now."""
     kept, rest = dict[int, CreatedRelation](), list(reader.depends_on)
     while rest:
@@ -119,7 +119,7 @@ def _bound(reader: RelationReader, query: Query, catalog: Catalog) -> BoundQuery
             rest += relation.depends_on
     kept |= {key: each for key, each in catalog.relations.items() if isinstance(each, Index)}
     own = [each.schema_name for each in kept.values() if each.database_id == catalog.database_id]
-    own += [each.schema_name for each in _called(reader, catalog)]
+    own += [each.schema_name for each in called_by(reader, catalog)]
     schemas = dict.fromkeys([DEFAULT_SCHEMA, *own])
     return bind_query(query, replace(catalog, relations=kept), tuple(schemas))
 
@@ -171,14 +171,15 @@ def _qualifiers(text: str, tree: exp.Expr, relation: CreatedRelation) -> list[tu
     return places
 
 
-def _called(reader: RelationReader, catalog: Catalog) -> list[FunctionDesc]:
+def called_by(reader: RelationReader, catalog: Catalog) -> list[FunctionDesc]:
+    """The users' functions that a reader calls."""
     ids = reader.functions if isinstance(reader, QueryRelation | Sink) else ()
     return [catalog.functions[each] for each in ids if each in catalog.functions]
 
 
-def _schemas_ofcalls_of(reader: RelationReader, before: Catalog, after: Catalog) -> dict[str, str]:
+def _schemas_of_calls(reader: RelationReader, before: Catalog, after: Catalog) -> dict[str, str]:
     """The new names of the schemas of the functions that a reader calls, by the old ones."""
-    named = ((each.schema_name, after.functions[each.function_id].schema_name) for each in _called(reader, before))
+    named = ((each.schema_name, after.functions[each.function_id].schema_name) for each in called_by(reader, before))
     return {old: new for old, new in named if old != new}
 
 

@@ -20,6 +20,7 @@ from risingpy.frontend.settings import Settings
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.transaction_scope import TransactionScope
+from risingpy.frontend.view_texts import ViewTexts
 from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
@@ -85,6 +86,10 @@ class StatementContext(Protocol):
     @property
     def sequences(self) -> SessionSequences:
         """The numbers that the session has taken of sequences."""
+
+    @property
+    def view_texts(self) -> ViewTexts:
+        """The texts of views as the session is shown them."""
 
     @property
     def temporaries(self) -> SessionTemporaries:

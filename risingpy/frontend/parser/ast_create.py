@@ -231,7 +231,7 @@ class CreateView:
 class CreateMaterializedView:
     """CREATE MATERIALIZED VIEW. `emit_on_window_close` keeps rows back until a watermark has passed them.
 
-    `recursion_limit`: so many steps may a WITH RECURSIVE in it take.
+    `recursion_limit`: so many steps may a WITH RECURSIVE in it take. `with_no_data` is WITH NO DATA, without effect.
     """
 
     name: ObjectName
@@ -241,6 +241,7 @@ class CreateMaterializedView:
     emit_on_window_close: bool = False
     or_replace: bool = False
     recursion_limit: int | None = None
+    with_no_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,12 +244,7 @@ class Cursor:
 
     def generation_expression(self) -> Expression:
         """What may follow AS of a generated column: in parentheses, which PostgreSQL demands, or as DEFAULT's."""
-        found = self.default_expression()
-        if not isinstance(found.tree, exp.Paren):
-            return found
-        inside = found.text[1:-1]
-        left = len(inside) - len(inside.lstrip())
-        return Expression(found.tree.this, inside.strip(), found.position + 1 + left)
+        return without_parentheses(self.default_expression())
 
     def result_item(self) -> Expression:
         """An item of a RETURNING list."""
@@ -272,3 +267,12 @@ def _as_word(token: Token) -> str:
 def fold(name: str) -> str:
     """An unquoted identifier's name: ASCII letters in lower case, as PostgreSQL with a UTF-8 database."""
     return "".join(c.lower() if c.isascii() else c for c in name)
+
+
+def without_parentheses(found: Expression) -> Expression:
+    """What stands in the parentheses around all of an expression: catalogs print their own pair."""
+    while isinstance(found.tree, exp.Paren):
+        inside = found.text[1:-1]
+        left = len(inside) - len(inside.lstrip())
+        found = Expression(found.tree.this, inside.strip(), found.position + 1 + left)
+    return found

@@ -243,12 +243,13 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
     recursion_limit = parse_recursion_limit(cursor) if cursor.word == "WITH" else None
     cursor.expect("AS")
     query = cursor.query()
-    emit_on_window_close = False
+    emit_on_window_close = with_no_data = False
     if cursor.accept("EMIT") and not cursor.accept("IMMEDIATELY"):
         cursor.expect("ON", "WINDOW", "CLOSE")
         emit_on_window_close = True
-    if cursor.word == "WITH":
-        cursor.unsupported("WITH [NO] DATA")
+    if cursor.accept("WITH"):
+        with_no_data = cursor.accept("NO")
+        cursor.expect("DATA")
     return CreateMaterializedView(
-        name, columns, query, if_not_exists, emit_on_window_close, or_replace, recursion_limit
+        *(name, columns, query, if_not_exists, emit_on_window_close, or_replace, recursion_limit, with_no_data)
     )

@@ -42,6 +42,7 @@ from risingpy.frontend.system_catalog.registry import StateRows, object_names
 from risingpy.frontend.system_catalog.session_state import state_of
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
+from risingpy.frontend.view_texts import ViewTexts
 from risingpy.frontend.written_rows import check_writable
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.cancellation import CancelFlag
@@ -85,6 +86,7 @@ class SessionContext:
             database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
         )
         self.temporaries = SessionTemporaries(lambda: self.database, self.transaction)
+        self.view_texts = ViewTexts()
         self.cancelled = CancelFlag(lambda: int(self.settings.get("lock_timeout")))
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()

@@ -75,6 +75,8 @@ def bind_materialized(
         if reads_temporaries(catalog, bound.query):
             raise FeatureNotSupported("materialized views must not use temporary tables or views")
         schema = new_schema(session, statement.name)
+        if statement.with_no_data:
+            session.notice("WITH NO DATA has no effect: a materialized view has its rows at all times")
         replaced = replaced_view(session, statement, schema, bound)
         check_uses_types(session, (column.type for column in bound.columns))
         check_reads(session, bound.query)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.rights.sight import is_owner, may, may_on
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
@@ -106,7 +105,7 @@ def _views(state: SystemState) -> Iterable[Row]:
                 state.catalog.database,
                 found.schema_name,
                 found.name,
-                view_definition(found) if is_owner(state, found) else None,
+                state.view_text(found) if is_owner(state, found) else None,
                 "NONE",
                 "NO",
                 "NO",

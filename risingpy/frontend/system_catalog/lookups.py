@@ -18,7 +18,6 @@ from risingpy.frontend.system_catalog.oids import (
 from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.pg_index import index_definition
 from risingpy.frontend.system_catalog.pg_namespace import all_schemas
-from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
 from risingpy.functions.topics.object_names import quote_name, relation_key
@@ -29,7 +28,7 @@ from risingpy.types.type_entries import TYPES
 def _objects(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         visible = state.is_visible(found)
-        yield relation_oid(found), state.display_name(found), visible, False, view_definition(found)
+        yield relation_oid(found), state.display_name(found), visible, False, None
         if isinstance(found, Table) and found.primary_key:
             name = quote_name(index_name(found))
             shown = name if visible else f"{quote_name(found.schema_name)}.{name}"

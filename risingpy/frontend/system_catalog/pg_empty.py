@@ -11,13 +11,19 @@ _COLUMNS = {
     "pg_enum": "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
     "pg_event_trigger": "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char,"
     "evttags _text",
-    "pg_extension": "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text,"
-    "extconfig _oid, extcondition _text",
     "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
     "pg_amop": "oid oid, amopfamily oid, amoplefttype oid, amoprighttype oid, amopstrategy int2, amoppurpose char,"
     "amopopr oid, amopmethod oid, amopsortfamily oid",
     "pg_amproc": "oid oid, amprocfamily oid, amproclefttype oid, amprocrighttype oid, amprocnum int2, amproc regproc",
     "pg_init_privs": "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _aclitem",
+    "pg_aggregate": "aggfnoid regproc, aggkind char, aggnumdirectargs int2, aggtransfn regproc, aggfinalfn regproc,"
+    "aggcombinefn regproc, aggserialfn regproc, aggdeserialfn regproc, aggmtransfn regproc, aggminvtransfn regproc,"
+    "aggmfinalfn regproc, aggfinalextra bool, aggmfinalextra bool, aggfinalmodify char, aggmfinalmodify char,"
+    "aggsortop oid, aggtranstype oid, aggtransspace int4, aggmtranstype oid, aggmtransspace int4,"
+    "agginitval text, aggminitval text",
+    "pg_largeobject": "loid oid, pageno int4, data text",
+    "pg_shdepend": "dbid oid, classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, deptype char",
+    "pg_shseclabel": "objoid oid, classoid oid, provider text, label text",
     "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
     "pg_opclass": "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid,"
     "opcdefault bool, opckeytype oid",
@@ -36,7 +42,7 @@ _COLUMNS = {
     "pubdelete bool, pubtruncate bool, pubviaroot bool",
     "pg_publication_namespace": "oid oid, pnpubid oid, pnnspid oid",
     "pg_publication_rel": "oid oid, prpubid oid, prrelid oid, prqual text, prattrs _int2",
-    "pg_publication_tables": "pubname name, schemaname name, tablename name",
+    "pg_publication_tables": "pubname name, schemaname name, tablename name, attnames _name, rowfilter text",
     "pg_range": "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "
     "rngcanonical regproc, rngsubdiff regproc",
     "pg_seclabel": "objoid oid, classoid oid, objsubid int4, provider text, label text",
@@ -45,7 +51,9 @@ _COLUMNS = {
     "pg_statistic_ext": "oid oid, stxrelid oid, stxname name, stxnamespace oid, stxowner oid, stxstattarget int4,"
     "stxkeys int2vector, stxkind _char, stxexprs text",
     "pg_subscription": "oid oid, subdbid oid, subname name, subowner oid, subenabled bool, subconninfo text,"
-    "subslotname name, subsynccommit text, subpublications _text",
+    "subslotname name, subsynccommit text, subpublications _text, subskiplsn text, subbinary bool, substream bool,"
+    "subtwophasestate char, subdisableonerr bool",
+    "pg_subscription_rel": "srsubid oid, srrelid oid, srsubstate char, srsublsn text",
     "pg_timezone_names": "name text, abbrev text, utc_offset text, is_dst bool",
     "pg_transform": "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc",
     "pg_trigger": "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char,"

@@ -29,6 +29,8 @@ _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
 _NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
 _FIRST_OID = 10000  # the first of our own oids, below the users' range
 _PYTHON_HANDLER_OID = _FIRST_OID - 1  # the handler of Python functions, which has no row here
+_COST_OF_USERS, _ROWS_OF_SET = 100.0, 1000.0  # what PostgreSQL assumes where COST and ROWS are not said
+_UNSAID = (0, 0, False, None, None, None)  # provariadic, prosupport, proleakproof, protrftypes, prosqlbody, proconfig
 _KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
 
 
@@ -78,6 +80,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
         yield (
             *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
             *(arguments, *_all_arguments(function), None, function.body, None, acl, "u", False),
+            *(_COST_OF_USERS, _ROWS_OF_SET if is_set else 0.0, *_UNSAID),
         )
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
@@ -85,7 +88,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
             *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], kind),
             *(False, False, "i"),
             *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
-            *(None, None, "s", False),
+            *(None, None, "s", False, 1.0, 0.0, *_UNSAID),
         )
 
     yield from map(_type_function_row, TYPE_FUNCTIONS)
@@ -97,6 +100,7 @@ def _type_function_row(function: TypeFunction) -> Row:
     return (
         *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], "f"),
         *(False, True, "i", 1, 0, result, [argument], None, None, None, None, function.name, None, None, "s", False),
+        *(1.0, 0.0, *_UNSAID),
     )
 
 
@@ -140,7 +144,8 @@ PG_PROC = relation(
     "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
     "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector,"
     "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
-    "proacl _aclitem, proparallel char, prosecdef bool",
+    "proacl _aclitem, proparallel char, prosecdef bool, procost float4, prorows float4, provariadic oid,"
+    "prosupport regproc, proleakproof bool, protrftypes _oid, prosqlbody text, proconfig _text",
     _rows,
 )
 PG_LANGUAGE = relation(

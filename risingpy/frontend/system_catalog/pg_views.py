@@ -6,14 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import relation_oid, rule_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import MaterializedView, QueryRelation, Relation, Table, View
-
-
-def view_definition(of: Relation) -> str | None:
-    """The query of a view, with a semicolon at its end as in pg_get_viewdef; None if the relation is no view."""
-    if not isinstance(of, QueryRelation):
-        return None
-    return " " + of.query.strip().rstrip(";").rstrip() + ";"
+from risingpy.plan.catalog import MaterializedView, QueryRelation, Table, View
 
 
 def with_query(state: SystemState) -> Iterable[QueryRelation]:
@@ -39,7 +32,7 @@ def _tables(state: SystemState) -> Iterable[Row]:
 def _views(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         if isinstance(found, View):
-            yield found.schema_name, found.name, state.role_name(found.owner), view_definition(found)
+            yield found.schema_name, found.name, state.role_name(found.owner), state.view_text(found)
 
 
 def _matviews(state: SystemState) -> Iterable[Row]:
@@ -53,8 +46,13 @@ def _matviews(state: SystemState) -> Iterable[Row]:
                 None,
                 False,
                 populated,
-                view_definition(found),
+                state.view_text(found),
             )
+
+
+def _view_texts(state: SystemState) -> Iterable[Row]:
+    for found in with_query(state):
+        yield relation_oid(found), state.view_text(found)
 
 
 def _rules(state: SystemState) -> Iterable[Row]:
@@ -89,4 +87,6 @@ PG_REWRITE = relation(
     "oid oid, rulename name, ev_class oid, ev_type char, ev_enabled char, is_instead bool, ev_qual text,ev_action text",
     _rules,
 )
+# The texts of pg_get_viewdef.
+VIEW_TEXTS = relation("risingpy", "rp_view_texts", "rp_oid oid, rp_definition text", _view_texts)
 RW_DEPEND = relation("rw_catalog", "rw_depend", "objid int4, refobjid int4", _rw_depend)

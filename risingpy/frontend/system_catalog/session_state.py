@@ -24,13 +24,14 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
     """
     database, startup = session.database, session.startup
     schemas = snapshot.catalog.schemas
+    path = tuple(schema for schema in session.search_path() if schema in schemas)
     return SystemState(
         catalog=snapshot.catalog,
         system_relations=NAMED_RELATIONS,
         user=session.identity.current_user,
         role_id=session.identity.current_id,
         process_id=startup.process_id,
-        search_path=tuple(schema for schema in session.search_path() if schema in schemas),
+        search_path=path,
         settings=session.settings.all(),
         parameters=database.introspection.parameters(),
         progress=database.introspection.ddl_progress,
@@ -52,6 +53,7 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         compactions=snapshot.view.compactions,
         position=database.writes.sequences.position,
         views=tuple(database.introspection.pinned_epochs()),
+        view_text=lambda view: session.view_texts.definition(view, snapshot.catalog, path),
         statements=_statements(session.statements),
         cursors=_cursors(session.portals),
     )

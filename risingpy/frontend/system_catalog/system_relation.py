@@ -28,6 +28,7 @@ from risingpy.plan.catalog import (
     IndexedRelation,
     MaterializedView,
     NumberSequence,
+    QueryRelation,
     Relation,
     Sink,
     Subscription,
@@ -105,6 +106,11 @@ class SessionCursor:
     scrolls: bool
 
 
+def typed_query(view: QueryRelation) -> str:
+    """A view's query as it was typed, without a semicolon."""
+    return view.query.strip().rstrip(";").rstrip()
+
+
 @dataclass(frozen=True, slots=True)
 class SystemState:
     """All data of which system relations are made, at one moment, as one session sees it."""
@@ -136,6 +142,7 @@ class SystemState:
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedEpoch, ...] = ()
     position: Callable[[NumberSequence], SequencePosition | None] = lambda sequence: None
+    view_text: Callable[[QueryRelation], str] = lambda view: f" {typed_query(view)};"
     statements: tuple[SessionStatement, ...] = ()
     cursors: tuple[SessionCursor, ...] = ()
 

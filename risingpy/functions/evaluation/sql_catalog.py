@@ -146,6 +146,7 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     "format_type": _body(_FORMAT_TYPE, "NULL"),
     "pg_table_is_visible": _template("(SELECT rp_visible FROM rp_objects WHERE rp_oid = {0})"),
     "pg_get_definition": _template(_DEFINITION),
+    "pg_get_viewdef": _template("(SELECT rp_definition FROM rp_view_texts WHERE rp_oid = {0})"),
     "obj_description": _described,
     "shobj_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_shared AND rp_catalog = b)"),
     "col_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_catalog = 'pg_class' AND rp_subid = b)"),

@@ -8,7 +8,7 @@ Those that end statements of others are in `topics/backends.py`.
 SYSTEM = """
 format_type format_type oid = TEXT | oid int4 = TEXT
 pg_table_is_visible pg_table_is_visible oid = bool
-pg_get_viewdef pg_get_definition regclass = TEXT | regclass bool = TEXT | regclass int4 = TEXT
+pg_get_viewdef pg_get_viewdef regclass = TEXT | regclass bool = TEXT | regclass int4 = TEXT
 obj_description obj_description oid = TEXT | oid text = TEXT
 shobj_description shobj_description oid text = TEXT
 col_description col_description oid int4 = TEXT

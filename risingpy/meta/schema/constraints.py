@@ -89,7 +89,7 @@ def with_uniques(state: MetaState, table_id: int, uniques: Iterable[NewUnique]) 
         definition = replace(unique.definition, relation_id=table_id)
         state, index_id = add_index(state, NewIndex(unique.name, table, definition, unique.text))
         index = state.catalog.relations[index_id]
-        state = with_relations(state, [replace(index, owner=table.owner)])
+        state = with_relations(state, [replace(index, owner=table.owner, database_id=table.database_id)])
     return state
 
 

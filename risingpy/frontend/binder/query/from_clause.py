@@ -129,7 +129,7 @@ class FromBinder:
             raise SyntaxError_("ROWS FROM takes calls of functions", position=position_of(tree))
         refuse_unknown(
             tree,
-            ("this", "db", "catalog", "alias", "joins"),
+            ("this", "db", "catalog", "alias", "joins", "only"),  # no table inherits from another
             {
                 "sample": "TABLESAMPLE",
                 "when": "FOR … AS OF",

@@ -12,7 +12,7 @@ from risingpy.frontend.parser.ast_constraints import (
     UniqueDefinition,
 )
 from risingpy.frontend.parser.ast_parts import ColumnName, Expression
-from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.cursor import Cursor, without_parentheses
 from risingpy.plan.catalog.constraints import ReferentialAction
 
 _TABLE_WORDS = ("PRIMARY KEY", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN KEY", "FOREIGN", "EXCLUDE")
@@ -72,7 +72,7 @@ def _check(cursor: Cursor, name: ColumnName | None, position: int, *, of_table: 
     cursor.expect("(")
     expression = cursor.expression()
     cursor.expect(")")
-    text = Expression(expression.tree, expression.text.strip(), expression.position)
+    text = without_parentheses(Expression(expression.tree, expression.text.strip(), expression.position))
     said = _attributes(cursor, of_table=of_table)
     if not said.enforced:
         cursor.unsupported("CHECK … NOT ENFORCED")

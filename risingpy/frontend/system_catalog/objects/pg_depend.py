@@ -1,21 +1,42 @@
-"""pg_depend: views need what they read, defaults need sequences, and sequences need the columns that own them."""
+"""pg_depend: views need what they read, defaults need sequences, and sequences need the columns that own them.
+
+What stands in rw_catalog belongs to the extension `rw_catalog`, which is there from the beginning as plpgsql is in
+PostgreSQL. So pg_dump takes none of it for a user's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.oids import default_oid, relation_oid, rule_oid, system_relation_oid
+from risingpy.frontend.system_catalog.oids import (
+    ROOT_USER_OID,
+    constraint_oid,
+    default_oid,
+    relation_oid,
+    rule_oid,
+    schema_oid,
+    system_relation_oid,
+)
 from risingpy.frontend.system_catalog.pg_views import with_query
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.frontend.system_catalog.visible_columns import visible_columns
-from risingpy.plan.catalog import NumberSequence, Relation
+from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
+from risingpy.plan.catalog import MaterializedView, NumberSequence, QueryRelation, Relation, View
 
 _CLASSES = system_relation_oid("pg_catalog", "pg_class")
 _REWRITE = system_relation_oid("pg_catalog", "pg_rewrite")
+_CONSTRAINTS = system_relation_oid("pg_catalog", "pg_constraint")
+_SCHEMAS = system_relation_oid("pg_catalog", "pg_namespace")
+_EXTENSIONS = system_relation_oid("pg_catalog", "pg_extension")
+_EXTENSION = "rw_catalog"
+_EXTENSION_OID = 13900  # below 16384: pg_dump does not create what was there from the beginning
 _DEFAULTS = system_relation_oid("pg_catalog", "pg_attrdef")
 
 
 def _rows(state: SystemState) -> Iterable[Row]:
+    yield _SCHEMAS, schema_oid(_EXTENSION), 0, _EXTENSIONS, _EXTENSION_OID, 0, "e"
+    for system in state.system_relations:
+        if system.schema == _EXTENSION:
+            yield _CLASSES, system_relation_oid(system.schema, system.name), 0, _EXTENSIONS, _EXTENSION_OID, 0, "e"
     for found in with_query(state):
         yield _REWRITE, rule_oid(found), 0, _CLASSES, relation_oid(found), 0, "i"
         for needed in found.depends_on:
@@ -23,8 +44,38 @@ def _rows(state: SystemState) -> Iterable[Row]:
                 yield _REWRITE, rule_oid(found), 0, _CLASSES, relation_oid(state.catalog.relations[needed]), 0, "n"
     for table in state.relations:
         yield from _defaults(table)
+    yield from _needed_keys(state)
     for sequence in state.sequences:
         yield from _owner(state, sequence)
+
+
+def _needed_keys(state: SystemState) -> Iterable[Row]:
+    """What knows a table's rows by their primary key: its indexes and materialized views. So a dump has the key first,
+    and a key is added to a table that nothing reads yet."""
+    keys = {each.relation_id: constraint_oid(each) for each in state.relations if declared_key(each)}
+    for index, indexed in state.indexes:
+        if indexed.relation_id in keys:
+            is_constraint = index.index.unique is not None and index.index.unique.is_constraint
+            on = (_CONSTRAINTS, constraint_oid(index)) if is_constraint else (_CLASSES, relation_oid(index))
+            yield *on, 0, _CONSTRAINTS, keys[indexed.relation_id], 0, "n"
+    for view in with_query(state):
+        if isinstance(view, MaterializedView):
+            for needed in _read_through_views(state, view):
+                if needed in keys:
+                    yield _REWRITE, rule_oid(view), 0, _CONSTRAINTS, keys[needed], 0, "n"
+
+
+def _read_through_views(state: SystemState, reader: QueryRelation) -> set[int]:
+    """What a view reads, also through plain views, which keep no rows."""
+    found: set[int] = set()
+    rest = list(reader.depends_on)
+    while rest:
+        needed = rest.pop()
+        if needed not in found:
+            found.add(needed)
+            relation = state.catalog.relations.get(needed)
+            rest += relation.depends_on if isinstance(relation, View) else ()
+    return found
 
 
 def _defaults(found: Relation) -> Iterable[Row]:
@@ -46,6 +97,17 @@ def _owner(state: SystemState, sequence: NumberSequence) -> Iterable[Row]:
             yield _CLASSES, relation_oid(sequence), 0, _CLASSES, relation_oid(table), number, kind
 
 
+def _extensions(_state: SystemState) -> Iterable[Row]:
+    yield _EXTENSION_OID, _EXTENSION, ROOT_USER_OID, schema_oid(_EXTENSION), False, "1.0", None, None
+
+
+PG_EXTENSION = relation(
+    "pg_catalog",
+    "pg_extension",
+    "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text, extconfig _oid,"
+    "extcondition _text",
+    _extensions,
+)
 PG_DEPEND = relation(
     "pg_catalog",
     "pg_depend",

@@ -1,0 +1,3 @@
+"""The PostgreSQL to compare with."""
+
+from tests.postgres_oracle import postgres_oracle as postgres_oracle
