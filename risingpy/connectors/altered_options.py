@@ -14,7 +14,8 @@ _FIXED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "mysql-cdc": ("hostname", "database.name"),  # another server's positions are others
         "nats": ("stream", "subject"),
         "posix_fs": ("posix_fs.root",),
-        "postgres-cdc": ("slot.name", "database.name", "schema.name", "publication.name"),
+        # A copy that did not follow the original's columns lacks values of those that were added since.
+        "postgres-cdc": ("slot.name", "database.name", "schema.name", "publication.name", "auto.schema.change"),
         "s3": ("s3.bucket_name",),
     }
 )

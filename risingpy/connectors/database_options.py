@@ -57,10 +57,17 @@ class GivenOptionsOfDatabase:
             raise InvalidParameterValue(f'{name} must be true or false, not "{value}"')
         return value == "true"
 
-    def finish(self) -> None:
-        """Nothing may be left. Raises FeatureNotSupported if copies are to follow changes of columns."""
+    def refuse_following(self) -> None:
+        """Takes auto.schema.change. Raises FeatureNotSupported if copies are to follow changes of columns."""
         if self.flag("auto.schema.change", "false"):
-            hint = "After a change of the other table's columns, drop the copy and create it again."
-            raise FeatureNotSupported("auto.schema.change = 'true' is not supported", hint=hint)
+            hint = (
+                "After a change of the other table's columns, drop the copy and create it again. "
+                "Copies of a postgres-cdc source can follow them."
+            )
+            message = f"auto.schema.change = 'true' is not supported by the {self._connector} connector"
+            raise FeatureNotSupported(message, hint=hint)
+
+    def finish(self) -> None:
+        """Nothing may be left."""
         if self._left:
             raise InvalidParameterValue(f'unknown option "{min(self._left)}" of the {self._connector} connector')

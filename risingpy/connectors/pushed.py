@@ -45,6 +45,29 @@ class PushedTable:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedColumn:
+    """A column that a copy gets because the other side's table got it. Rows from before have the value `missing`."""
+
+    name: str
+    type: SqlType
+    missing: object
+
+
+@dataclass(frozen=True, slots=True)
+class AlteredOriginal:
+    """What a copy has to become because the other side's table was altered: first columns go, then columns come.
+
+    It was found by the copy's `shape`; `new_shape` is the one that belongs to the columns then.
+    """
+
+    table_id: int
+    shape: str
+    new_shape: str
+    dropped: tuple[str, ...]
+    added: tuple[AddedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UpstreamColumn:
     """A column of a table of the other side: the type that takes all its values here, and what it is called there."""
 
@@ -132,6 +155,14 @@ class PushedRows(Protocol):
         """A new table cannot have the other side's rows: its CREATE TABLE fails, and the table goes.
 
         Does nothing for a table that was taken in.
+        """
+        ...
+
+    def alter(self, altered: AlteredOriginal) -> str | None:
+        """Gives a copy the columns that its original has now; returns why it cannot have them.
+
+        It waits until an epoch has what is logged. `tables` has the copy's new form afterwards, and open groups are to
+        be discarded. A copy that has it already stays as it is. Raises SqlError if it cannot be altered yet.
         """
         ...
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 from pathlib import Path
 
+from risingpy.connectors.pushed import AlteredOriginal
 from risingpy.connectors.secrets.vault import Vault, default_key_file
 from risingpy.errors import SqlError
 from risingpy.functions.evaluation.query_engines import QueryEngines
@@ -39,6 +40,7 @@ from risingpy.meta.own_pace.jobs import OwnPaceJobs
 from risingpy.meta.reads import Reads
 from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import open_directory
+from risingpy.meta.schema.altered_copy import alter_copy
 from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.schema.recovering import RecoverCommand
 from risingpy.meta.schema.sinks import with_failed_sink
@@ -101,7 +103,7 @@ class Database:
         self._changes = GraphChanges(self._waiters)
         self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning, shared)
         rejected = RejectedMessages(opened.meta_store)
-        self._feeds = Feeds(self._published, self._waiters, self._log, rejected, self.vault)
+        self._feeds = Feeds(self._published, self._waiters, self._log, rejected, self.vault, self._alter_copy)
         self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log, rejected)
         self.changelogs = ChangelogReader(self._published, self._waiters, self._committer.followers)
         self.reads = Reads(self._published, self._waiters, self._log, self._sources, self._feeds)
@@ -251,6 +253,11 @@ class Database:
         trimming, size, wake = self._committer.trimming, self.reads.table_bytes, self._waiters.wake
         retention = SubscriptionRetention(self._published, deleted, trimming, size, wake)
         return SubscriptionReader(self._published, self.changelogs, deleted), retention
+
+    def _alter_copy(self, altered: AlteredOriginal, cancelled: Cancelled) -> str | None:
+        with self.writes.table_lock(altered.table_id, cancelled):
+            self._waiters.until_lsn(self._log.last_lsn, cancelled)
+            return alter_copy(self._changes, altered, cancelled)
 
     def _give_up(self, sink_id: int, reason: str) -> None:
         self._changes.submit(lambda state: with_failed_sink(state, sink_id, reason))

@@ -61,6 +61,7 @@ def mysql_cdc_options(options: Mapping[str, str]) -> MysqlCdcOptions:
     server_id = given.text("server.id")
     if server_id and not (server_id.isdecimal() and int(server_id) in _SERVER_IDS):
         raise InvalidParameterValue(f'invalid server.id "{server_id}"', hint="It is a number from 1 to 4294967295.")
+    given.refuse_following()
     given.finish()
     return MysqlCdcOptions(
         host=server.host,

@@ -58,7 +58,9 @@ class PostgresCdcConnector:
                 with connected(self._options) as asking, replicating(self._options) as connection:
                     stream = ReplicationStream(connection, self._options, _position(rows))
                     taken = [table for table in known if not table.is_new or table.table_id in begins]
-                    followed = FollowedTables(asking, self._options.publication, taken)
+                    followed = FollowedTables(
+                        asking, self._options.publication, taken, follows_columns=self._options.follows_columns
+                    )
                     receiver = Receiver(stream, rows, followed, begins, partial(upstream.end_of_log, asking))
                     receiver.run(known, stopping)
                     begins = receiver.begins

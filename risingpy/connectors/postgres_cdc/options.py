@@ -24,7 +24,10 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class PostgresCdcOptions:
-    """`schema` is that of tables whose names have none. With `creates_publication`, tables are added to it, too."""
+    """`schema` is that of tables whose names have none. With `creates_publication`, tables are added to it, too.
+
+    With `follows_columns`, copies that have all columns get those that are added upstream, and lose those that go.
+    """
 
     host: str
     port: int
@@ -36,6 +39,7 @@ class PostgresCdcOptions:
     publication: str
     creates_publication: bool
     ssl_mode: str
+    follows_columns: bool
 
     def connection(self) -> dict[str, Any]:
         """What psycopg's `connect` takes."""
@@ -68,6 +72,7 @@ def postgres_cdc_options(options: Mapping[str, str]) -> PostgresCdcOptions:
         hint = "A slot's name has lower-case letters, digits and underscores, at most 63 of them."
         raise InvalidParameterValue(f'invalid slot.name "{slot}"', hint=hint)
     schema, publication = given.text("schema.name", "public"), given.text("publication.name", "rw_publication")
+    follows_columns = given.flag("auto.schema.change", "false")
     given.finish()
     return PostgresCdcOptions(
         host=server.host,
@@ -80,6 +85,7 @@ def postgres_cdc_options(options: Mapping[str, str]) -> PostgresCdcOptions:
         publication=publication,
         creates_publication=creates,
         ssl_mode=_SSL_MODES[mode],
+        follows_columns=follows_columns,
     )
 
 

@@ -11,9 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
-from risingpy.connectors.postgres_cdc.followed_tables import FollowedTable, FollowedTables
+from risingpy.connectors.postgres_cdc.followed_tables import Altered, FollowedTable, FollowedTables
 from risingpy.connectors.postgres_cdc.pgoutput import (
     UNCHANGED,
     Relation,
@@ -24,7 +25,7 @@ from risingpy.connectors.postgres_cdc.pgoutput import (
 )
 from risingpy.connectors.postgres_cdc.replication import ReplicationStream, lsn_of, shown_lsn
 from risingpy.connectors.postgres_cdc.unchanged import with_unchanged
-from risingpy.connectors.pushed import PushedRows, PushedTable
+from risingpy.connectors.pushed import AlteredOriginal, PushedRows, PushedTable
 from risingpy.connectors.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.connectors.stopped_tables import Stop, offset_text, parsed_offset
 
@@ -141,16 +142,40 @@ class Receiver:
                 self._take_relation(relation, joined)
 
     def _take_relation(self, relation: Relation, copies: Sequence[FollowedTable]) -> None:
-        """The copies understand the relation's rows from now on. Those that cannot do not take this transaction.
+        """The copies understand the relation's rows from now on, if need be after an alteration.
 
-        Some of its rows may be in the group already: the stream begins again at the last logged position.
+        Those that cannot do not take this transaction. Some of its rows may be in the group already: the stream begins
+        again at the last logged position.
         """
-        reasons = self._followed.take(relation, copies) if copies else {}
+        found = self._followed.take(relation, copies) if copies else Altered()
+        refused = self._alter(found.changed)
+        reasons = dict(found.stopped)
+        if refused:
+            again = [copy for copy in copies if copy.table.table_id in refused]
+            reasons |= self._followed.take(relation, again).stopped
+        if not reasons and len(refused) == len(found.changed):
+            return
+        self._group.discard()
+        self._pending, self._pending_bytes, self._starts_again = {}, 0, True
         if reasons:
             self._stop(reasons, self._transaction)
-            self._group.discard()
             self._group.commit(offset_text(shown_lsn(self._logged), self._stops))
-            self._pending, self._pending_bytes, self._starts_again = {}, 0, True
+
+    def _alter(self, changed: Mapping[int, AlteredOriginal]) -> dict[int, str]:
+        """Gives copies the columns of their originals: by id, why some cannot have them.
+
+        The group's rows for the others are of no use then.
+        """
+        reasons = {}
+        for table_id, altered in changed.items():
+            if table_id in self.begins:
+                reasons[table_id] = "the table was altered upstream while it was copied"
+            elif table_id in self._stops:
+                reasons[table_id] = self._stops[table_id].reason
+            elif (reason := self._rows.alter(altered)) is not None:
+                reasons[table_id] = reason
+        self._followed.refuse(reasons)
+        return reasons
 
     def _stop(self, reasons: Mapping[int, str], position: int) -> None:
         """Tables take no transaction from the position on. It is durable with the next offset that is logged."""
@@ -195,17 +220,20 @@ class Receiver:
                 relation = self._relations[oid]
                 changes = row_changes(messages, len(relation.sent), _HEADER)
                 for copy in copies:
-                    self._group.add(copy.table.table_id, self._chunk(copy.table, copy.places, changes, messages))
+                    self._group.add(copy.table.table_id, self._chunk(copy, changes, messages))
                 self._group_bytes += sum(map(len, messages))
         self._pending, self._pending_bytes = {}, 0
 
-    def _chunk(
-        self, table: PushedTable, places: Sequence[int], changes: RowChanges, messages: Sequence[bytes]
-    ) -> pa.Table:
-        texts = [changes.texts(place) for place in places]
+    def _chunk(self, copy: FollowedTable, changes: RowChanges, messages: Sequence[bytes]) -> pa.Table:
+        table = copy.table
+        texts = [
+            changes.texts(place) if place >= 0 else pa.repeat(pa.scalar(text, pa.string()), len(changes.ops))
+            for place, text in zip(copy.places, copy.missing, strict=True)
+        ]
         reasons = BadRows()
         columns = parsed(table, changes.ops, texts, reasons)
-        missing = [changes.lengths[place] == UNCHANGED for place in places]
+        absent = np.zeros(len(changes.ops), np.bool_)
+        missing = [changes.lengths[place] == UNCHANGED if place >= 0 else absent for place in copy.places]
         if any(mask.any() for mask in missing):
             columns = with_unchanged(table, changes.ops, columns, missing, changes.replaces, self._group, reasons)
         note_missing(table, changes.ops, columns, reasons)
@@ -218,6 +246,8 @@ class Receiver:
 
     def _commit(self) -> None:
         """Logs what has come, and then tells PostgreSQL. Between transactions only."""
+        if self._starts_again:
+            return
         self._decode()
         if self._group_bytes:
             self._group_bytes = 0
@@ -231,14 +261,18 @@ class Receiver:
         self._rows.progress(self._received, self._end, self._answered)
 
     def _ask(self) -> None:
-        """Whether the tables are as they were, and where the log ends. Those that are not stop at that end.
+        """Whether the tables are as they were, and where the log ends. Those that are not follow, or stop at that end.
 
         Until there, the stream has the transactions of before, and it says itself if they were after an alteration.
         """
         self._ask_at = self._committed_at + ASK_SECONDS
         altered = self._followed.refresh()
         self._end = self._end_of_log()
-        new = {table_id: reason for table_id, reason in altered.items() if table_id not in self._stops}
+        settled = self.begins.keys() | self._stops.keys()
+        changed = {table_id: each for table_id, each in altered.changed.items() if table_id not in settled}
+        reasons = {**altered.stopped, **self._alter(changed)}
+        self._starts_again |= bool(changed)
+        new = {table_id: reason for table_id, reason in reasons.items() if table_id not in self._stops}
         if new:
             self._stop(new, self._end)
             self._log(self._received)

@@ -19,7 +19,13 @@ from pyarrow import csv
 
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
 from risingpy.connectors.postgres_cdc.replication import lsn_of, replicating
-from risingpy.connectors.postgres_cdc.table_shapes import CurrentTable, current_tables, difference, shape_of_text
+from risingpy.connectors.postgres_cdc.table_shapes import (
+    CurrentTable,
+    added_columns,
+    current_tables,
+    difference,
+    shape_of_text,
+)
 from risingpy.connectors.postgres_cdc.upstream_connection import Connection, connected
 from risingpy.connectors.pushed import PushedRows, PushedTable
 from risingpy.connectors.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
@@ -110,6 +116,7 @@ def _locked_rows(connection: Connection, options: PostgresCdcOptions, table: Pus
     that is newer than the snapshot. Raises _Altered; SourceUnavailable if the copy cannot follow the table any more.
     """
     created = shape_of_text(table.shape)
+    follows = options.follows_columns and table.all_columns
     with connected(options) as current:
         now = _find(current, options, created.oid)
         if now is not None:
@@ -124,8 +131,11 @@ def _locked_rows(connection: Connection, options: PostgresCdcOptions, table: Pus
     reason = difference(table, copied, created, now)
     if reason is not None or now is None:
         raise SourceUnavailable(reason or table.upstream)
+    added = added_columns(created, now.shape) if follows else ()
+    if added:  # its values so far are in no message that comes after the snapshot
+        raise SourceUnavailable(f'column "{added[0]}" was added upstream while the table was copied')
     then = _find(connection, options, created.oid)
-    if then is None or (then.shape, then.file) != (now.shape, now.file):
+    if then is None or then.shape != now.shape:
         raise _Altered
     names = {column.number: column.name for column in now.shape.columns}
     columns = sql.SQL(", ").join(sql.Identifier(names[number]) for number in copied)

@@ -91,7 +91,7 @@ def describe(connection: Connection, options: PostgresCdcOptions, name: str) -> 
     for column, shown, typname, element, not_null, in_key, generated in connection.execute(_COLUMNS, (oid,)):
         if generated:
             continue  # PostgreSQL does not send them
-        columns.append(UpstreamColumn(column, _type_of(typname, element), shown, bool(not_null)))
+        columns.append(UpstreamColumn(column, type_of(typname, element), shown, bool(not_null)))
         if in_key:
             key.append(column)
     if not key:
@@ -157,7 +157,7 @@ def _publish(connection: Connection, options: PostgresCdcOptions, schema: str, t
         connection.execute(sql.SQL("ALTER PUBLICATION {publication} ADD TABLE {table}").format(**named))
 
 
-def _type_of(name: str, element: str | None) -> SqlType:
+def type_of(name: str, element: str | None) -> SqlType:
     """The type that takes all values; of enums, uuids and all that is not here, the text."""
     if element is not None:
         return array_of(_TYPES.get(element, VARCHAR))

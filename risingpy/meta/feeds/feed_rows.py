@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.decoder import MessageFormat
-from risingpy.connectors.pushed import PushedColumn, PushedGroup, PushedTable
+from risingpy.connectors.pushed import AlteredOriginal, PushedColumn, PushedGroup, PushedTable
 from risingpy.errors import InvalidTableDefinition, SqlError
 from risingpy.executors.change_chunk import columns_of, make_chunk, ops_of
 from risingpy.executors.epoch.source_reading import SAMPLE_BYTES, SAMPLES, GivenMessages, Rejected, RejectedMessage
@@ -20,6 +20,9 @@ from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feed_group import FeedGroup
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import Table
+
+AlterCopy = Callable[[AlteredOriginal, threading.Event], str | None]
+"""Gives a copy its original's columns, as `PushedRows.alter` does, unless it is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,10 @@ class FeedRows:
         rejected: RejectedMessages,
         stopping: threading.Event,
         answers: Callable[[], None],
+        alter: AlterCopy,
     ) -> None:
         """`answers` is called when the other side has shown that it is there."""
+        self._alter = alter
         self._source_id = source_id
         self._published = published
         self._waiters = waiters
@@ -98,6 +103,9 @@ class FeedRows:
             self._refused[table_id] = InvalidTableDefinition(reason)
             self._tables = tuple(table for table in self._tables if table.table_id != table_id)
             self._changed.notify_all()
+
+    def alter(self, altered: AlteredOriginal) -> str | None:
+        return self._alter(altered, self._stopping)
 
     def noted(self, reasons: Mapping[int, str]) -> None:
         self._set(replace(self.status, of_tables=dict(reasons)))

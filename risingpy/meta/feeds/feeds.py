@@ -16,7 +16,7 @@ from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.source_offsets import ANSWER_SECONDS
 from risingpy.meta.epochs.waiters import WAIT_SLICE_SECONDS, Waiters
 from risingpy.meta.feeds.feed import Feed
-from risingpy.meta.feeds.feed_rows import FeedRows, FeedStatus
+from risingpy.meta.feeds.feed_rows import AlterCopy, FeedRows, FeedStatus
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import Catalog, ExternalSource, Table
 
@@ -27,8 +27,15 @@ class Feeds:
     """Starts a thread for each pushed source that `follow` tells it of. Any thread may call it."""
 
     def __init__(
-        self, published: PublishedState, waiters: Waiters, log: DmlLog, rejected: RejectedMessages, vault: Vault
+        self,
+        published: PublishedState,
+        waiters: Waiters,
+        log: DmlLog,
+        rejected: RejectedMessages,
+        vault: Vault,
+        alter: AlterCopy,
     ) -> None:
+        self._alter = alter
         self._published = published
         self._vault = vault
         self._waiters = waiters
@@ -123,4 +130,5 @@ class Feeds:
             rejected=self._rejected,
             stopping=stopping,
             answers=answers,
+            alter=self._alter,
         )
