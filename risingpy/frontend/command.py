@@ -9,6 +9,7 @@ from risingpy.batch import Parameters as Parameters
 from risingpy.batch import PreparedQuery
 from risingpy.frontend.results import Result, ResultField
 from risingpy.meta.schema.demands import Demand
+from risingpy.plan.catalog import Table
 from risingpy.types import SqlType
 
 
@@ -21,6 +22,14 @@ class PlainQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainInsert:
+    """What a command does that only adds constant rows to a table: the query of its visible columns, and the table."""
+
+    query: PreparedQuery
+    relation: Table
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A statement that a module of `statements/` has bound.
 
@@ -28,7 +37,8 @@ class Command:
     A command that `lasts` may be run again while the catalog and the settings are the same. One that `takes_constants`
     does with a value for a parameter just what it would do with a constant of that type in the parameter's place.
     `demands` are what was asked when it was bound, and is asked again of a state that it changes.
-    `plain` is for those that may be answered by other means than `run` (`session/short_reads.py`).
+    `plain` and `inserts` are for those that may be answered by other means than `run` (`session/short_reads.py`,
+    `session/short_writes.py`).
     """
 
     run: Callable[[Parameters], Result]
@@ -38,3 +48,4 @@ class Command:
     takes_constants: bool = False
     demands: tuple[Demand, ...] = ()
     plain: PlainQuery | None = None
+    inserts: PlainInsert | None = None

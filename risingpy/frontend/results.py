@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
@@ -82,6 +82,28 @@ class ShortRead(Protocol):
     def row(self, parameters: Sequence[object | None]) -> Sequence[bytes | None] | None:
         """The row, as the datums of the statement's fields; None if there is none. Never blocks.
 
+        Raises TakesLonger, and has done nothing then.
+        """
+
+
+class ShortWrite(Protocol):
+    """A prepared statement that writes few rows, so fast that it need not have a thread of its own."""
+
+    @property
+    def is_stale(self) -> bool:
+        """As that of `ShortRead`."""
+
+    @property
+    def tag(self) -> str:
+        """Of CommandComplete, if it writes."""
+
+    def begin(
+        self, parameters: Sequence[object | None], done: Callable[[bool], Callable[[], None]]
+    ) -> Callable[[], None]:
+        """Has it written, and never blocks: at the latest when what it returns is called, which many may share.
+
+        `done` is called once, in another thread: True: it is durable; False: the long way must be taken, and nothing
+        has changed. What that returns is called afterwards, once for all that are done with it.
         Raises TakesLonger, and has done nothing then.
         """
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from risingpy.batch import group_by_key
 from risingpy.errors import NotNullViolation, SqlError
@@ -19,7 +18,7 @@ from risingpy.frontend.constraints.violations import shown_row
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.writing.dml_log import Spill, TableChange
-from risingpy.plan.catalog import NumberSequence, Table
+from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
@@ -47,16 +46,8 @@ def completed(session: StatementContext, relation: Table, rows: pa.Table) -> pa.
 
 def pass_numbers(session: StatementContext, relation: Table, rows: pa.Table) -> None:
     """Moves the sequences of identity columns past the numbers in the rows, so that no new row replaces one of them."""
-    if not rows.num_rows or not any(column.identity is not None or column.sequences for column in relation.columns):
-        return
-    relations = session.database.reads.catalog.relations
-    for index, column in enumerate(relation.columns):
-        for sequence_id in column.sequences if column.identity is None else (column.identity.sequence,):
-            sequence = relations.get(sequence_id)
-            if isinstance(sequence, NumberSequence) and sequence.owned_by is not None:
-                furthest = (pc.max if sequence.counting.increment > 0 else pc.min)(rows.column(index)).as_py()
-                if isinstance(furthest, int):
-                    session.database.writes.sequences.pass_by(sequence, furthest)
+    if rows.num_rows:
+        session.database.writes.sequences.pass_rows(session.database.reads.catalog, relation, rows.columns)
 
 
 def with_generated(session: StatementContext, relation: Table, rows: pa.Table) -> pa.Table:

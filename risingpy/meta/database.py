@@ -187,6 +187,7 @@ class Database:
         """Stops after the running epoch and the running deliveries, and releases the directory."""
         if self._compactor is not None:
             self._compactor.close()
+        self.writes.group_commit.close()
         self.sinks.close()
         self._feeds.close()
         self._retention.close()

@@ -12,7 +12,16 @@ from types import MappingProxyType
 from risingpy.errors import SqlError
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
-from risingpy.frontend.results import CopyIn, Notice, Prepared, Result, ShortRead, StartupParameters, Statement
+from risingpy.frontend.results import (
+    CopyIn,
+    Notice,
+    Prepared,
+    Result,
+    ShortRead,
+    ShortWrite,
+    StartupParameters,
+    Statement,
+)
 from risingpy.frontend.session.context import SessionContext
 from risingpy.frontend.shown_text import shown_text, shown_unparsed
 from risingpy.meta.database import Database
@@ -53,6 +62,9 @@ class ClientSession:
 
     def short_read(self, prepared: Prepared) -> ShortRead | None:
         return self.context.short_reads.of(prepared)
+
+    def short_write(self, prepared: Prepared) -> ShortWrite | None:
+        return self.context.short_writes.of(prepared)
 
     def known_recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
         return self.context.known_recurring(sql)

@@ -28,6 +28,7 @@ from risingpy.frontend.session.committing_statements import is_about_committed_r
 from risingpy.frontend.session.newest_row import newest_row
 from risingpy.frontend.session.recurring_texts import RecurringTexts
 from risingpy.frontend.session.short_reads import ShortReads
+from risingpy.frontend.session.short_writes import ShortWrites
 from risingpy.frontend.session.signal_rights import check_signals
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
@@ -113,6 +114,7 @@ class SessionContext:
         self.clock = StatementClock(database.sessions.statement_times, self.settings, self.record)
         self._recurring = RecurringTexts(self.split, self.bind, self._commands.version)
         self.short_reads = ShortReads(self, self._commands, self.clock)
+        self.short_writes = ShortWrites(self, self._commands, self.clock)
 
     @property
     def ddl(self) -> SchemaCommands:

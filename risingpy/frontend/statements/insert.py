@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.frontend.binder import bind_insert
 from risingpy.frontend.binder.dml.insert import BoundInsert
-from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.command import Command, Parameters, PlainInsert
 from risingpy.frontend.constraints.guarded import guarded
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
@@ -48,4 +48,10 @@ def bind(
         return Result(CommandTag("INSERT 0", rows.num_rows), returning_fields(bound.returning), answer)
 
     takes_constants = query.takes_constants(len(bound.parameter_types))
-    return Command(run, returning_fields(bound.returning), bound.parameter_types, takes_constants=takes_constants)
+    return Command(
+        run,
+        returning_fields(bound.returning),
+        bound.parameter_types,
+        takes_constants=takes_constants,
+        inserts=PlainInsert(query, bound.relation) if bound.returning is None else None,
+    )

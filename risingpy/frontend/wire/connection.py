@@ -16,6 +16,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from buenavista.postgres import BuenaVistaHandler
@@ -33,8 +34,8 @@ from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.sasl_dialogue import SaslDialogue
 from risingpy.frontend.wire.session_protocol import Session
 from risingpy.frontend.wire.short_path.at_rest import AtRest
-from risingpy.frontend.wire.short_path.short_path import ShortPath
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
+from risingpy.frontend.wire.threads.event_loop import Next
 from risingpy.frontend.wire.threads.priority import StatementPriority
 from risingpy.frontend.wire.tls import ALPN, common_name
 from risingpy.frontend.wire.transport import WRITE_BUFFER_BYTES, TlsTransport, Transport, peer_name
@@ -92,8 +93,11 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         """Serves the client until it is at rest, or gone: from the start, or on from where it rested. Never raises."""
         self._transport.unpark()
         if self._is_served_to_rest():
+            begins = self._at_rest is not None and self._at_rest.is_writing
             self._transport.park()
             self.server.loop.park(self)
+            if begins:
+                self.server.loop.resume(self)()
             return
         self._end()
         try:
@@ -124,9 +128,16 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         """The socket's descriptor, for the event loop."""
         return self.request.fileno()
 
-    def wake(self) -> bool:
-        """The client of a connection at rest has said something, or has gone. False: a thread must serve it."""
-        return self._ending is None and self._at_rest is not None and self._at_rest.wake()
+    def wake(self) -> Next:
+        """The client of a connection at rest has said something, or has gone."""
+        assert self._at_rest is not None
+        return Next.SERVE if self._ending is not None and not self._at_rest.is_writing else self._at_rest.wake()
+
+    def resumed(self) -> Next:
+        """A request that writes can go on."""
+        assert self._at_rest is not None
+        then = self._at_rest.resumed()
+        return Next.SERVE if self._ending is not None and not self._at_rest.is_writing else then
 
     def _send_unsent(self) -> None:
         unsent = b"" if self._at_rest is None else self._at_rest.take_unsent()
@@ -194,7 +205,9 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             _log.info("connection authorized: %s encryption=%s", self._who, encryption)
         self.activity.start(time.monotonic())
         known = {**PARAMETER_STATUS, "session_authorization": first.user, **session.parameter_status()}
-        self._at_rest = AtRest(self._transport, self._protocol, self.activity, ShortPath(session))
+        loop = self.server.loop
+        resume = partial(loop.resume, self)
+        self._at_rest = AtRest(self._transport, self._protocol, self.activity, session, resume, loop.soon)
         responder = Responder(session, self)
         greet(responder, known, process_id, self._secret_key)
         return responder

@@ -24,7 +24,7 @@ from typing import Protocol
 
 from risingpy.errors import SqlError
 from risingpy.frontend.portals import Portals, PreparedEntry
-from risingpy.frontend.results import Notice, Prepared, Result, ShortRead, Statement
+from risingpy.frontend.results import Notice, Prepared, Result, ShortRead, ShortWrite, Statement
 from risingpy.types import SqlType
 
 
@@ -73,6 +73,9 @@ class Session(Protocol):
 
         Never blocks, and plans nothing: a statement that must be bound again first has none.
         """
+
+    def short_write(self, prepared: Prepared) -> ShortWrite | None:
+        """Likewise, as one that writes a few rows."""
 
     def known_recurring(self, sql: str) -> tuple[Prepared, Sequence[object | None]] | None:
         """As `recurring`, but only for a text that is planned already. Never blocks."""

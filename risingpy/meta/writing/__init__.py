@@ -1,6 +1,7 @@
 """Clients' writes, until an epoch has them. Any thread may call this package.
 
 writes             the interface for statements
+group_commit       small writes of many sessions, made durable together
 dml_log            durable rows that no epoch has yet
 table_locks        the locks of tables, and their queues
 sequence_counters  where sequences stand

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from risingpy.errors import SqlError
-from risingpy.plan.catalog import Counting, NumberSequence
+from risingpy.plan.catalog import Catalog, Counting, NumberSequence, Table
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
 
 Numbers = NDArray[np.int64]
@@ -80,6 +82,19 @@ class SequenceCounters:
             if counting.cycles or ahead < 0 or (ahead == 0 and counter.position.called):
                 return
             self._move(sequence, counter, SequencePosition(last + ahead * step, called=True), ahead + 1)
+
+    def pass_rows(self, catalog: Catalog, table: Table, columns: Sequence[pa.Array | pa.ChunkedArray]) -> None:
+        """New rows (all columns) of a table: moves the sequences of its identities past the numbers in them.
+
+        So no new row replaces one of them.
+        """
+        for index, column in enumerate(table.columns):
+            for sequence_id in column.sequences if column.identity is None else (column.identity.sequence,):
+                sequence = catalog.relations.get(sequence_id)
+                if isinstance(sequence, NumberSequence) and sequence.owned_by is not None:
+                    furthest = (pc.max if sequence.counting.increment > 0 else pc.min)(columns[index]).as_py()
+                    if isinstance(furthest, int):
+                        self.pass_by(sequence, furthest)
 
     def keep_only(self, sequence_ids: Collection[int]) -> None:
         """Forgets sequences that were dropped."""

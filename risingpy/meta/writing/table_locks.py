@@ -219,6 +219,15 @@ class TableLocks:
             raise
         return HeldRows(self, me, table_id, keys)
 
+    def take_free_rows(self, table_id: int, keys: Iterable[Key]) -> HeldRows:
+        """Locks those of the keys that nobody has, and that nobody waits for: `HeldRows.keys`. Never waits."""
+        me = threading.get_ident()
+        with self._guard:
+            free = [key for key in keys if (table_id, key) not in self._locks]
+            for key in free:
+                self._locks[table_id, key] = _Lock(table_id, key, {me: _Hold(0, {LockMode.ALONE: 1})})
+        return HeldRows(self, me, table_id, free)
+
     def release_rows(self, held: HeldRows) -> None:
         with self._guard:
             for key in held.keys:

@@ -10,6 +10,7 @@ from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.durable_state import RowIds
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange, UniqueKeys, refuse_stale
+from risingpy.meta.writing.group_commit import GroupCommit
 from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_at, keys_of, unique_places
 from risingpy.meta.writing.sequence_counters import SequenceCounters
@@ -24,8 +25,8 @@ _LockedKeys = Sequence[RowKey] | None
 class Writes:
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
 
-    `sequences` knows where sequences stand. `until_lsn` waits until a published epoch has
-    the log so far.
+    `sequences` knows where sequences stand. `group_commit` is for small writes of many sessions. `until_lsn` waits
+    until a published epoch has the log so far.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Writes:
         self._row_ids = row_ids
         self._until_lsn = until_lsn
         self._row_id_guard = threading.Lock()
+        self.group_commit = GroupCommit(published, log, locks, self.next_row_ids, sequences)
 
     @property
     def last_lsn(self) -> int:

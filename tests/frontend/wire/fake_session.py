@@ -162,6 +162,9 @@ class FakeSession:
     def short_read(self, prepared: Prepared) -> None:
         return None
 
+    def short_write(self, prepared: Prepared) -> None:
+        return None
+
     def known_recurring(self, sql: str) -> None:
         return None
 

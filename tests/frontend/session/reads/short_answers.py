@@ -10,7 +10,7 @@ from risingpy.frontend.wire.conversation import converse
 from risingpy.frontend.wire.endings import Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.short_path.short_path import ShortPath
+from risingpy.frontend.wire.short_path.short_path import Later, ShortPath
 
 
 class _Channel:
@@ -69,5 +69,6 @@ class Answers:
         return self._channel.said
 
     def short(self, data: bytes) -> bytes | None:
-        """What the short path says, if it says anything."""
-        return self._short_path.answer(data)
+        """What the short path says at once, if it says anything."""
+        answer = self._short_path.answer(data)
+        return None if isinstance(answer, Later) else answer
