@@ -10,7 +10,7 @@ system_relations              the interface by which the frontend gives the rows
 reads                         reads the rows of each kind of input
 moments                       numbers of sequences and the time, for rows of constants
 point_reads                   a lookup by key without Arrow, for statements that are prepared
-plain_rows                    rows of constants without Arrow, likewise
+plain_rows, plain_rewrite     rows of constants, and what becomes of a row, likewise
 row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
 sql/                          writes a plan as DuckDB SQL
@@ -23,6 +23,7 @@ from risingpy.batch.explain import explain_plan
 from risingpy.batch.key_lookup import key_table
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
+from risingpy.batch.plain_rewrite import PlainRewrite, plain_rewrite
 from risingpy.batch.plain_rows import NotPlain, PlainRows, plain_rows
 from risingpy.batch.plan import BatchPlan, ConstantRows, Direct
 from risingpy.batch.point_reads import Datums, PointRead, point_read
@@ -40,6 +41,7 @@ __all__ = [
     "NotPlain",
     "OwnChanges",
     "Parameters",
+    "PlainRewrite",
     "PlainRows",
     "PointRead",
     "PreparedQuery",
@@ -49,6 +51,7 @@ __all__ = [
     "group_by_key",
     "key_table",
     "keyed_by",
+    "plain_rewrite",
     "plain_rows",
     "point_read",
     "row_rewrite",

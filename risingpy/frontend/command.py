@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from risingpy.batch import Parameters as Parameters
-from risingpy.batch import PreparedQuery
+from risingpy.batch import PreparedQuery, RowRewrite
 from risingpy.frontend.results import Result, ResultField
 from risingpy.meta.schema.demands import Demand
 from risingpy.plan.catalog import Table
@@ -30,6 +30,14 @@ class PlainInsert:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainChange:
+    """What a command does that only changes or deletes one row by its key, and gives no rows. `verb` is its tag."""
+
+    verb: str
+    rewrite: RowRewrite
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A statement that a module of `statements/` has bound.
 
@@ -37,8 +45,8 @@ class Command:
     A command that `lasts` may be run again while the catalog and the settings are the same. One that `takes_constants`
     does with a value for a parameter just what it would do with a constant of that type in the parameter's place.
     `demands` are what was asked when it was bound, and is asked again of a state that it changes.
-    `plain` and `inserts` are for those that may be answered by other means than `run` (`session/short_reads.py`,
-    `session/short_writes.py`).
+    `plain`, `inserts` and `changes` are for those that may be answered by other means than `run`: see
+    `session/short_reads.py` and `session/short_writes.py`.
     """
 
     run: Callable[[Parameters], Result]
@@ -49,3 +57,4 @@ class Command:
     demands: tuple[Demand, ...] = ()
     plain: PlainQuery | None = None
     inserts: PlainInsert | None = None
+    changes: PlainChange | None = None

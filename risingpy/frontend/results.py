@@ -94,16 +94,16 @@ class ShortWrite(Protocol):
         """As that of `ShortRead`."""
 
     @property
-    def tag(self) -> str:
-        """Of CommandComplete, if it writes."""
+    def tags(self) -> Mapping[int, str]:
+        """Those of CommandComplete, by the numbers of rows that it may find."""
 
     def begin(
-        self, parameters: Sequence[object | None], done: Callable[[bool], Callable[[], None]]
+        self, parameters: Sequence[object | None], done: Callable[[int | None], Callable[[], None]]
     ) -> Callable[[], None]:
         """Has it written, and never blocks: at the latest when what it returns is called, which many may share.
 
-        `done` is called once, in another thread: True: it is durable; False: the long way must be taken, and nothing
-        has changed. What that returns is called afterwards, once for all that are done with it.
+        `done` is called once, in another thread: with the number of rows, when all is durable; None: the long way must
+        be taken, and nothing has changed. What that returns is called afterwards, once for all that are done with it.
         Raises TakesLonger, and has done nothing then.
         """
 

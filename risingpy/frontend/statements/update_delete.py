@@ -12,7 +12,7 @@ import pyarrow as pa
 from risingpy.batch import group_by_key
 from risingpy.frontend import binder
 from risingpy.frontend.binder import BoundRewrite
-from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.command import Command, Parameters, PlainChange
 from risingpy.frontend.constraints.guarded import guarded
 from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.results import CommandTag, Result
@@ -102,7 +102,10 @@ def rewriting(
 
     fields, types = returning_fields(planned.bound.returning), planned.bound.parameter_types
     takes_constants = planned.by_key is not None and planned.by_key.takes_constants(len(types))
-    return Command(run, fields, types, takes_constants=takes_constants)
+    changes = None
+    if planned.by_key is not None and planned.bound.returning is None:
+        changes = PlainChange(verb, planned.by_key)
+    return Command(run, fields, types, takes_constants=takes_constants, changes=changes)
 
 
 def _each_once(relation: Table, found: pa.Table) -> pa.Table:

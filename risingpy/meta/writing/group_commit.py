@@ -2,7 +2,7 @@
 
     commit.add(write)    # from any thread, and never blocks
     commit.begin()       # so does this: the thread of the commits takes all that was added
-    write.done(lsn)      # in that thread; None: nothing of the write is in the log
+    write.done(written)  # in that thread; None: nothing of the write is in the log
 
 What is added while a group is on its way to the disk goes into the next one. The thread waits for no lock, and has no
 errors for anybody: a write is given back if somebody has its table or its row, or if a value is not what the table
@@ -14,17 +14,19 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.executors.change_chunk import INSERT, make_chunk
+from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
+from risingpy.meta.writing.row_changes import Change, FindCommitted, NewestRows
 from risingpy.meta.writing.row_keys import RowKey, has_row_keys, keys_of
 from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
@@ -40,26 +42,54 @@ Row = Sequence[object]
 Wake = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SmallWrite:
-    """New rows for a table that no constraint on other rows guards.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A write is durable: up to which position of the log it is, and how many rows it has found or added.
 
-    `rows` is called once, in the thread of the commits; it may raise SqlError. `done` is called once, whatever happens,
-    and returns what wakes whoever waits: that is called when all writes of the group are done.
+    The position is 0 if it had nothing to write.
     """
+
+    lsn: int
+    rows: int
+
+
+Done = Callable[[Written | None], Wake]
+"""Called once, whatever happens. What it returns is called when all writes of the group are done."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """New rows for a table that no constraint on other rows guards. `rows` is called once, and may raise SqlError."""
 
     table: Table
     rows: Callable[[], Sequence[Row]]
-    done: Callable[[int | None], Wake]
+    done: Done
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowChange:
+    """UPDATE or DELETE of one row of such a table, whose newest row the log knows. See `row_changes`."""
+
+    table: Table
+    key: RowKey
+    change: Change
+    committed: FindCommitted
+    done: Done
+
+
+SmallWrite = NewRows | RowChange
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The writes to one table that go into the log. `keys` are those of the rows, which are locked."""
+    """The writes to one table that are done. `change`: what goes into the log; None: they have found no rows.
 
-    change: TableChange
+    `keys` are those of the change's rows, which are locked; None if they have none that can be locked.
+    """
+
+    change: TableChange | None
     keys: Sequence[RowKey] | None
-    writes: Sequence[SmallWrite]
+    writes: Mapping[SmallWrite, int]  # and their rows
 
 
 class GroupCommit:
@@ -111,50 +141,87 @@ class GroupCommit:
                 self._commit(writes)
 
     def _commit(self, writes: Sequence[SmallWrite]) -> None:
-        lsn, written = 0, frozenset[SmallWrite]()
+        lsn, written = 0, dict[SmallWrite, int]()
         try:
             with ExitStack() as held:
-                groups = [self._group(table, each, held) for table, each in _by_table(writes)]
-                found = [group for group in groups if group is not None]
-                if found:
-                    lsn = self._log.append([group.change for group in found], keys=[group.keys for group in found])
-                    written = frozenset(write for group in found for write in group.writes)
+                groups = [self._group(each, held) for each in _by_table(writes)]
+                logged = [(each.change, each.keys) for each in groups if each.change is not None]
+                if logged:
+                    lsn = self._log.append([change for change, _ in logged], keys=[keys for _, keys in logged])
+                written = {write: rows for group in groups for write, rows in group.writes.items()}
         except SqlError:  # whoever takes the long way learns what it is
             pass
         except Exception:
             _log.exception("a group of writes failed")
-        wakes = {write.done(lsn if write in written else None) for write in writes}
+        wakes = {write.done(Written(lsn, written[write]) if write in written else None) for write in writes}
         for wake in wakes:
             wake()
 
-    def _group(self, table: Table, writes: Sequence[SmallWrite], held: ExitStack) -> _Group | None:
+    def _group(self, writes: Sequence[SmallWrite], held: ExitStack) -> _Group:
         """What can be written to a table now, with its locks `held`."""
-        taken = [(write, rows) for write in writes if (rows := _rows_of(write))]
+        table = writes[0].table
+        new = [(write, rows) for write in writes if isinstance(write, NewRows) and (rows := _rows_of(write))]
+        changes = [write for write in writes if isinstance(write, RowChange)]
         try:
-            columns = self._columns(table, [row for _, rows in taken for row in rows])
-            table_id = table.relation_id
-            held.callback(self._locks.acquire(table_id, LockMode.KEYS, wait=False).release)
-            keys = keys_of(table, [columns[index] for index in table.primary_key]) if has_row_keys(table) else None
-            free = [write for write, _ in taken]
-            if keys is not None:
-                rows_held = self._locks.take_free_rows(table_id, set(keys))
-                held.callback(rows_held.release)
-                free, places = _free(taken, keys, frozenset(rows_held.keys))
-                if len(places) < len(keys):
-                    columns, keys = [each.take(pa.array(places)) for each in columns], [keys[place] for place in places]
-            if not free:
-                return None
-            catalog = self._published.state.catalog
-            chunk = make_chunk(np.full(len(columns[0]), INSERT, np.int8), columns)
-            change = TableChange(table_id, table.version, chunk, rules=table.rules)
-            refuse_stale(catalog, change)
-            self._sequences.pass_rows(catalog, table, columns)
+            columns = self._columns(table, [row for _, rows in new for row in rows])
+            held.callback(self._locks.acquire(table.relation_id, LockMode.KEYS, wait=False).release)
+            if not has_row_keys(table):
+                return self._finished(table, make_chunk(_ops(0, len(columns[0])), columns), None, _counts(new))
+            keys = keys_of(table, [columns[index] for index in table.primary_key])
+            rows_held = self._locks.take_free_rows(table.relation_id, {*keys, *(each.key for each in changes)})
+            held.callback(rows_held.release)
+            free = frozenset(rows_held.keys)
+            added, places = _free(new, keys, free)
+            if len(places) < len(keys):
+                columns, keys = [each.take(pa.array(places)) for each in columns], [keys[place] for place in places]
+            # A change of a row that comes in the same group takes the long way: nobody has that row yet.
+            possible = [each for each in changes if each.key in free and each.key not in frozenset(keys)]
+            return self._with_changes(table, possible, columns, keys, _counts(added))
         except (SqlError, pa.ArrowException, ValueError, TypeError, OverflowError):
-            return None
-        return _Group(change, keys, free)
+            return _Group(None, None, {})
+
+    def _with_changes(
+        self,
+        table: Table,
+        changes: Sequence[RowChange],
+        columns: list[pa.Array],
+        keys: list[RowKey],
+        counts: dict[SmallWrite, int],
+    ) -> _Group:
+        """The group with the changes of single rows, and the new rows (all columns) with their keys."""
+        if changes:
+            pending, committed = self._log.pending_row, changes[0].committed
+            newest = NewestRows(table, [each.key for each in changes], pending, committed)
+            for each in changes:
+                found = newest.change(each.key, each.change)
+                if found is not None:
+                    counts[each] = found
+            changed = newest.changed()
+            if changed is not None:
+                old, stay, changed_keys = changed
+                pieces = zip(old.columns, stay, columns, strict=True)
+                columns = [pa.concat_arrays([*_chunks(a), *_chunks(b), *_chunks(c)]) for a, b, c in pieces]
+                return self._finished(
+                    table, make_chunk(_ops(old.num_rows, len(columns[0])), columns), [*changed_keys, *keys], counts
+                )
+        return self._finished(table, make_chunk(_ops(0, len(columns[0])), columns), keys, counts)
+
+    def _finished(
+        self, table: Table, chunk: pa.Table, keys: Sequence[RowKey] | None, counts: Mapping[SmallWrite, int]
+    ) -> _Group:
+        """The group of a chunk. Raises what `refuse_stale` raises."""
+        catalog = self._published.state.catalog
+        change = TableChange(table.relation_id, table.version, chunk, rules=table.rules)
+        refuse_stale(catalog, change)
+        if not chunk.num_rows:
+            return _Group(None, None, counts)
+        self._sequences.pass_rows(catalog, table, chunk.columns[1:])
+        return _Group(change, keys, counts)
 
     def _columns(self, table: Table, rows: Sequence[Row]) -> list[pa.Array]:
         """All columns of the rows, with new numbers if the table's rows have some."""
+        if not rows:
+            return [pa.array([], column.type.arrow) for column in table.columns]
         given = [*zip(*rows, strict=True)]
         columns = [pa.array(values, column.type.arrow) for values, column in zip(given, table.columns, strict=False)]
         if len(columns) < len(table.columns):
@@ -163,17 +230,16 @@ class GroupCommit:
         return columns
 
 
-def _by_table(writes: Iterable[SmallWrite]) -> Iterable[tuple[Table, Sequence[SmallWrite]]]:
+def _by_table(writes: Iterable[SmallWrite]) -> Iterable[Sequence[SmallWrite]]:
     """The writes to each table, in their order. A table that was altered between them is two."""
     found: dict[tuple[int, int, int], list[SmallWrite]] = {}
     for write in writes:
         table = write.table
         found.setdefault((table.relation_id, table.version, table.rules), []).append(write)
-    # In the order in which all statements lock tables.
-    return [(each[0].table, each) for _, each in sorted(found.items())]
+    return [each for _, each in sorted(found.items())]  # in the order in which all statements lock tables
 
 
-def _rows_of(write: SmallWrite) -> Sequence[Row]:
+def _rows_of(write: NewRows) -> Sequence[Row]:
     """None of them if they cannot be computed."""
     try:
         return write.rows()
@@ -181,17 +247,32 @@ def _rows_of(write: SmallWrite) -> Sequence[Row]:
         return ()
 
 
+def _counts(new: Sequence[tuple[NewRows, Sequence[Row]]]) -> dict[SmallWrite, int]:
+    return {write: len(rows) for write, rows in new}
+
+
+def _ops(old: int, rows: int) -> npt.NDArray[np.int8]:
+    """Those of old rows, and then of new ones."""
+    ops = np.full(rows, INSERT, np.int8)
+    ops[:old] = DELETE
+    return ops
+
+
+def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
+
+
 def _free(
-    taken: Sequence[tuple[SmallWrite, Sequence[Row]]], keys: Sequence[RowKey], free: frozenset[object]
-) -> tuple[list[SmallWrite], list[int]]:
+    new: Sequence[tuple[NewRows, Sequence[Row]]], keys: Sequence[RowKey], free: frozenset[object]
+) -> tuple[list[tuple[NewRows, Sequence[Row]]], list[int]]:
     """The writes all of whose keys are free, and the places of their rows."""
-    found: list[SmallWrite] = []
+    found: list[tuple[NewRows, Sequence[Row]]] = []
     places: list[int] = []
     begin = 0
-    for write, rows in taken:
+    for write, rows in new:
         end = begin + len(rows)
         if free.issuperset(keys[begin:end]):
-            found.append(write)
+            found.append((write, rows))
             places.extend(range(begin, end))
         begin = end
     return found, places

@@ -41,6 +41,7 @@ class _Writing:
     later: Later
     data: bytes
     outcome: _Outcome = _Outcome.NOT_BEGUN
+    rows: int = 0
 
 
 class AtRest:
@@ -115,7 +116,7 @@ class AtRest:
             case _Outcome.DURABLE:
                 self._writing = None
                 self._activity.rest(time.monotonic(), self._session.forget_cancel)
-                if not self._is_sent(writing.later.answer):
+                if not self._is_sent(writing.later.answers[writing.rows]):
                     return Next.SERVE
                 return self.wake() if self._transport.holds_bytes else Next.REST
 
@@ -130,8 +131,9 @@ class AtRest:
         return answer is not None
 
     def _begin(self, writing: _Writing) -> Next:
-        def done(is_durable: bool) -> Callable[[], None]:
-            writing.outcome = _Outcome.DURABLE if is_durable else _Outcome.TAKES_LONGER
+        def done(rows: int | None) -> Callable[[], None]:
+            writing.rows = rows or 0
+            writing.outcome = _Outcome.TAKES_LONGER if rows is None else _Outcome.DURABLE
             return self._resume()
 
         self._activity.work()

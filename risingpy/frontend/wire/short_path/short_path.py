@@ -10,7 +10,7 @@ above all, is left to the conversation, which answers the same bytes. Nothing ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -63,7 +63,7 @@ class _WriteShape:
     source: PreparedEntry | Prepared
     statement: ShortWrite
     readers: Sequence[Callable[[bytes], object]]
-    answer: bytes
+    answers: Mapping[int, bytes]  # by the number of rows
 
 
 _Shape = _ReadShape | _WriteShape
@@ -71,13 +71,13 @@ _Shape = _ReadShape | _WriteShape
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A statement that writes: `answer` is for when it is done. See `ShortWrite.begin`, which it raises as."""
+    """A statement that writes, and its answers by the number of rows. `begin` is that of `ShortWrite`."""
 
-    answer: bytes
+    answers: Mapping[int, bytes]
     _write: ShortWrite
     _parameters: Sequence[object | None]
 
-    def begin(self, done: Callable[[bool], Callable[[], None]]) -> Callable[[], None]:
+    def begin(self, done: Callable[[int | None], Callable[[], None]]) -> Callable[[], None]:
         return self._write.begin(self._parameters, done)
 
 
@@ -159,7 +159,9 @@ class ShortPath:
             if write is None or readers is None:
                 return None
             described = server_messages.message(ServerResponse.NO_DATA) if form is not None and form.describes else b""
-            return _WriteShape(source, write, readers, _bound(form) + described + _complete(write.tag))
+            before = _bound(form) + described
+            answers = {rows: before + _complete(tag) for rows, tag in write.tags.items()}
+            return _WriteShape(source, write, readers, answers)
         read = self._session.short_read(prepared)
         readers = None if read is None else self._readers(prepared, form)
         if read is None or readers is None:
@@ -210,7 +212,7 @@ def _complete(tag: str) -> bytes:
 def _answer_of(shape: _Shape, parameters: Sequence[object | None]) -> bytes | Later:
     match shape:
         case _WriteShape():
-            return Later(shape.answer, shape.statement, parameters)
+            return Later(shape.answers, shape.statement, parameters)
         case _ReadShape():
             return _answered(shape, parameters)
         case _:

@@ -12,7 +12,7 @@ import pytest
 
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
-from risingpy.meta.writing.group_commit import GroupCommit, SmallWrite
+from risingpy.meta.writing.group_commit import GroupCommit, NewRows, SmallWrite, Written
 from risingpy.meta.writing.table_locks import LockMode
 from tests.frontend.session.conftest import Client
 from tests.frontend.wire import raw_client as raw
@@ -282,15 +282,15 @@ def _prepared_name(connection: Connection) -> bytes:
 def test_a_group_gives_back_what_it_cannot_write(client: Client, database: Database) -> None:
     client.run("CREATE TABLE t (id int PRIMARY KEY, v int)")
     table = database.reads.catalog.find("t", None, ("public",))
-    results: dict[object, int | None] = {}
+    results: dict[object, Written | None] = {}
     ready = threading.Event()
 
     def write(number: object) -> SmallWrite:
-        def done(lsn: int | None) -> Callable[[], None]:
-            results[number] = lsn
+        def done(written: Written | None) -> Callable[[], None]:
+            results[number] = written
             return ready.set
 
-        return SmallWrite(table, lambda: [[number, 1]], done)  # type: ignore[arg-type]
+        return NewRows(table, lambda: [[number, 1]], done)  # type: ignore[arg-type]
 
     commit = database.writes.group_commit
     held = database.writes.row_locks(table.relation_id, [(1,)])  # type: ignore[union-attr]
@@ -298,7 +298,7 @@ def test_a_group_gives_back_what_it_cannot_write(client: Client, database: Datab
         commit.add(write(number))
     commit.begin()
     assert ready.wait(_DEADLINE)
-    assert results[1] is None and results[0] and results[2] == results[0]
+    assert results[1] is None and results[0] and results[2] == results[0] and results[0].lsn
     for each in held:
         each.release()
     ready.clear()
