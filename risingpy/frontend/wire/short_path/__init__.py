@@ -1,4 +1,4 @@
 """Answers to what clients send most often, without portals and messages as objects.
 
-That is reads of one row by its key, and INSERTs of few rows.
+That is reads of one row by its key, INSERTs of few rows, UPDATEs and DELETEs by key.
 """
