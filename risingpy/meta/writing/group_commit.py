@@ -26,7 +26,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
-from risingpy.meta.writing.row_changes import Change, FindCommitted, NewestRows
+from risingpy.meta.writing.row_changes import Change, ChangingRows, FindCommitted
 from risingpy.meta.writing.row_keys import RowKey, has_row_keys, keys_of
 from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
@@ -191,7 +191,7 @@ class GroupCommit:
         """The group with the changes of single rows, and the new rows (all columns) with their keys."""
         if changes:
             pending, committed = self._log.pending_row, changes[0].committed
-            newest = NewestRows(table, [each.key for each in changes], pending, committed)
+            newest = ChangingRows(table, [each.key for each in changes], pending, committed)
             for each in changes:
                 found = newest.change(each.key, each.change)
                 if found is not None:

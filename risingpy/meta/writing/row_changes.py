@@ -40,7 +40,7 @@ class _State:
         return bool(self.new) or (self.place is not None and not self.is_there)
 
 
-class NewestRows:
+class ChangingRows:
     """The newest rows of some keys of a table: the last in the log, else the committed ones."""
 
     def __init__(self, table: Table, keys: Sequence[RowKey], pending: FindPending, committed: FindCommitted) -> None:

@@ -214,7 +214,7 @@ def test_who_has_the_row_is_waited_for(filled: Client, server: WireServer, datab
 
 def test_another_form_of_the_table(filled: Client, server: WireServer) -> None:
     with _connect(server) as connection:
-        for change in ("ADD COLUMN late int DEFAULT 7", "DROP COLUMN x", "ADD CONSTRAINT few CHECK (n < 14)"):
+        for change in ("ADD COLUMN late int DEFAULT 7", "DROP COLUMN x", "ADD CONSTRAINT few CHECK (n <> 14)"):
             connection.execute("UPDATE t SET n = n + 1 WHERE id = %s", (1,), prepare=True)
             filled.run(f"ALTER TABLE t {change}")
         with pytest.raises(psycopg.errors.CheckViolation):
