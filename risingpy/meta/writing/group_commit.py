@@ -81,7 +81,7 @@ SmallWrite = NewRows | RowChange
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _TableGroup:
     """The writes to one table that are done. `change`: what goes into the log; None: they have found no rows.
 
     `keys` are those of the change's rows, which are locked; None if they have none that can be locked.
@@ -157,7 +157,7 @@ class GroupCommit:
         for wake in wakes:
             wake()
 
-    def _group(self, writes: Sequence[SmallWrite], held: ExitStack) -> _Group:
+    def _group(self, writes: Sequence[SmallWrite], held: ExitStack) -> _TableGroup:
         """What can be written to a table now, with its locks `held`."""
         table = writes[0].table
         new = [(write, rows) for write in writes if isinstance(write, NewRows) and (rows := _rows_of(write))]
@@ -178,7 +178,7 @@ class GroupCommit:
             possible = [each for each in changes if each.key in free and each.key not in frozenset(keys)]
             return self._with_changes(table, possible, columns, keys, _counts(added))
         except (SqlError, pa.ArrowException, ValueError, TypeError, OverflowError):
-            return _Group(None, None, {})
+            return _TableGroup(None, None, {})
 
     def _with_changes(
         self,
@@ -187,7 +187,7 @@ class GroupCommit:
         columns: list[pa.Array],
         keys: list[RowKey],
         counts: dict[SmallWrite, int],
-    ) -> _Group:
+    ) -> _TableGroup:
         """The group with the changes of single rows, and the new rows (all columns) with their keys."""
         if changes:
             pending, committed = self._log.pending_row, changes[0].committed
@@ -208,15 +208,15 @@ class GroupCommit:
 
     def _finished(
         self, table: Table, chunk: pa.Table, keys: Sequence[RowKey] | None, counts: Mapping[SmallWrite, int]
-    ) -> _Group:
+    ) -> _TableGroup:
         """The group of a chunk. Raises what `refuse_stale` raises."""
         catalog = self._published.state.catalog
         change = TableChange(table.relation_id, table.version, chunk, rules=table.rules)
         refuse_stale(catalog, change)
         if not chunk.num_rows:
-            return _Group(None, None, counts)
+            return _TableGroup(None, None, counts)
         self._sequences.pass_rows(catalog, table, chunk.columns[1:])
-        return _Group(change, keys, counts)
+        return _TableGroup(change, keys, counts)
 
     def _columns(self, table: Table, rows: Sequence[Row]) -> list[pa.Array]:
         """All columns of the rows, with new numbers if the table's rows have some."""

@@ -28,7 +28,7 @@ FindCommitted = Callable[[Table, pa.Table], pa.Table]
 
 
 @dataclass(slots=True)
-class _State:
+class _RowState:
     """A row: at which place of the standing rows it is (None: it is none of them), and what has changed."""
 
     place: int | None
@@ -46,7 +46,7 @@ class ChangingRows:
     def __init__(self, table: Table, keys: Sequence[RowKey], pending: FindPending, committed: FindCommitted) -> None:
         """Raises SqlError if committed rows cannot be read."""
         self._table = table
-        self._states: dict[RowKey, _State] = {}
+        self._states: dict[RowKey, _RowState] = {}
         self._unknown: set[RowKey] = set()  # only who waits for an epoch learns what these are
         chunks: dict[int, tuple[pa.Table, list[RowKey], list[int]]] = {}
         left: list[RowKey] = []
@@ -57,7 +57,7 @@ class ChangingRows:
             elif isinstance(found, int) or found.version != table.version:
                 self._unknown.add(key)
             elif found.place is None:
-                self._states[key] = _State(None, is_there=False)
+                self._states[key] = _RowState(None, is_there=False)
             else:
                 _, of_chunk, places = chunks.setdefault(id(found.chunk), (found.chunk, [], []))
                 of_chunk.append(key)
@@ -71,9 +71,9 @@ class ChangingRows:
             pieces.append(found_rows)
             standing += keys_of(table, [found_rows.column(index) for index in table.primary_key])
         self._rows = pa.concat_tables(pieces).combine_chunks() if pieces else None
-        self._states.update({key: _State(place, is_there=True) for place, key in enumerate(standing)})
+        self._states.update({key: _RowState(place, is_there=True) for place, key in enumerate(standing)})
         for key in left:
-            self._states.setdefault(key, _State(None, is_there=False))
+            self._states.setdefault(key, _RowState(None, is_there=False))
         self._values: dict[int, list[object]] = {}
 
     def change(self, key: RowKey, change: Change) -> int | None:

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _READ_BYTES = 1 << 16
 
 
-class _Outcome(Enum):
+class _WriteOutcome(Enum):
     """How a request stands that writes."""
 
     NOT_BEGUN = auto()
@@ -40,7 +40,7 @@ class _Writing:
 
     later: Later
     data: bytes
-    outcome: _Outcome = _Outcome.NOT_BEGUN
+    outcome: _WriteOutcome = _WriteOutcome.NOT_BEGUN
     rows: int = 0
 
 
@@ -107,13 +107,13 @@ class AtRest:
         writing = self._writing
         assert writing is not None
         match writing.outcome:
-            case _Outcome.NOT_BEGUN:
+            case _WriteOutcome.NOT_BEGUN:
                 return self._begin(writing)
-            case _Outcome.UNDER_WAY:
+            case _WriteOutcome.UNDER_WAY:
                 return Next.REST
-            case _Outcome.TAKES_LONGER:
+            case _WriteOutcome.TAKES_LONGER:
                 return self._leave_to_thread(writing)
-            case _Outcome.DURABLE:
+            case _WriteOutcome.DURABLE:
                 self._writing = None
                 self._activity.rest(time.monotonic(), self._session.forget_cancel)
                 if not self._is_sent(writing.later.answers[writing.rows]):
@@ -133,11 +133,11 @@ class AtRest:
     def _begin(self, writing: _Writing) -> Next:
         def done(rows: int | None) -> Callable[[], None]:
             writing.rows = rows or 0
-            writing.outcome = _Outcome.TAKES_LONGER if rows is None else _Outcome.DURABLE
+            writing.outcome = _WriteOutcome.TAKES_LONGER if rows is None else _WriteOutcome.DURABLE
             return self._resume()
 
         self._activity.work()
-        writing.outcome = _Outcome.UNDER_WAY
+        writing.outcome = _WriteOutcome.UNDER_WAY
         try:
             self._soon(writing.later.begin(done))
         except TakesLonger:
