@@ -345,7 +345,8 @@ class ExpressionParser(StrictLists):
         if self._curr.token_type in ENDS:
             return this
         token = self._next
-        is_name = token.token_type is TokenType.IDENTIFIER or token.text[:1].isalpha() or token.text[:1] == "_"
+        is_word = token.token_type is not TokenType.STRING and (token.text[:1].isalpha() or token.text[:1] == "_")
+        is_name = token.token_type is TokenType.IDENTIFIER or is_word
         at_end = self._index + 1 >= self._tokens_size
         if this is None or self._curr.token_type is not TokenType.ALIAS or not is_name or at_end:
             return super()._parse_alias(this, explicit)

@@ -83,6 +83,7 @@ class BarrierLoop:
         self._retries = retries
         self._jobs_without_memory = 0  # how often in a row
         self._strictness = Strictness()
+        self._was_long = False  # the last epoch, by costly jobs
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
 
     def start(self) -> None:
@@ -253,7 +254,11 @@ class BarrierLoop:
         """Jobs that made a committed epoch too long, each within what a job may take, are not in the next one."""
         state = self._published.state
         allowed = allowed_seconds(state.job_epoch_seconds, epoch.rows, halvings)
-        for job_id, seconds in too_costly(report, state.graph(), allowed):
+        costly = list(too_costly(report, state.graph(), allowed))
+        was_long, self._was_long = self._was_long, bool(costly)
+        if not (halvings or was_long):
+            return  # once may be the start of a process, or a shard's state that it had to load
+        for job_id, seconds in costly:
             reason = f"it took {seconds * 1000:.0f} ms of CPU time of an epoch that was too long"
             if self._committer.set_aside(job_id, reason):
                 self._strictness.spoilt()
