@@ -1,7 +1,4 @@
-"""Refuses to order, group or key by types whose values have no order here: jsonb and maps.
-
-PostgreSQL orders jsonb, by a rule that few queries want; RisingWave refuses it in keys, as this does.
-"""
+"""Refuses to order or group by types whose values have no order: maps, and what has them inside."""
 
 from __future__ import annotations
 

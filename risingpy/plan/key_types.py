@@ -10,8 +10,15 @@ from risingpy.types import SqlType, TypeKind
 _HINT = "Cast it to varchar, or take the parts that you need."
 
 
+def refuse_no_key(types: Iterable[SqlType], where: str) -> None:
+    """Raises FeatureNotSupported if a type cannot stand in `where`, the key of a table or of state."""
+    for type_ in types:
+        if not type_.is_in_keys:
+            raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)
+
+
 def refuse_unordered(types: Iterable[SqlType], where: str) -> None:
-    """Raises FeatureNotSupported if a type cannot stand in `where`."""
+    """Raises FeatureNotSupported if a query cannot order, group or compare by a type, as it does in `where`."""
     for type_ in types:
         if not type_.is_orderable:
             raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)

@@ -33,7 +33,7 @@ from typing import assert_never
 from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.plan.key_types import has_other_forms, refuse_unordered
+from risingpy.plan.key_types import has_other_forms, refuse_no_key
 from risingpy.plan.logical import AggCall, Field, Schema, SortKey
 from risingpy.plan.operators import (
     Changelog,
@@ -114,7 +114,7 @@ def relation_table(
     distribution: tuple[ColumnIndex, ...],
 ) -> TableSchema:
     """The stored form of a table or a materialized view."""
-    refuse_unordered((columns[column.index].type for column in key), "the key of a table or view")
+    refuse_no_key((columns[column.index].type for column in key), "the key of a table or view")
     key_columns = {column.index for column in key}
     return TableSchema(
         table_id=table_id,
@@ -382,7 +382,7 @@ def internal_table(
     also_in_value: Collection[ColumnIndex] = (),
 ) -> TableSchema:
     """A table of an operator's state; key columns `also_in_value` stand in the value, too."""
-    refuse_unordered((columns[column.index][1] for column in key), "the key of a view's state")
+    refuse_no_key((columns[column.index][1] for column in key), "the key of a view's state")
     key_columns = {column.index for column in key} - set(also_in_value)
     return TableSchema(
         table_id=table_id,

@@ -181,10 +181,15 @@ class SqlType:
 
     @property
     def is_orderable(self) -> bool:
-        """Whether values can be compared, sorted and grouped, and stand in keys: not if jsonb or a map is inside."""
+        """Whether values can be compared, sorted and grouped: not if a map is inside."""
+        return self.kind is not TypeKind.MAP and all(item.is_orderable for item in self.items)
+
+    @property
+    def is_in_keys(self) -> bool:
+        """Whether values can stand in the keys of tables and of state: not if jsonb or a map is inside."""
         if self.kind in (TypeKind.JSONB, TypeKind.MAP):
             return False
-        return all(item.is_orderable for item in self.items)
+        return all(item.is_in_keys for item in self.items)
 
 
 BOOLEAN = SqlType(TypeKind.BOOLEAN)

@@ -12,7 +12,7 @@ from risingpy.errors import InvalidParameterValue
 from risingpy.functions.evaluation.sql_casts import text_of
 from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
-from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind
+from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind
 from risingpy.types.jsonb import key_order, quote
 
 _TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
@@ -112,6 +112,16 @@ def _compared(function: str) -> Callable[[Call, list[str]], str]:
     return compile_comparison
 
 
+def _ordered(operator: str) -> Callable[[Call, list[str]], str]:
+    """By the order of keys, as the planner's rule has it where it sees the comparison."""
+
+    def compile_comparison(call: Call, args: list[str]) -> str:
+        left, right = (own_call("jsonb_key", [arg], BYTEA) for arg in args)
+        return f"({left} {operator} {right})"
+
+    return compile_comparison
+
+
 def _distinct(*, negated: bool) -> Callable[[Call, list[str]], str]:
     """IS [NOT] DISTINCT FROM: of jsonb, whose texts may differ where the values do not."""
 
@@ -148,6 +158,10 @@ JSON: dict[str, Callable[[Call, list[str]], str]] = {
     "jsonb_object_of_pairs": _object_of_pairs,
     "jsonb_eq": _compared("eq"),
     "jsonb_ne": _compared("ne"),
+    "jsonb_lt": _ordered("<"),
+    "jsonb_le": _ordered("<="),
+    "jsonb_gt": _ordered(">"),
+    "jsonb_ge": _ordered(">="),
     "is_distinct_from": _distinct(negated=False),
     "is_not_distinct_from": _distinct(negated=True),
     "nullif": _nullif,

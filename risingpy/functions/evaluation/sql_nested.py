@@ -13,7 +13,7 @@ import pyarrow as pa
 from risingpy.functions.evaluation.sql_casts import cast, part_text
 from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
-from risingpy.types import BOOLEAN, INTEGER, NUMERIC, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.types import BOOLEAN, BYTEA, INTEGER, NUMERIC, VARCHAR, SqlType, TypeKind, array_of
 
 Compile = Callable[[Call, list[str]], str]
 
@@ -56,10 +56,12 @@ def _field(call: Call, args: list[str]) -> str:
 
 
 def numbers_as_keys(value: str, type_: SqlType) -> str:
-    """A value with the keys of the wide numerics in it (`optimizer.rules.numeric_keys`)."""
+    """A value with the keys of the wide numerics and jsonb in it (`optimizer.rules.numeric_keys`)."""
     if type_.is_wide:
         return f"array_slice({value}, 1, 41)"
     match type_.kind:
+        case TypeKind.JSONB:
+            return own_call("jsonb_key", [value], BYTEA)
         case TypeKind.ARRAY:
             item = f"number{type_.depth}"
             return f"list_transform({value}, lambda {item}: {numbers_as_keys(item, type_.element)})"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from risingpy.functions.evaluation.sql_casts import part_text
 from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
-from risingpy.types import INTEGER, VARCHAR, TypeKind
+from risingpy.types import BYTEA, INTEGER, VARCHAR, TypeKind
 
 _ESCAPE = "\\"
 _PRIVATE = "chr(57344)"  # a character for private use
@@ -22,6 +22,8 @@ def _extreme(function: str, symbol: str) -> Callable[[Call, list[str]], str]:
     """greatest or least. Of intervals that compare as equal the first counts, which DuckDB's does not promise."""
 
     def compile_call(call: Call, args: list[str]) -> str:
+        if call.type.kind is TypeKind.JSONB:
+            return _extreme_json(function, args)
         if call.type.kind is not TypeKind.INTERVAL:
             return f"{function}({', '.join(args)})"
         chosen, *others = args
@@ -30,6 +32,16 @@ def _extreme(function: str, symbol: str) -> Callable[[Call, list[str]], str]:
         return chosen
 
     return compile_call
+
+
+def _extreme_json(function: str, args: list[str]) -> str:
+    """By keys; of equal ones the first. DuckDB compares structs field by field, and passes over NULLs."""
+    places = range(len(args)) if function == "least" else range(0, -len(args), -1)
+    keyed = (
+        f"CASE WHEN {arg} IS NOT NULL THEN {{k: {own_call('jsonb_key', [arg], BYTEA)}, i: {place}, v: {arg}}} END"
+        for arg, place in zip(args, places, strict=True)
+    )
+    return f"struct_extract({function}({', '.join(keyed)}), 'v')"
 
 
 def _in(call: Call, args: list[str]) -> str:

@@ -22,6 +22,10 @@ JSONB = """
 =   jsonb_eq  jsonb jsonb = bool
 <>  jsonb_ne  jsonb jsonb = bool
 !=  jsonb_ne  jsonb jsonb = bool
+<   jsonb_lt  jsonb jsonb = bool
+<=  jsonb_le  jsonb jsonb = bool
+>   jsonb_gt  jsonb jsonb = bool
+>=  jsonb_ge  jsonb jsonb = bool
 IS_JSON_VALUE  is_json_value  text = bool
 IS_JSON_OBJECT is_json_object text = bool
 IS_JSON_ARRAY  is_json_array  text = bool

@@ -1,5 +1,8 @@
 """Compares wide numerics by their keys, which 1.0 and 1.00 share, and shows of a group's equal numbers one.
 
+jsonb has keys too (`storage/kernels/json_keys.py`), in PostgreSQL's order: what is said here of numbers inside other
+values is true of jsonb, and a group of equal ones shows the one whose text is the first.
+
     Filter(n = m; t)            =>  Filter(numeric_key(n) = numeric_key(m); t)
     Sort(n; t)                  =>  Project(t.*; Sort(k; Project(t.*, numeric_key(n) AS k; t)))
     Agg(group n, sum(m); t)     =>  Project(of_key(k, s), sum; Agg(group k, sum(m), scale_bits(n) AS s; Project(…; t)))
@@ -44,20 +47,26 @@ from risingpy.plan.logical import (
     TopN,
 )
 from risingpy.plan.window_calls import FRAMELESS, FrameUnits, WindowCall
-from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType, array_of, struct_of
+from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, VARCHAR, SqlType, TypeKind, array_of, struct_of
 from risingpy.types.wide_numeric import key_of
 
 _COMPARISONS = frozenset(
     {"eq", "ne", "lt", "le", "gt", "ge", "in", "in_list", "is_distinct_from", "is_not_distinct_from"}
     | {"array_contains", "array_overlaps", "array_position", "array_positions", "width_bucket_array"}
 )
+_OF_JSON = {
+    f"{word}jsonb_{name}": f"{word}{name}" for word in ("", "any_", "all_") for name in ("lt", "le", "gt", "ge")
+}
+_OF_JSON |= {f"{word}jsonb_{name}": f"{word}{name}" for word in ("any_", "all_") for name in ("eq", "ne")}
+# Where both sides have columns, keys make it a condition to hash by. A comparison with a constant reads the texts.
+_EQUAL_JSON = {"jsonb_eq": "eq", "jsonb_ne": "ne"}
 _ARG_EXTREMES = {"min": "arg_min", "max": "arg_max"}
 _NOT_BEATEN = {"greatest": "ge", "least": "le"}
 _ORDERED_BY_LAST = frozenset({"arg_min", "arg_max"})  # of whose last argument nothing is shown
 
 
 def numeric_keys(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with the same output columns, in which no operator compares the bytes of wide numerics.
+    """The plan with the same output columns, in which no operator compares the bytes of wide numerics or jsonb.
 
     A Limit on a Sort is rewritten with it, so that both still meet and make a TopN.
     """
@@ -84,13 +93,15 @@ def numeric_keys(plan: LogicalPlan) -> LogicalPlan:
 
 
 def is_keyed(type_: SqlType) -> bool:
-    """Whether values of the type contain wide numerics."""
-    return type_.is_wide or any(map(is_keyed, type_.items))
+    """Whether values of the type contain wide numerics or jsonb."""
+    return type_.is_wide or type_.kind is TypeKind.JSONB or any(map(is_keyed, type_.items))
 
 
 def key_type(type_: SqlType) -> SqlType:
     """The type of the keys of the type's values."""
-    return BYTEA if type_.is_wide else replace(type_, items=tuple(map(key_type, type_.items)))
+    if type_.is_wide or type_.kind is TypeKind.JSONB:
+        return BYTEA
+    return replace(type_, items=tuple(map(key_type, type_.items)))
 
 
 def key_of_expression(expr: Expr) -> Expr:
@@ -101,6 +112,8 @@ def key_of_expression(expr: Expr) -> Expr:
         return Literal(_key_of_value(expr.value), BYTEA)
     if isinstance(expr, Literal) and isinstance(expr.value, tuple) and expr.type == array_of(NUMERIC):
         return Literal(tuple(map(_key_of_value, expr.value)), key_type(expr.type))
+    if expr.type.kind is TypeKind.JSONB:
+        return Call("jsonb_key", (expr,), BYTEA)
     return Call("numeric_key" if expr.type.is_wide else "numeric_keys", (expr,), key_type(expr.type))
 
 
@@ -111,6 +124,10 @@ def _key_of_value(value: object) -> bytes | None:
 def _compared_by_keys(expr: Expr) -> Expr:
     parts = operands(expr)
     changed: Sequence[Expr] = [_compared_by_keys(part) for part in parts]
+    if isinstance(expr, Call) and expr.function in _OF_JSON:
+        return _comparison(_OF_JSON[expr.function], *changed)
+    if isinstance(expr, Call) and expr.function in _EQUAL_JSON and not any(isinstance(p, Literal) for p in parts):
+        return _comparison(_EQUAL_JSON[expr.function], *changed)
     if isinstance(expr, Call) and (expr.function in _COMPARISONS or expr.function.startswith(("any_", "all_"))):
         changed = [key_of_expression(part) for part in changed]
     if not all(new is old for new, old in zip(changed, parts, strict=True)):
@@ -125,6 +142,7 @@ def _compared_by_keys(expr: Expr) -> Expr:
 
 
 def _comparison(function: str, left: Expr, right: Expr) -> Expr:
+    """The comparison of the keys."""
     return Call(function, (key_of_expression(left), key_of_expression(right)), BOOLEAN)
 
 
@@ -236,7 +254,7 @@ def _grouped(plan: Aggregate) -> LogicalPlan:
     group_key = tuple(keyed.key(index) for index in plan.group_key)
     shown: list[Callable[[], Expr]] = []
     for place, (index, key) in enumerate(zip(plan.group_key, group_key, strict=True)):
-        shown.append(calls.group(keyed.reference(index), place, is_same=index == key))
+        shown.append(calls.group(keyed.reference(index), place, keyed, is_same=index == key))
     shown += [calls.result(call, keyed) for call in plan.calls]
     if not keyed.extra and calls.made == list(plan.calls):
         return plan
@@ -255,13 +273,14 @@ class _Calls:
     made: list[AggCall] = field(default_factory=list)
     first: int = 0
 
-    def group(self, column: InputRef, place: int, *, is_same: bool) -> Callable[[], Expr]:
+    def group(self, column: InputRef, place: int, keyed: _Keyed, *, is_same: bool) -> Callable[[], Expr]:
         """The expression of a group column's original value."""
         if is_same:
             return lambda: InputRef(place, column.type)
         key = InputRef(place, key_type(column.type))
         if not column.type.is_wide:
-            return self._add(AggCall("first_value", (column.index,), column.type, order_by=(SortKey(column.index),)))
+            order = column.index if column.type.is_in_keys else keyed.column(Cast(column, VARCHAR))
+            return self._add(AggCall("first_value", (column.index,), column.type, order_by=(SortKey(order),)))
         bits = self._add(AggCall("scale_bits", (column.index,), BIGINT))
         return lambda: Call("wide_of_key", (key, bits()), NUMERIC)
 
@@ -322,9 +341,12 @@ class _Calls:
     def _pairs(self, call: AggCall, keyed: _Keyed) -> Callable[[], Expr]:
         """Distinct pairs of key and value, in the order in which the call has the values."""
         (arg,) = call.args
-        value = keyed.reference(arg)
-        type_ = struct_of(("key", "value"), (key_type(value.type), value.type))
-        pair = Call("row", (key_of_expression(value), value), type_)
+        value: Expr = keyed.reference(arg)
+        key = key_of_expression(value)
+        if value.type.kind is TypeKind.JSONB:  # the pairs are kept in keys; the value is the text of the same form
+            value = Cast(value, VARCHAR)
+        type_ = struct_of(("key", "value"), (key.type, value.type))
+        pair = Call("row", (key, value), type_)
         absent = Call("is_null", (value,), BOOLEAN)  # for NULLS FIRST and LAST a pair of NULLs would be no NULL
         column = keyed.column(Case(((absent, Literal(None, type_)),), pair, type_))
         order = tuple(replace(key, index=column) for key in call.order_by[:1])

@@ -15,7 +15,7 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `sorting`     sorting of binary keys
 * `lmdb_calls` LMDB's functions, and reads of many keys; `lmdb_ranges`, of many ranges; `lmdb_writes`, many writes
 * `run_search` searches in sorted runs
-* `json`        parts of jsonb texts; `json_containment` is `@>`
+* `json`        parts of jsonb texts; `json_containment` is `@>`, `json_keys` the order
 
 A kernel's first call loads its machine code from the cache, or compiles it (about 20 s for all). A process that
 forks workers calls `load` first, so that they inherit the code.

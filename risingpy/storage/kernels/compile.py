@@ -39,7 +39,7 @@ _ROOT = "risingpy"
 _PACKAGE = Path(__file__).parent
 _MODULES = (
     *("sizing", "keys", "key_reading", "datums", "rows", "row_writing", "grouping", "sorting", "digests"),
-    *("lmdb_calls", "lmdb_ranges", "lmdb_writes", "run_search", "json", "json_containment"),
+    *("lmdb_calls", "lmdb_ranges", "lmdb_writes", "run_search", "json", "json_containment", "json_keys"),
 )
 
 

@@ -273,12 +273,39 @@ def _hex(byte: int) -> int:
     return byte - 48 if byte < 58 else byte - 87
 
 
+@inlined
+def unescaped(position: int) -> int:
+    """The byte that stands at `position` in a string: a canonical text writes only control characters as \\u00XX."""
+    byte = load_u8(position)
+    if byte != _BACKSLASH:
+        return byte
+    byte = load_u8(position + 1)
+    if byte == 117:  # u
+        return 16 * _hex(load_u8(position + 4)) + _hex(load_u8(position + 5))
+    if byte == 98:  # b
+        return 8
+    if byte == 102:  # f
+        return 12
+    if byte == 110:  # n
+        return 10
+    if byte == 114:  # r
+        return 13
+    if byte == 116:  # t
+        return 9
+    return byte
+
+
+@inlined
+def unescaped_end(position: int) -> int:
+    """The place after the byte, or its escape, at `position` in a string."""
+    if load_u8(position) != _BACKSLASH:
+        return position + 1
+    return position + 6 if load_u8(position + 1) == 117 else position + 2
+
+
 @kernel
 def unescape(data: int, n: int, starts: int, lengths: int, out: int, sizes: int) -> None:
-    """The texts of JSON strings, written one after the other to `out`; other values as they are. Sets `sizes`.
-
-    Of a canonical text's escapes, only control characters are written as \\u00XX.
-    """
+    """The texts of JSON strings, written one after the other to `out`; other values as they are. Sets `sizes`."""
     target = out
     for i in range(n):
         start = load_i64(starts + 8 * i)
@@ -295,24 +322,7 @@ def unescape(data: int, n: int, starts: int, lengths: int, out: int, sizes: int)
                 position += 1
                 end -= 1
                 while position < end:
-                    byte = load_u8(position)
-                    if byte == _BACKSLASH:
-                        position += 1
-                        byte = load_u8(position)
-                        if byte == 117:  # u
-                            byte = 16 * _hex(load_u8(position + 3)) + _hex(load_u8(position + 4))
-                            position += 4
-                        elif byte == 98:  # b
-                            byte = 8
-                        elif byte == 102:  # f
-                            byte = 12
-                        elif byte == 110:  # n
-                            byte = 10
-                        elif byte == 114:  # r
-                            byte = 13
-                        elif byte == 116:  # t
-                            byte = 9
-                    store_u8(target, byte)
-                    position += 1
+                    store_u8(target, unescaped(position))
+                    position = unescaped_end(position)
                     target += 1
         store_i64(sizes + 8 * i, target - begin)

@@ -11,7 +11,7 @@ from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.parser.ast import AddPrimaryKey
 from risingpy.plan.catalog import Table
 from risingpy.plan.expressions import Call, InputRef, Literal
-from risingpy.plan.key_types import refuse_unordered
+from risingpy.plan.key_types import refuse_no_key
 from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, LogicalPlan
 from risingpy.types import BIGINT, BOOLEAN
 
@@ -46,7 +46,7 @@ def bind_primary_key(table: Table, statement: AddPrimaryKey) -> BoundPrimaryKey:
             message = f'column "{column.name}" appears twice in primary key constraint'
             raise DuplicateColumn(message, position=column.position)
         key.append(places[column.name])
-    refuse_unordered((table.columns[i].type for i in key), "a primary key")
+    refuse_no_key((table.columns[i].type for i in key), "a primary key")
     everything = scan(table)
     columns = [InputRef(i, table.columns[i].type) for i in key]
     nulls = tuple(Filter(everything, Call("is_null", (column,), BOOLEAN)) for column in columns)
