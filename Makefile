@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test test-connectors installation-test abuse injection-test docs suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-connectors installation-test abuse injection-test docs suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -86,6 +86,12 @@ injection-test: $(STAMP) ## 10,000 statements with names and texts that look lik
 door-test: $(STAMP) ## send 50,000 attackers to the door, and five clients (pgjdbc and node's pg where they are) (5 min)
 	RISINGPY_DOOR_CAMPAIGN=1 $(PYTEST) -s -rs -n 0 -m 'slow or not slow' \
 		tests/frontend/authentication/campaign tests/frontend/authentication/clients
+
+console-test: $(STAMP) ## try the console in Debian's Chromium; its pictures go to build/console, and to the docs
+	test -n "$$(command -v chromium)" || apt-get install -y --no-install-recommends chromium fonts-dejavu-core
+	RISINGPY_CONSOLE_PICTURES=build/console $(PYTEST) -n 0 -m 'slow or not slow' tests/frontend/console
+	cp build/console/graph.png docs/operating/console.png
+	cp build/console/plan.png docs/operating/console-plan.png
 
 ABUSE_SECONDS ?= 300
 

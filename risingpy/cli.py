@@ -52,7 +52,7 @@ def main() -> None:
 @click.option("--memory", help="Memory that the server may take, such as 4GB [the machine's].")
 @click.option("--max-connections", type=int, help=f"Clients at once [{DEFAULT_CONNECTIONS}].")
 @click.option("--webhook-port", type=int, help="Port for the HTTP requests of webhooks [none].")
-@click.option("--http-port", type=int, help="Port for /metrics, /healthz and /readyz [none].")
+@click.option("--http-port", type=int, help="Port for the console, /metrics, /healthz and /readyz [none].")
 @click.option("--http-host", help="Address for --http-port [127.0.0.1].")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="How much to log [info].")
 @click.option("--log-format", type=click.Choice(LOG_FORMATS), help="How lines of the log look [text].")

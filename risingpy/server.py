@@ -129,6 +129,7 @@ class _Listeners:
             "log_min_duration_statement": str(config.log_min_duration_statement),
             "log_statement": config.log_statement,
         }
+        self._defaults = defaults
         self._door = door_of(config, database)
 
         def open_client(startup: StartupParameters) -> ClientSession:
@@ -156,7 +157,7 @@ class _Listeners:
             self._webhooks.start()
         self._wire.start()
         if self._monitoring is not None:
-            self._monitoring.serves(self._database, HttpDoor(self._door), lambda: self._wire.tls)
+            self._monitoring.serves(self._database, HttpDoor(self._door), lambda: self._wire.tls, self._defaults)
 
     def reload(self, config: ServeConfig) -> None:
         """Takes the rules and the TLS files of new settings. Raises Refused, and changes nothing then."""
@@ -165,7 +166,9 @@ class _Listeners:
     def described(self) -> Iterator[str]:
         """How to reach them, for people."""
         if self._monitoring is not None:
-            yield f"metrics: http://{self._monitored_at}:{self._monitoring.port}/metrics"
+            address = f"{self._monitored_at}:{self._monitoring.port}"
+            yield f"console: http://{address}/console/"
+            yield f"metrics: http://{address}/metrics"
         yield f"psql -h {self._host} -p {self._wire.port} -d dev -U root"
         if self._webhooks is not None:
             yield f"webhooks: POST http://{self._host}:{self._webhooks.port}/webhook/dev/SCHEMA/TABLE"

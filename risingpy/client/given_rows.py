@@ -13,6 +13,7 @@ from risingpy.connectors.formats.columns import Reasons
 from risingpy.connectors.formats.conversion import converted
 from risingpy.errors import InvalidTextRepresentation, SqlError
 from risingpy.frontend.results import ResultField
+from risingpy.sql_quoting import double_quoted
 
 _BATCH_ROWS = 1 << 16
 
@@ -39,6 +40,12 @@ def given_reader(rows: Rows) -> pa.RecordBatchReader:
         return _of_dicts(rows).to_reader(_BATCH_ROWS)
     message = f"rows are Arrow, a data frame or a list of dicts, not {type(rows).__name__}"
     raise SqlError(message, sqlstate="42804")
+
+
+def copy_statement(relation: str, names: Sequence[str]) -> str:
+    """COPY for rows with these columns. No rows at all have none: then the table is looked up all the same."""
+    columns = f" ({', '.join(map(double_quoted, names))})" if names else ""
+    return f"COPY {relation}{columns} FROM STDIN"
 
 
 def table_columns(batch: pa.RecordBatch, fields: Sequence[ResultField]) -> Iterator[pa.RecordBatch]:
@@ -72,6 +79,8 @@ def _column(field: ResultField, found: pa.Array) -> pa.Array:
 def _of_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """A column for each name of any row; a row that lacks it has NULL there."""
     names = list(dict.fromkeys(name for row in rows for name in row))
+    if rows and not names:
+        raise SqlError("the rows have no columns", sqlstate="42804")
     try:
         return pa.table({name: [row.get(name) for row in rows] for name in names})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

@@ -9,6 +9,7 @@ from risingpy.errors import QueryCanceled, SqlError
 from risingpy.frontend.results import Notice
 
 _CONNECTION_FAILURE = "08006"
+_NO_CONNECTION = "08001"
 _UNTRANSLATABLE = "22021"  # psycopg's own: a character 0 in a text
 _LOST = "The session is over: its settings and its open transaction are gone. Connect again."
 
@@ -30,6 +31,11 @@ def sql_error(error: psycopg.Error) -> SqlError:
         hint=said.message_hint,
         where=said.context,
     )
+
+
+def unreachable(error: psycopg.Error) -> SqlError:
+    """Why no connection was made. libpq gives the server's words, but not its SQLSTATE: it is 08001 for all."""
+    return SqlError(str(error).strip(), sqlstate=_NO_CONNECTION)
 
 
 def notice(said: Diagnostic) -> Notice:

@@ -10,9 +10,10 @@ from psycopg.adapt import AdaptersMap
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
+from psycopg.types.none import NoneDumper
 from psycopg.types.string import StrDumperUnknown, TextLoader
 
-from risingpy.client.libpq_errors import sql_error
+from risingpy.client.libpq_errors import sql_error, unreachable
 from risingpy.errors import SqlError
 
 Connection = psycopg.Connection[tuple[str | None, ...]]
@@ -24,9 +25,10 @@ def open_connection(url: str) -> Connection:
     """A connection in autocommit, which takes and gives values as texts. Raises SqlError."""
     texts = AdaptersMap(types=psycopg.adapters.types)
     texts.register_dumper(str, StrDumperUnknown)
+    texts.register_dumper(type(None), NoneDumper)
     texts.register_loader(psycopg.adapters.types["text"].oid, TextLoader)
     texts.register_loader(0, TextLoader)  # psycopg takes the loader of OID 0 for every type that has none
-    with translated():
+    try:
         return psycopg.connect(
             url,
             autocommit=True,
@@ -37,6 +39,8 @@ def open_connection(url: str) -> Connection:
             fallback_application_name="risingpy",
             client_encoding="UTF8",
         )
+    except psycopg.Error as error:
+        raise unreachable(error) from None
 
 
 @contextmanager

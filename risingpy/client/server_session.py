@@ -11,7 +11,7 @@ import pyarrow as pa
 from psycopg.errors import Diagnostic
 from psycopg.pq import ExecStatus, TransactionStatus
 
-from risingpy.client.given_rows import Rows, given_reader
+from risingpy.client.given_rows import Rows, copy_statement, given_reader
 from risingpy.client.interface import DatabaseSession
 from risingpy.client.libpq_errors import notice
 from risingpy.client.python_values import parameter_value
@@ -52,11 +52,10 @@ class ServerSession(DatabaseSession):
 
     def insert(self, relation: str, rows: Rows) -> int:
         reader = given_reader(rows)
-        names = ", ".join(double_quoted(name) for name in reader.schema.names)
-        text = f"COPY {relation} ({names}) FROM STDIN"
+        text = copy_statement(relation, reader.schema.names)
         with self._series() as cursor:
             description(self._connection, text)  # refuses a name that makes several statements of it
-            wanted = self._wanted(relation, names) if has_nested(reader.schema) else {}
+            wanted = self._wanted(relation, reader.schema.names) if has_nested(reader.schema) else {}
             with cursor.copy(encoded(text)) as copy:
                 for batch in reader:
                     for piece in copied_rows(batch, wanted):
@@ -122,8 +121,8 @@ class ServerSession(DatabaseSession):
         zone = self._time_zone()
         return [_parameter_text(type_, value, zone) for type_, value in zip(types, parameters, strict=True)]
 
-    def _wanted(self, relation: str, names: str) -> Mapping[str, SqlType]:
-        said = description(self._connection, f"SELECT {names} FROM {relation}")
+    def _wanted(self, relation: str, names: Sequence[str]) -> Mapping[str, SqlType]:
+        said = description(self._connection, f"SELECT {', '.join(map(double_quoted, names))} FROM {relation}")
         return {field.name: field.type for field in result_fields(said)}
 
     def _answer(self, cursor: _Cursor) -> StatementResult:

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from risingpy.client.given_rows import Rows, given_reader, table_columns
+from risingpy.client.given_rows import Rows, copy_statement, given_reader, table_columns
 from risingpy.client.interface import DatabaseSession
 from risingpy.client.python_values import parameter_value
 from risingpy.client.statement_result import StatementResult
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.results import CopyIn, Prepared, Result
 from risingpy.frontend.session import ClientSession
-from risingpy.frontend.table_definition import quoted
 
 _NO_SUCH = "08003"
 _IDLE = b"I"
@@ -49,9 +48,8 @@ class EmbeddedSession(DatabaseSession):
 
     def insert(self, relation: str, rows: Rows) -> int:
         reader = given_reader(rows)
-        names = ", ".join(quoted(name) for name in reader.schema.names)
         with self._series() as session:
-            statements = session.split(f"COPY {relation} ({names}) FROM STDIN")
+            statements = session.split(copy_statement(relation, reader.schema.names))
             result = session.execute(session.prepare(statements[0], ()), ()) if len(statements) == 1 else None
             if result is None or not isinstance(result.copy, CopyIn):
                 raise SqlError(f'"{relation}" is no name of a table', sqlstate="42602")

@@ -15,9 +15,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from risingpy.errors import SqlError
@@ -163,8 +164,6 @@ class HttpHandler(BaseHTTPRequestHandler):
 
     server: HttpListener
     protocol_version = "HTTP/1.1"
-    server_version = "RisingPy"
-    sys_version = ""  # which Python it is concerns nobody
     disable_nagle_algorithm = True
     error_message_format = "%(message)s\n"
     error_content_type = "text/plain"
@@ -212,15 +211,23 @@ class HttpHandler(BaseHTTPRequestHandler):
         """Answers 405, and closes the connection: the request's body, if there is one, is not read."""
         self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, message)
 
-    def answer(self, status: HTTPStatus, text: str, content_type: str = "text/plain; charset=utf-8") -> None:
+    def answer(
+        self,
+        status: HTTPStatus,
+        text: str,
+        content_type: str = "text/plain; charset=utf-8",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Sends an answer; a HEAD gets no body."""
         content = text.encode()
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(0 if self.command == "HEAD" else len(content)))
         if status is HTTPStatus.SERVICE_UNAVAILABLE:
             self.send_header("Retry-After", "1")
-        if status is HTTPStatus.UNAUTHORIZED:
+        if status is HTTPStatus.UNAUTHORIZED and "WWW-Authenticate" not in headers:
             self.send_header("WWW-Authenticate", 'Basic realm="RisingPy", charset="UTF-8"')
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", self.allowed)
@@ -229,6 +236,10 @@ class HttpHandler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
+
+    def version_string(self) -> str:
+        """The Server header: which Python it is concerns nobody."""
+        return "RisingPy"
 
     def log_message(self, format: str, *args: object) -> None:
         _log.debug(format, *args)

@@ -89,6 +89,7 @@ PYTHON_VALUES: list[tuple[str, object]] = [
 def test_python_values_come_back_as_they_went_in(db: OpenDatabase, type_: str, value: object) -> None:
     found = db.sql(f"SELECT $1::{type_}, NULL::{type_}", [value])
     assert found.fetchall() == [(value, None)]
+    assert db.sql(f"SELECT $1::{type_}", [None]).fetchall() == [(None,)]
     db.sql(f"CREATE TABLE t (v {type_})")
     db.sql("INSERT INTO t VALUES ($1)", [value])
     assert db.sql("SELECT v FROM t").fetchone() == (value,)
@@ -156,6 +157,17 @@ def test_rows_go_in_by_the_names_of_their_columns(db: OpenDatabase, rows: Any) -
     db.sql("CREATE TABLE t (k INT PRIMARY KEY, v TEXT, d INT DEFAULT 7)")
     assert db.insert("t", rows() if callable(rows) else rows) == 2
     assert sorted(db.sql("SELECT * FROM t")) == [(1, "a", 7), (2, None, 7)]
+
+
+def test_no_rows_are_none_and_rows_without_columns_an_error(db: OpenDatabase) -> None:
+    db.sql("CREATE TABLE t (k INT DEFAULT 7)")
+    assert db.insert("t", []) == 0
+    wrong: list[tuple[str, list[dict[str, object]], str]] = [("nope", [], "42P01"), ("t", [{}], "42804")]
+    for relation, rows, sqlstate in wrong:
+        with pytest.raises(SqlError) as error:
+            db.insert(relation, rows)
+        assert error.value.sqlstate == sqlstate
+    assert len(db.sql("SELECT * FROM t")) == 0
 
 
 def test_all_rows_go_in_or_none(db: OpenDatabase) -> None:

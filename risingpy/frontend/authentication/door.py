@@ -52,7 +52,7 @@ class Door:
         """Returns if the client may have a session; else raises the error that it is told."""
         try:
             method = self._check_identity(applicant, dialogue)
-            self._check_role(applicant)
+            self.check_role(applicant)
         except SqlError as error:
             self._sessions.admissions.count("refused", error.sqlstate)
             _log.warning(
@@ -71,6 +71,21 @@ class Door:
             return self._rule(applicant)[1] is not LoginMethod.REJECT
         except SqlError:
             return False
+
+    def check_role(self, applicant: Applicant) -> None:
+        """What PostgreSQL checks after it knows who the client is, in its order."""
+        catalog, name = self._catalog(), applicant.user
+        role = catalog.role_named(name)
+        if role is None:
+            raise SqlError(f'role "{name}" does not exist', sqlstate=INVALID_AUTHORIZATION)
+        if not role.login:
+            raise SqlError(f'role "{name}" is not permitted to log in', sqlstate=INVALID_AUTHORIZATION)
+        limited = role.connection_limit != UNLIMITED and not role.superuser
+        if limited and _sessions_of(name, self._sessions) >= role.connection_limit:
+            raise SqlError(f'too many connections for role "{name}"', sqlstate="53300")
+        database = existing_database(catalog, applicant.database)
+        check_connects(catalog, role.role_id, database)
+        check_room(database, self._sessions, is_superuser=role.superuser)
 
     def _check_identity(self, applicant: Applicant, dialogue: Dialogue) -> LoginMethod:
         rule, method = self._rule(applicant)
@@ -150,21 +165,6 @@ class Door:
             return False
         dialogue.finish(last)
         return True
-
-    def _check_role(self, applicant: Applicant) -> None:
-        """What PostgreSQL checks after it knows who the client is, in its order."""
-        catalog, name = self._catalog(), applicant.user
-        role = catalog.role_named(name)
-        if role is None:
-            raise SqlError(f'role "{name}" does not exist', sqlstate=INVALID_AUTHORIZATION)
-        if not role.login:
-            raise SqlError(f'role "{name}" is not permitted to log in', sqlstate=INVALID_AUTHORIZATION)
-        limited = role.connection_limit != UNLIMITED and not role.superuser
-        if limited and _sessions_of(name, self._sessions) >= role.connection_limit:
-            raise SqlError(f'too many connections for role "{name}"', sqlstate="53300")
-        database = existing_database(catalog, applicant.database)
-        check_connects(catalog, role.role_id, database)
-        check_room(database, self._sessions, is_superuser=role.superuser)
 
 
 def _sessions_of(user: str, sessions: Sessions) -> int:

@@ -53,13 +53,24 @@ class HttpDoor:
 
     def let_in(self, client: HttpClient, database: str) -> str:
         """The user as whom the request acts. Raises CredentialsNeeded, TooManyTries, or SqlError for a stranger."""
-        given = basic_credentials(client.authorization)
-        user, password = given if given is not None else (client.certificate_name or BOOTSTRAP_NAME, None)
-        applicant = Applicant(
+        user, password = basic_credentials(client.authorization) or (None, None)
+        return self.let_in_as(client, user, password, database)
+
+    def let_in_as(self, client: HttpClient, user: str | None, password: str | None, database: str) -> str:
+        """As `let_in`, for a user and a password that have come in another way; None: the request has none."""
+        user = user or client.certificate_name or BOOTSTRAP_NAME
+        self._door.let_in(self._applicant(client, user, database), _Exchange(password, self._waiting))
+        return user
+
+    def check_still_admitted(self, client: HttpClient, user: str, database: str) -> None:
+        """Raises SqlError if the user, whom the door has let in before, may not have a session any more."""
+        self._door.check_role(self._applicant(client, user, database))
+
+    @staticmethod
+    def _applicant(client: HttpClient, user: str, database: str) -> Applicant:
+        return Applicant(
             user, database, client.address, over_tls=client.over_tls, certificate_name=client.certificate_name
         )
-        self._door.let_in(applicant, _Exchange(password, self._waiting))
-        return user
 
     def admits_address(self, client: HttpClient, database: str) -> bool:
         """Whether the rules let anybody of the address ask, with or without a password."""

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import Metric
 
 from risingpy.frontend.monitoring.samples import counter, gauge
+from risingpy.frontend.relation_work import work_of_jobs
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.number import milliseconds
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID, Catalog, CreatedRelation, JobRelation
-from risingpy.plan.operator_work import OperatorWork
-from risingpy.plan.operators import Dml, Source, StreamValues, TableScan
-from risingpy.plan.traversal import nodes_of_fragment
 
 _RELATION = ("schema", "relation", "kind")
 _SOURCE = ("schema", "source")
@@ -59,21 +57,18 @@ def _work(database: Database) -> Iterator[Metric]:
     rows_out: Counter[tuple[str, ...]] = Counter()
     seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
     of_sources: Counter[tuple[str, ...]] = Counter()
-    for job in state.jobs.values():
-        relation = state.catalog.relations.get(job.job_id)
+    for job_id, work in work_of_jobs(state.jobs.values(), done):
+        relation = state.catalog.relations.get(job_id)
         if relation is None:
             continue
         key = _labels(state.catalog, relation)
-        for fragment in job.fragments:
-            for place, node in enumerate(nodes_of_fragment(fragment.root)):
-                work = done.get((fragment.fragment_id, place), OperatorWork())
-                seconds[key] += work.nanoseconds / 1e9
-                if isinstance(node, Dml | TableScan | Source | StreamValues):
-                    rows_in[key] += work.rows_out
-                if isinstance(node, Source) and node.source_id in state.catalog.sources:
-                    source = state.catalog.sources[node.source_id]
-                    of_sources[schema_label(state.catalog, source), source.name] += work.rows_out
-        rows_out[key] += done.get((job.fragments[-1].fragment_id, 0), OperatorWork()).rows_out
+        rows_in[key] += work.rows_in
+        rows_out[key] += work.rows_out
+        seconds[key] += work.nanoseconds / 1e9
+        for source_id, rows in work.of_sources.items():
+            if source_id in state.catalog.sources:
+                source = state.catalog.sources[source_id]
+                of_sources[schema_label(state.catalog, source), source.name] += rows
     yield counter("relation_rows_in", "Changed rows that a relation's job has read.", rows_in.items(), _RELATION)
     yield counter("relation_rows_out", "Rows of the relation that it has changed.", rows_out.items(), _RELATION)
     busy = "Seconds that its operators took, on all shards, without commits."

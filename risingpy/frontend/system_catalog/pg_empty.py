@@ -69,15 +69,6 @@ _COLUMNS = {
     "pg_user_mapping": "oid oid, umuser oid, umserver oid, umoptions _text",
 }
 
-_INFORMATION_SCHEMA_COLUMNS = {
-    "triggers": "trigger_catalog name, trigger_schema name, trigger_name name, event_object_table name",
-}
-
 EMPTY_RELATIONS: tuple[SystemRelation, ...] = tuple(
-    relation(schema, name, columns)
-    for schema, relations in (
-        ("pg_catalog", _COLUMNS),
-        ("information_schema", _INFORMATION_SCHEMA_COLUMNS),
-    )
-    for name, columns in relations.items()
+    relation("pg_catalog", name, columns) for name, columns in _COLUMNS.items()
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import relation_oid, rule_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import MaterializedView, QueryRelation, Table, View
+from risingpy.plan.catalog import Index, MaterializedView, QueryRelation, Sink, Subscription, Table, View
 
 
 def with_query(state: SystemState) -> Iterable[QueryRelation]:
@@ -61,7 +61,13 @@ def _rules(state: SystemState) -> Iterable[Row]:
 
 
 def _rw_depend(state: SystemState) -> Iterable[Row]:
-    for found in state.relations:
+    """What each relation reads, or, for a sink, also the table that it writes to."""
+    followers: tuple[Index | Sink | Subscription, ...] = (
+        *(index for index, _ in state.indexes),
+        *state.sinks,
+        *state.subscriptions,
+    )
+    for found in (*state.relations, *followers):
         for needed in found.depends_on:
             yield found.relation_id, needed
 

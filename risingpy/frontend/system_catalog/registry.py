@@ -31,9 +31,10 @@ from risingpy.frontend.system_catalog import (
 from risingpy.frontend.system_catalog.constraints import pg_constraint, usage
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.frontend.system_catalog.objects import pg_depend, pg_description, pg_sequence, routines
+from risingpy.frontend.system_catalog.objects.absent_objects import ABSENT_OBJECTS
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
-from risingpy.frontend.system_catalog.rights import acls, named_objects, privilege_views
+from risingpy.frontend.system_catalog.rights import acls, named_objects, privilege_views, role_views
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, SystemRelation, SystemState
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.logical import Field, SystemScan
@@ -43,6 +44,7 @@ _MODULES = (
     acls,
     named_objects,
     privilege_views,
+    role_views,
     lookups,
     pg_class,
     pg_namespace,
@@ -74,7 +76,7 @@ INTERNAL_SCHEMA = "risingpy"  # the schema of relations for functions, which no 
 
 def _all_relations() -> dict[tuple[str, str], SystemRelation]:
     defined = [value for module in _MODULES for value in vars(module).values() if isinstance(value, SystemRelation)]
-    return {(r.schema, r.name): r for r in (*defined, *EMPTY_RELATIONS)}
+    return {(r.schema, r.name): r for r in (*defined, *EMPTY_RELATIONS, *ABSENT_OBJECTS)}
 
 
 _ALL = _all_relations()

@@ -1,16 +1,27 @@
-"""rw_catalog's lists of relations: tables, views, materialized views, sources, their columns and definitions."""
+"""rw_catalog's lists of relations: tables, views, sources, their columns, definitions and figures."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from risingpy.frontend.relation_work import RelationWork, work_of_jobs
 from risingpy.frontend.system_catalog.index_text import included_numbers, index_definition_text, index_key_numbers
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
 from risingpy.frontend.system_catalog.rights.acls import stored_acl
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key
-from risingpy.plan.catalog import CreatedRelation, ExternalSource, JobRelation, JobStatus, MaterializedView, Table, View
+from risingpy.plan.catalog import (
+    CreatedRelation,
+    ExternalSource,
+    JobRelation,
+    JobStatus,
+    MaterializedView,
+    Sink,
+    Table,
+    View,
+)
 
 Kind = TypeVar("Kind", Table, MaterializedView, View, ExternalSource)
 
@@ -129,6 +140,30 @@ def _internal_tables(state: SystemState) -> Iterable[Row]:
         )
 
 
+def _stats(state: SystemState) -> Iterable[Row]:
+    """What each relation's job has done since the server started, what it stores, and to which table it writes."""
+    work, of_sources = dict(work_of_jobs(state.jobs, state.work())), Counter[int]()
+    for done in work.values():
+        of_sources.update(done.of_sources)
+    stored, in_state = state.statistics(), Counter[int]()
+    for internal in state.catalog.own_internal_tables:
+        table = stored.get(internal.relation_id)
+        in_state[internal.job_id] += 0 if table is None else table.key_bytes + table.value_bytes
+    for found in (*state.relations, *(index for index, _ in state.indexes), *state.sinks, *state.subscriptions):
+        job, rows, own = found.relation_id, None, None
+        if isinstance(found, JobRelation):
+            table = stored.get(job)
+            rows, own = (0, 0) if table is None else (table.rows, table.key_bytes + table.value_bytes)
+        done = work.get(job, RelationWork())
+        is_source = isinstance(found, ExternalSource)
+        yield (
+            *(relation_oid(found), found.schema_name, found.name, found.noun),
+            _STATUS[found.status] if isinstance(found, JobRelation) else None,
+            *(done.rows_in, of_sources[job] if is_source else done.rows_out, done.nanoseconds / 1e6),
+            *(state.errors.get(job, 0), rows, own, in_state[job], found.into if isinstance(found, Sink) else None),
+        )
+
+
 _HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"
 
 RW_TABLES = relation("rw_catalog", "rw_tables", _HEAD + "append_only bool, acl _text", _all_of(Table, _table))
@@ -181,6 +216,14 @@ RW_SUBSCRIPTIONS = relation(
     "id int4, name text, schema_id int4, schema_name text, owner int4, definition text, retention_seconds int8,"
     "acl _text",
     _subscriptions,
+)
+RW_RELATION_STATS = relation(
+    "rw_catalog",
+    "rw_relation_stats",
+    "id int4, schema_name text, name text, relation_type text, status text, rows_in int8, rows_out int8,"
+    "busy_ms float8, error_count int8, stored_rows int8, stored_bytes int8, state_bytes int8,"
+    "target_id int4",
+    _stats,
 )
 RW_INTERNAL_TABLES = relation(
     "rw_catalog",

@@ -116,7 +116,7 @@ def test_an_epoch_that_does_not_end(
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/", 302),
         ("GET", "/metrics/x", 404),
         ("GET", "/readyz?verbose=1", 503),
         ("HEAD", "/healthz", 200),

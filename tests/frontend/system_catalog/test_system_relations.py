@@ -200,7 +200,8 @@ def test_result_columns_are_called_as_postgresql_calls_them(asked: Any, sql: str
 # Columns of rw_catalog and pg_catalog that hold the id of a relation; pg_class.oid must have each.
 _OF_RELATIONS = """
 rw_tables.id rw_views.id rw_materialized_views.id rw_sources.id rw_relations.id rw_columns.relation_id
-rw_relation_info.relationid rw_indexes.id rw_indexes.primary_table_id rw_depend.objid rw_depend.refobjid
+rw_relation_info.relationid rw_relation_stats.id
+rw_indexes.id rw_indexes.primary_table_id rw_depend.objid rw_depend.refobjid
 rw_streaming_jobs.id rw_streaming_errors.relation_id rw_ddl_progress.ddl_id rw_set_aside_jobs.id
 pg_attribute.attrelid pg_attrdef.adrelid pg_index.indexrelid pg_index.indrelid pg_constraint.conrelid
 pg_constraint.conindid pg_depend.refobjid pg_rewrite.ev_class pg_stat_user_tables.relid
