@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -36,10 +37,10 @@ def constant_table(
         if values is None:
             return None
         known.append(values)
-    arrays = []
+    arrays, now = [], datetime.now(UTC)
     for column, others, values, field in zip(rows.columns, momentary, known, schema, strict=True):
         if others:
-            given, rest = iter(taken(others, numbers)), iter(values)
+            given, rest = iter(taken(others, numbers, now)), iter(values)
             values = [next(given) if of_moment(expr) else next(rest) for expr in column]
         arrays.append(pa.array(values, field.type.arrow))
     return pa.table(arrays, names=_names(len(arrays)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
 import numpy as np
@@ -55,15 +55,17 @@ def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
     return None
 
 
-def taken(exprs: Sequence[Expr], numbers: GivesNumbers) -> list[object]:
-    """The values of expressions that are all `of_moment`, of one column. Raises what nextval raises."""
+def taken(exprs: Sequence[Expr], numbers: GivesNumbers, now: datetime) -> list[object]:
+    """The values of expressions that are all `of_moment`, of one column. Raises what nextval raises.
+
+    `now`: the statement's time, the same for all its columns.
+    """
     wanted = [of_moment(expr) for expr in exprs]
     counts: dict[tuple[int, bool], int] = {}
     for each in wanted:
         if isinstance(each, NextNumber):
             counts[each.oid, each.checked] = counts.get((each.oid, each.checked), 0) + 1
     given = {key: iter(numbers.next(key[0], count, key[1]).tolist()) for key, count in counts.items()}
-    now = datetime.now(UTC)
     return [
         _within(next(given[each.oid, each.checked]), each.type) if isinstance(each, NextNumber) else now
         for each in wanted
