@@ -1,9 +1,10 @@
-"""An HTTP listener with limits: a thread a connection, so many of them, and so much time for each request.
+"""An HTTP listener with limits: a thread a request, so many of them, and so much time for each request.
 
 With a certificate, clients may begin with TLS on the same port. The door decides who may ask.
 
-A request must arrive whole in time, however slowly its bytes come; an idle connection is closed after that time, or
-sooner if its place is needed.
+A request must arrive whole in time, however slowly its bytes come. A connection has a thread, and a place, when the
+head of its first request is there (`http_waiting_room`); an idle one is closed after that time, or sooner if its place
+is needed.
 Webhooks and monitoring each have one, with a handler class of their own.
 """
 
@@ -24,6 +25,7 @@ from typing import Any
 from risingpy.errors import SqlError
 from risingpy.frontend.authentication.door import INVALID_PASSWORD
 from risingpy.frontend.authentication.http_door import CredentialsNeeded, HttpClient, HttpDoor, TooManyTries
+from risingpy.frontend.http_waiting_room import HttpWaitingRoom
 from risingpy.frontend.wire.tls import ServerTls, common_name
 from risingpy.plan.catalog import BOOTSTRAP_NAME
 
@@ -31,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 _HANDSHAKE = b"\x16"  # how a TLS connection begins (RFC 8446)
 _LOOK_SECONDS = 0.25  # how often the listener looks for slow clients
+_WAITING_PER_PLACE = 4
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -65,6 +68,9 @@ class HttpListener(ThreadingHTTPServer):
         except OSError as error:
             host, port = address
             raise OSError(error.errno, f"could not listen on {host}:{port} for {purpose}: {error.strerror}") from None
+        self._waiting = HttpWaitingRoom(
+            f"{purpose}-waiting", self._serve, seconds=request_seconds, most=_WAITING_PER_PLACE * most_connections
+        )
         self._thread = threading.Thread(
             target=self.serve_forever, args=(_LOOK_SECONDS,), name=f"{purpose}-accept", daemon=True
         )
@@ -77,6 +83,7 @@ class HttpListener(ThreadingHTTPServer):
 
     def start(self) -> None:
         """Begins to accept connections. Returns at once."""
+        self._waiting.start()
         self._thread.start()
 
     def stop(self) -> None:
@@ -84,6 +91,7 @@ class HttpListener(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
         self._thread.join()
+        self._waiting.close()
 
     # Called by handlers
 
@@ -112,8 +120,13 @@ class HttpListener(ThreadingHTTPServer):
     # Called by the standard library's server
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        self._waiting.add(request, client_address)
+
+    def _serve(self, request: socket.socket, client_address: Any) -> None:
+        """Gives a connection that has begun its request a thread."""
         if not self._makes_room():
-            request.sendall(_FULL)
+            with contextlib.suppress(OSError):
+                request.send(_FULL, socket.MSG_DONTWAIT)
             self.shutdown_request(request)
             return
         self.waits_for_request(request)

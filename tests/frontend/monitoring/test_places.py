@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 
@@ -53,9 +54,17 @@ def ask(listener: HttpListener, path: str) -> int:
         connection.close()
 
 
-def test_who_says_nothing_loses_its_place(listener: HttpListener) -> None:
-    silent = [socket.create_connection((HOST, listener.port), _SECONDS) for _ in range(3 * PLACES)]
-    assert [ask(listener, "/") for _ in range(3 * PLACES)] == [200] * (3 * PLACES)
+def served(listener: HttpListener) -> bool:
+    """Whether a request is answered; the places of those before it are free when their threads have ended."""
+    deadline = time.monotonic() + _SECONDS
+    while (status := ask(listener, "/")) == 503 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return status == 200
+
+
+def test_who_says_nothing_has_no_place_and_is_sent_away_by_the_many(listener: HttpListener) -> None:
+    silent = [socket.create_connection((HOST, listener.port), _SECONDS) for _ in range(5 * PLACES)]
+    assert all(served(listener) for _ in range(3 * PLACES))
     assert silent[0].recv(1000) == b"", "the first to come is the first to go"
     for each in silent:
         each.close()
@@ -73,3 +82,43 @@ def test_a_whole_request_keeps_its_place(listener: HttpListener) -> None:
     for asker in askers:
         asker.join()
     assert answers == [200] * PLACES
+
+
+def test_many_who_send_a_byte_now_and_then_take_no_threads(listener: HttpListener) -> None:
+    before = threading.active_count()
+    slow = [socket.create_connection((HOST, listener.port), _SECONDS) for _ in range(3 * PLACES)]
+    for piece in (b"GET / H", b"TTP/1.1\r\n", b"Host: here\r\n"):
+        for each in slow:
+            each.sendall(piece)
+        assert all(served(listener) for _ in range(3))
+    deadline = time.monotonic() + _SECONDS
+    while threading.active_count() > before and time.monotonic() < deadline:  # of the requests above
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+    for each in slow:
+        each.sendall(b"Connection: close\r\n\r\n")
+    assert all(b"200 OK" in each.recv(1000) for each in slow)
+    for each in slow:
+        each.close()
+
+
+def test_a_request_in_one_piece_and_one_whose_client_says_no_more_are_answered(listener: HttpListener) -> None:
+    with socket.create_connection((HOST, listener.port), _SECONDS) as whole:
+        whole.sendall(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        whole.shutdown(socket.SHUT_WR)
+        assert b"200 OK" in whole.recv(1000)
+    with socket.create_connection((HOST, listener.port), _SECONDS) as half:
+        half.sendall(b"GET / HT")
+        half.shutdown(socket.SHUT_WR)
+        assert half.recv(1000) == b""
+
+
+def test_a_head_that_is_late_is_answered_408() -> None:
+    made = HttpListener((HOST, 0), _Waiting, Held(), purpose="tests", request_seconds=0.2, most_connections=PLACES)
+    made.start()
+    try:
+        with socket.create_connection((HOST, made.port), _SECONDS) as late:
+            late.sendall(b"GET / HTTP/1.1\r\n")
+            assert late.recv(1000).startswith(b"HTTP/1.1 408")
+    finally:
+        made.stop()
