@@ -15,7 +15,7 @@ from pathlib import Path
 import risingpy
 from risingpy.executors.own_pace.messages import Answer, Step
 
-NICENESS = 19
+NICENESS = 10
 
 
 class OwnPaceProcess:
