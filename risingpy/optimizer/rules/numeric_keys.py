@@ -128,7 +128,7 @@ def _compared_by_keys(expr: Expr) -> Expr:
         return _comparison(_OF_JSON[expr.function], *changed)
     if isinstance(expr, Call) and expr.function in _EQUAL_JSON and not any(isinstance(p, Literal) for p in parts):
         return _comparison(_EQUAL_JSON[expr.function], *changed)
-    if isinstance(expr, Call) and (expr.function in _COMPARISONS or expr.function.startswith(("any_", "all_"))):
+    if isinstance(expr, Call) and expr.function.removeprefix("any_").removeprefix("all_") in _COMPARISONS:
         changed = [key_of_expression(part) for part in changed]
     if not all(new is old for new, old in zip(changed, parts, strict=True)):
         expr = with_operands(expr, changed)
