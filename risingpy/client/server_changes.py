@@ -6,7 +6,7 @@ COPY's answer begins before its first row, so that whoever has a stream knows th
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from select import select
+from selectors import EVENT_READ, DefaultSelector
 
 import psycopg
 import pyarrow as pa
@@ -80,7 +80,9 @@ class ServerChanges(ChangeStream):
                         checked(result)
                 return
             if length == 0:
-                select([pgconn.socket], [], [])
+                with DefaultSelector() as selector:  # select() takes no descriptor over 1,023
+                    selector.register(pgconn.socket, EVENT_READ)
+                    selector.select()
                 with translated():
                     pgconn.consume_input()
 

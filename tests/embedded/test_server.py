@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
@@ -14,6 +16,8 @@ import risingpy
 from risingpy.client.interface import OpenDatabase
 from risingpy.errors import QueryCanceled, SqlError
 from risingpy.server_process import HOST, ServerProcess
+
+_MANY_FILES = 1100  # more than select() knows
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +163,25 @@ def test_a_server_that_goes_away_ends_what_waits(tmp_path: Path) -> None:
             database.sql("SELECT 1")
     finally:
         process.kill()
+
+
+def test_a_stream_in_a_process_with_very_many_files(server: ServerProcess) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < _MANY_FILES + 512:
+        pytest.skip(f"a process may have {hard} files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, _MANY_FILES + 512), hard))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(_MANY_FILES)]
+    try:
+        with risingpy.connect(_url(server)) as database:
+            database.sql("CREATE TABLE many_files (k INT)")
+            with database.subscribe("many_files") as changes:
+                threading.Timer(0.2, lambda: database.sql("INSERT INTO many_files VALUES (1)")).start()
+                assert next(changes).row == {"k": 1}
+            database.sql("DROP TABLE many_files")
+    finally:
+        for each in files:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_password_is_not_shown(server: ServerProcess) -> None:
