@@ -55,10 +55,10 @@ def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
     return None
 
 
-def taken(exprs: Sequence[Expr], numbers: GivesNumbers, now: datetime) -> list[object]:
+def taken(exprs: Sequence[Expr], numbers: GivesNumbers, now: datetime | None = None) -> list[object]:
     """The values of expressions that are all `of_moment`, of one column. Raises what nextval raises.
 
-    `now`: the statement's time, the same for all its columns.
+    `now`: the statement's time, the same for all its columns; None where no expression asks for it.
     """
     wanted = [of_moment(expr) for expr in exprs]
     counts: dict[tuple[int, bool], int] = {}
