@@ -128,3 +128,18 @@ def test_a_change_that_is_always_overtaken_is_computed_in_the_loop_at_last(monke
         again.value.compute()
     last = replace(FIRST, next_id=1000)
     assert planned.on(last)[1] == 1000
+
+
+def test_statements_that_are_overtaken_succeed(server: Server, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned_ahead, "CHEAP_SECONDS", -1.0)
+    planned, others = PlannedAhead.__init__, iter(("one", "two"))
+
+    def overtaken(self: PlannedAhead[object], change: Any, state: MetaState) -> None:
+        planned(self, change, state)
+        server.client().run(f"CREATE TABLE {next(others)} (a INT)")
+
+    monkeypatch.setattr(PlannedAhead, "__init__", overtaken)
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT sum(v) AS n FROM t")
+    client.run("CREATE SINK s INTO total AS SELECT n FROM m WITH (type = 'append-only', force_append_only = 'true')")
+    client.run("INSERT INTO t VALUES (1, 3); FLUSH")
+    assert (3,) in client.run("SELECT n FROM total")

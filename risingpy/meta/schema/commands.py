@@ -215,7 +215,7 @@ class SchemaCommands(NamedChanges):
         made: list[Sink] = []
         rows, check = self._table_rows, check_of(cancelled)
         planned = PlannedAhead(lambda state: sinks.add_sink(state, sink, rows, check), self._state)
-        relation = planned.on(self._state)[1]
+        relation = planned.by_statement(self._state)[1]
         if relation.into is None:
             sinks.sink_target(self._state.catalog, relation, self._vault).check()
 

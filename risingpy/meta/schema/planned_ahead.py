@@ -42,20 +42,31 @@ class PlannedAhead(Generic[T]):
         self._seconds = time.perf_counter() - began
 
     def on(self, state: MetaState) -> tuple[MetaState, T]:
-        """`change(state)`. Raises ComputeAgain if that would take too long here."""
-        before = self._before
-        is_same = state.catalog is before.catalog and state.jobs is before.jobs and state.next_id == before.next_id
-        if self._made is None or not is_same:
+        """`change(state)`, for the loop. Raises ComputeAgain if that would take too long here."""
+        if self._made is None or not self._is_of(state):
             if self._seconds > CHEAP_SECONDS and self._tries < MOST_TRIES:
                 raise ComputeAgain(lambda: self._compute(state))
             return self._change(state)
-        after, told = self._made
+        return self._applied(self._made, state)
+
+    def by_statement(self, state: MetaState) -> tuple[MetaState, T]:
+        """`change(state)`, for the statement's own thread, which has time."""
+        if self._made is None or not self._is_of(state):
+            return self._change(state)
+        return self._applied(self._made, state)
+
+    def _is_of(self, state: MetaState) -> bool:
+        before = self._before
+        return state.catalog is before.catalog and state.jobs is before.jobs and state.next_id == before.next_id
+
+    def _applied(self, made: tuple[MetaState, T], state: MetaState) -> tuple[MetaState, T]:
+        after, told = made
         changed = replace(
             state,
             catalog=after.catalog,
             jobs=after.jobs,
             graph_version=after.graph_version,
-            fresh_jobs=state.fresh_jobs | (after.fresh_jobs - before.fresh_jobs),
+            fresh_jobs=state.fresh_jobs | (after.fresh_jobs - self._before.fresh_jobs),
             next_id=after.next_id,
         )
         return changed, told
