@@ -29,7 +29,7 @@ _HAS_LOW_WATER = sys.platform == "linux"  # a socket tells only of more bytes th
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Arriving:
     connection: socket.socket
     address: Address
     deadline: float  # time.monotonic
@@ -48,8 +48,8 @@ class HttpWaitingRoom:
         self._woken, self._wake = socket.socketpair()
         self._woken.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ)
-        self._added: deque[_Waiting] = deque()
-        self._waiting: dict[socket.socket, _Waiting] = {}  # in the order in which they came
+        self._added: deque[_Arriving] = deque()
+        self._waiting: dict[socket.socket, _Arriving] = {}  # in the order in which they came
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -58,7 +58,7 @@ class HttpWaitingRoom:
 
     def add(self, connection: socket.socket, address: Address) -> None:
         """A new connection. May be called by any thread."""
-        self._added.append(_Waiting(connection, address, time.monotonic() + self._seconds))
+        self._added.append(_Arriving(connection, address, time.monotonic() + self._seconds))
         self._wake.send(b"x")
 
     def close(self) -> None:
@@ -87,13 +87,13 @@ class HttpWaitingRoom:
         for each in [*self._waiting.values(), *self._added]:
             self._send_away(each)
 
-    def _take(self, new: _Waiting) -> None:
+    def _take(self, new: _Arriving) -> None:
         if len(self._waiting) >= self._most:
             self._send_away(next(iter(self._waiting.values())))
         self._waiting[new.connection] = new
         self._selector.register(new.connection, selectors.EVENT_READ, new)
 
-    def _look(self, waiting: _Waiting) -> None:
+    def _look(self, waiting: _Arriving) -> None:
         """More has come, or the end."""
         connection = waiting.connection
         try:
@@ -134,11 +134,11 @@ class HttpWaitingRoom:
                     each.connection.send(_TOO_LATE, socket.MSG_DONTWAIT)
             self._send_away(each)
 
-    def _forget(self, waiting: _Waiting) -> None:
+    def _forget(self, waiting: _Arriving) -> None:
         if self._waiting.pop(waiting.connection, None) is not None:
             self._selector.unregister(waiting.connection)
 
-    def _send_away(self, waiting: _Waiting) -> None:
+    def _send_away(self, waiting: _Arriving) -> None:
         self._forget(waiting)
         with contextlib.suppress(OSError):
             waiting.connection.shutdown(socket.SHUT_RDWR)
