@@ -14,13 +14,9 @@ import psutil
 import pytest
 
 from risingpy.server_process import ServerProcess
+from tests.cluster.views import change_rows, make_views, require_right
 
 ROUNDS = int(os.environ.get("RISINGPY_CLUSTER_ROUNDS", "0"))
-VIEWS = {
-    "q_agg": "SELECT g, count(*) AS n, sum(v) AS s FROM t GROUP BY g",
-    "q_join": "SELECT a.id, b.v FROM t a JOIN t b ON a.g = b.id",
-    "q_topn": "SELECT id, v FROM t ORDER BY v DESC, id LIMIT 5",
-}
 
 
 @pytest.mark.skipif(not ROUNDS, reason="RISINGPY_CLUSTER_ROUNDS is not set")
@@ -32,19 +28,11 @@ def test_views_are_right_though_executors_are_lost(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path / "a", flags=(*flags, "--master", "local-cluster[2,1,900]"), environ=environ)
     try:
         with server.connect() as connection:
-            connection.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, g INT, v INT)")
-            connection.execute("INSERT INTO t SELECT i, i % 7, i FROM generate_series(1, 100) i")
-            for name, query in VIEWS.items():
-                connection.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+            make_views(connection)
             server.wait_for_spark()
             for number in range(ROUNDS + 2):
-                connection.execute("INSERT INTO t VALUES (%s, %s, %s)", (1000 + number, number % 7, number))
-                connection.execute("DELETE FROM t WHERE id = %s", (number + 1,))
-                connection.execute("UPDATE t SET v = v + 1 WHERE g = 3")
-                connection.execute("FLUSH")
-                for name, query in VIEWS.items():
-                    found = sorted(connection.execute(f"SELECT * FROM {name}").fetchall())
-                    assert found == sorted(connection.execute(query).fetchall()), (name, number)
+                change_rows(connection, number)
+                require_right(connection, number)
                 if 1 <= number <= ROUNDS:
                     kill_an_executor(server.process.pid)
                 if number == ROUNDS // 2 + 1:

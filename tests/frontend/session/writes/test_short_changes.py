@@ -12,37 +12,18 @@ import pytest
 
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
-from risingpy.meta.writing.group_commit import GroupCommit, RowChange, SmallWrite
+from risingpy.meta.writing.group_commit import RowChange, SmallWrite
 from tests.frontend.session.conftest import Client
+from tests.frontend.session.writes.short_writes import Connection, all_rows, connect, noted
 
 _CLIENTS, _STATEMENTS, _KEYS = 8, 60, 5
 _DEADLINE = 30.0
-
-Connection = psycopg.Connection[tuple[object, ...]]
 
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[SmallWrite]:
     """The changes of single rows that were given to groups."""
-    found: list[SmallWrite] = []
-    add = GroupCommit.add
-
-    def noting(self: GroupCommit, write: SmallWrite) -> None:
-        if isinstance(write, RowChange):
-            found.append(write)
-        add(self, write)
-
-    monkeypatch.setattr(GroupCommit, "add", noting)
-    return found
-
-
-def _connect(server: WireServer) -> Connection:
-    return psycopg.connect(host="127.0.0.1", port=server.port, user="root", dbname="dev", autocommit=True)
-
-
-def _all(client: Client, table: str) -> list[tuple[object, ...]]:
-    client.run("FLUSH")
-    return sorted(client.run(f"SELECT * FROM {table}"), key=repr)
+    return noted(monkeypatch, RowChange)
 
 
 @pytest.fixture
@@ -97,7 +78,7 @@ def test_the_same_as_by_the_long_way(filled: Client, server: WireServer, taken: 
     )
     filled.run("INSERT INTO other SELECT * FROM t")
     filled.run("CREATE MATERIALIZED VIEW early AS SELECT * FROM t")
-    with _connect(server) as connection:
+    with connect(server) as connection:
         for text, values, is_short in _STATEMENTS_AND_VALUES:
             for _ in range(3):
                 before = len(taken)
@@ -113,7 +94,7 @@ def test_the_same_as_by_the_long_way(filled: Client, server: WireServer, taken: 
                 assert short == long, text
         assert len(taken) > len(_STATEMENTS_AND_VALUES)
     filled.run("CREATE MATERIALIZED VIEW late AS SELECT * FROM t")
-    assert _all(filled, "t") == _all(filled, "other") == _all(filled, "early") == _all(filled, "late")
+    assert all_rows(filled, "t") == all_rows(filled, "other") == all_rows(filled, "early") == all_rows(filled, "late")
 
 
 def test_a_key_that_all_count_up(filled: Client, server: WireServer, taken: list[object]) -> None:
@@ -123,7 +104,7 @@ def test_a_key_that_all_count_up(filled: Client, server: WireServer, taken: list
 
     def work() -> None:
         try:
-            with _connect(server) as connection:
+            with connect(server) as connection:
                 seen = -1
                 for _ in range(_STATEMENTS):
                     said = connection.execute("UPDATE t SET n = n + 1 WHERE id = %s", (1,), prepare=True)
@@ -142,7 +123,7 @@ def test_a_key_that_all_count_up(filled: Client, server: WireServer, taken: list
     wanted = [(10 + _CLIENTS * _STATEMENTS,)]
     filled.run("FLUSH")
     assert filled.run("SELECT n FROM t WHERE id = 1") == wanted
-    assert _all(filled, "early") == _all(filled, "late") == wanted
+    assert all_rows(filled, "early") == all_rows(filled, "late") == wanted
 
 
 def test_a_mix_on_few_keys(filled: Client, server: WireServer) -> None:
@@ -156,7 +137,7 @@ def test_a_mix_on_few_keys(filled: Client, server: WireServer) -> None:
     def work() -> None:
         try:
             chosen, rows = random.Random(next(numbers)), 0
-            with _connect(server) as connection:
+            with connect(server) as connection:
                 for _ in range(_STATEMENTS):
                     key = chosen.randrange(_KEYS)
                     match chosen.randrange(4):
@@ -178,14 +159,14 @@ def test_a_mix_on_few_keys(filled: Client, server: WireServer) -> None:
     _in_threads(work)
     assert not failures
     filled.run("CREATE MATERIALIZED VIEW late AS SELECT count(*) AS c, sum(n) AS n FROM few")
-    rows = _all(filled, "few")
+    rows = all_rows(filled, "few")
     assert len(rows) == sum(net)
     assert all(n == 0 for _, n in rows)
-    assert _all(filled, "early") == _all(filled, "late") == [(len(rows), 0 if rows else None)]
+    assert all_rows(filled, "early") == all_rows(filled, "late") == [(len(rows), 0 if rows else None)]
 
 
 def test_who_has_the_row_is_waited_for(filled: Client, server: WireServer, database: Database) -> None:
-    with _connect(server) as holder, _connect(server) as waiting, _connect(server) as other:
+    with connect(server) as holder, connect(server) as waiting, connect(server) as other:
         for connection, key in ((waiting, 1), (other, 2)):
             for _ in range(3):
                 connection.execute("UPDATE t SET n = n + 1 WHERE id = %s", (key,), prepare=True)
@@ -200,7 +181,7 @@ def test_who_has_the_row_is_waited_for(filled: Client, server: WireServer, datab
                 assert time.monotonic() < deadline
                 time.sleep(0.005)
             other.execute("UPDATE t SET n = n + 1 WHERE id = %s", (2,), prepare=True)  # it does not wait with it
-            waiting_for_it = _connect(server)
+            waiting_for_it = connect(server)
             with waiting_for_it, pytest.raises(psycopg.errors.LockNotAvailable):
                 waiting_for_it.execute("SET lock_timeout = 50")
                 for _ in range(3):
@@ -213,7 +194,7 @@ def test_who_has_the_row_is_waited_for(filled: Client, server: WireServer, datab
 
 
 def test_another_form_of_the_table(filled: Client, server: WireServer) -> None:
-    with _connect(server) as connection:
+    with connect(server) as connection:
         for change in ("ADD COLUMN late int DEFAULT 7", "DROP COLUMN x", "ADD CONSTRAINT few CHECK (n <> 14)"):
             connection.execute("UPDATE t SET n = n + 1 WHERE id = %s", (1,), prepare=True)
             filled.run(f"ALTER TABLE t {change}")

@@ -4,59 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import psycopg
 import pytest
 
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
-from risingpy.meta.writing.group_commit import GroupCommit, NewRows, SmallWrite, Written
+from risingpy.meta.writing.group_commit import NewRows, RowChange, SmallWrite, Written
 from risingpy.meta.writing.table_locks import LockMode
 from tests.frontend.session.conftest import Client
+from tests.frontend.session.writes.short_writes import Connection, all_rows, connect, noted, rows_of
 from tests.frontend.wire import raw_client as raw
 
 _CLIENTS, _STATEMENTS = 8, 40
 _DEADLINE = 30.0
 
-Connection = psycopg.Connection[tuple[object, ...]]
-
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[SmallWrite]:
     """The writes that were given to groups."""
-    found: list[SmallWrite] = []
-    add = GroupCommit.add
-
-    def noting(self: GroupCommit, write: SmallWrite) -> None:
-        found.append(write)
-        add(self, write)
-
-    monkeypatch.setattr(GroupCommit, "add", noting)
-    return found
-
-
-@contextmanager
-def _connect(server: WireServer) -> Iterator[Connection]:
-    parameters = {"host": "127.0.0.1", "port": str(server.port), "user": "root", "dbname": "dev"}
-    with psycopg.connect(**parameters, autocommit=True) as connection:  # type: ignore[arg-type]
-        yield connection
+    return noted(monkeypatch, NewRows, RowChange)
 
 
 def _insert(connection: Connection, text: str, values: tuple[object, ...] = (), times: int = 3) -> list[str | None]:
     """So often that it is prepared, and at rest in the loop."""
     return [connection.execute(text, values, prepare=True).statusmessage for _ in range(times)]
-
-
-def _rows(client: Client, text: str) -> list[tuple[object, ...]]:
-    """With all that others have written."""
-    client.run("FLUSH")
-    return client.run(text)
-
-
-def _all(client: Client, table: str) -> list[tuple[object, ...]]:
-    return sorted(_rows(client, f"SELECT * FROM {table}"), key=repr)
 
 
 def test_rows_of_all_types_are_those_of_the_long_way(client: Client, server: WireServer, taken: list[object]) -> None:
@@ -72,7 +45,7 @@ def test_rows_of_all_types_are_those_of_the_long_way(client: Client, server: Wir
     for table in ("long", "short"):
         client.run(f"CREATE TABLE {table} ({columns})")
     plain = ", ".join(["%s"] * len(types))
-    with _connect(server) as connection:
+    with connect(server) as connection:
         assert _insert(connection, f"INSERT INTO short VALUES ({plain})", row) == ["INSERT 0 1"] * 3
         assert _insert(connection, f"INSERT INTO short VALUES ({plain})", (None,) * len(row)) == ["INSERT 0 1"] * 3
         assert taken
@@ -81,19 +54,19 @@ def test_rows_of_all_types_are_those_of_the_long_way(client: Client, server: Wir
             for values in (row, row, row, *[(None,) * len(row)] * 3):
                 connection.execute(f"INSERT INTO long SELECT {marks}", values)
         assert len(taken) == before
-    assert _all(client, "short") == _all(client, "long")
-    assert len(_all(client, "short")) == 6
+    assert all_rows(client, "short") == all_rows(client, "long")
+    assert len(all_rows(client, "short")) == 6
 
 
 def test_defaults_numbers_and_times(client: Client, server: WireServer, taken: list[object]) -> None:
     client.run("CREATE TABLE t (id serial PRIMARY KEY, v varchar DEFAULT 'none', at timestamptz DEFAULT now(), n int)")
-    with _connect(server) as connection:
+    with connect(server) as connection:
         _insert(connection, "INSERT INTO t (n) VALUES (%s)", (7,))
         assert taken
         assert connection.execute("SELECT lastval(), currval('t_id_seq')").fetchone() == (3, 3)
         _insert(connection, "INSERT INTO t (id, v) VALUES (%s, %s)", (10, "ten"))
         _insert(connection, "INSERT INTO t (v, n) VALUES (%s, 1), (%s, 2)", ("a", "b"), times=1)
-    rows = sorted(_rows(client, "SELECT id, v, n, at > now() - interval '1 hour' FROM t"))
+    rows = sorted(rows_of(client, "SELECT id, v, n, at > now() - interval '1 hour' FROM t"))
     defaulted = [(number, "none", 7) for number in (1, 2, 3)]
     assert [row[:3] for row in rows] == [*defaulted, (10, "ten", None), (11, "a", 1), (12, "b", 2)]
     assert all(row[3] for row in rows if row[1] != "ten")
@@ -101,12 +74,12 @@ def test_defaults_numbers_and_times(client: Client, server: WireServer, taken: l
 
 def test_simple_texts_that_recur(client: Client, server: WireServer, taken: list[object]) -> None:
     client.run("CREATE TABLE t (id int PRIMARY KEY, v varchar)")
-    with _connect(server) as connection:
+    with connect(server) as connection:
         for number in range(6):
             said = connection.pgconn.exec_(f"INSERT INTO t VALUES ({number}, 'row {number}')".encode())
             assert said.command_status == b"INSERT 0 1"
     assert taken
-    assert _all(client, "t") == [(number, f"row {number}") for number in range(6)]
+    assert all_rows(client, "t") == [(number, f"row {number}") for number in range(6)]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +98,7 @@ def test_refused_rows_have_their_errors(
     client.run("CREATE TABLE other (id int PRIMARY KEY)")
     client.run("INSERT INTO other VALUES (1)")
     client.run(f"CREATE TABLE t (id serial PRIMARY KEY, {column})")
-    with _connect(server) as connection:
+    with connect(server) as connection:
         good = "1" if "varchar" in column else 1
         times = 1 if "UNIQUE" in column else 3
         _insert(connection, "INSERT INTO t (n) VALUES (%s)", (good,), times)
@@ -138,7 +111,7 @@ def test_refused_rows_have_their_errors(
 
 def test_another_form_of_the_table(client: Client, server: WireServer) -> None:
     client.run("CREATE TABLE t (id int PRIMARY KEY, v varchar)")
-    with _connect(server) as connection:
+    with connect(server) as connection:
         _insert(connection, "INSERT INTO t VALUES (%s, %s)", (1, "a"))
         client.run("ALTER TABLE t ADD COLUMN n int DEFAULT 5")
         _insert(connection, "INSERT INTO t VALUES (%s, %s)", (2, "b"))
@@ -154,7 +127,7 @@ def test_a_right_that_is_gone(client: Client, server: WireServer) -> None:
     client.run("CREATE TABLE t (id int PRIMARY KEY)")
     client.run("CREATE ROLE writer LOGIN")
     client.run("GRANT INSERT ON t TO writer")
-    with _connect(server) as connection:
+    with connect(server) as connection:
         connection.execute("SET ROLE writer")
         _insert(connection, "INSERT INTO t VALUES (%s)", (1,))
         client.run("REVOKE INSERT ON t FROM writer")
@@ -168,7 +141,7 @@ def test_it_waits_for_who_has_the_row_or_the_table(
 ) -> None:
     client.run("CREATE TABLE t (id int PRIMARY KEY, v varchar)")
     client.run("INSERT INTO t VALUES (1, 'old'), (2, 'old')")
-    with _connect(server) as holder, _connect(server) as waiting, _connect(server) as other:
+    with connect(server) as holder, connect(server) as waiting, connect(server) as other:
         for connection, key in ((waiting, 11), (other, 12)):
             _insert(connection, "INSERT INTO t VALUES (%s, 'x')", (key,))
         with holder.transaction():
@@ -185,13 +158,13 @@ def test_it_waits_for_who_has_the_row_or_the_table(
             assert thread.is_alive()
         thread.join(_DEADLINE)
         assert not thread.is_alive()
-    assert (1, "x") in _all(client, "t")
+    assert (1, "x") in all_rows(client, "t")
     assert not database.writes.locks.seen()
 
 
 def test_a_write_is_read_at_once_by_all(client: Client, server: WireServer) -> None:
     client.run("CREATE TABLE t (id int PRIMARY KEY, v int)")
-    with _connect(server) as writer, _connect(server) as reader:
+    with connect(server) as writer, connect(server) as reader:
         reader.execute("SET visibility_mode = 'strict'")
         for number in range(40):
             writer.execute("INSERT INTO t VALUES (%s, %s)", (number % 3, number), prepare=True)
@@ -208,7 +181,7 @@ def test_many_clients(client: Client, server: WireServer, database: Database, ta
 
     def work(owner: int) -> None:
         try:
-            with _connect(server) as connection, _connect(server) as helper:
+            with connect(server) as connection, connect(server) as helper:
                 for number in range(_STATEMENTS):
                     table = ("early", "bare")[number % 2]
                     text = f"INSERT INTO {table} (owner, n) VALUES (%s, %s)"
@@ -228,9 +201,9 @@ def test_many_clients(client: Client, server: WireServer, database: Database, ta
     client.run("CREATE MATERIALIZED VIEW late AS SELECT owner, count(*) AS c, sum(n) AS n FROM early GROUP BY owner")
     half = _STATEMENTS // 2
     wanted = [(owner, half, sum(range(0, _STATEMENTS, 2))) for owner in range(_CLIENTS)]
-    assert _all(client, "sums") == _all(client, "late") == sorted(wanted, key=repr)
-    assert _rows(client, "SELECT count(*), count(DISTINCT id) FROM early") == [(_CLIENTS * half,) * 2]
-    assert _rows(client, "SELECT count(*), sum(n) FROM bare") == [
+    assert all_rows(client, "sums") == all_rows(client, "late") == sorted(wanted, key=repr)
+    assert rows_of(client, "SELECT count(*), count(DISTINCT id) FROM early") == [(_CLIENTS * half,) * 2]
+    assert rows_of(client, "SELECT count(*), sum(n) FROM bare") == [
         (_CLIENTS * half, _CLIENTS * sum(range(1, _STATEMENTS, 2)))
     ]
 
@@ -250,13 +223,13 @@ def test_what_comes_while_it_is_under_way(client: Client, server: WireServer, ta
             assert [kind for kind, _ in sender.until("Z", 3)] == ["2", "C", "Z"] * 3
             time.sleep(0.03)  # it is in the loop again
     assert len(taken) > 1
-    assert _rows(client, "SELECT count(*), sum(v) FROM t") == [(60, 60)]
+    assert rows_of(client, "SELECT count(*), sum(v) FROM t") == [(60, 60)]
 
 
 def test_an_end_in_the_middle(client: Client, server: WireServer, database: Database) -> None:
     """A client that is ended, or goes, while its write is under way: the write stands, and nothing is left of it."""
     client.run("CREATE TABLE t (id int PRIMARY KEY)")
-    with _connect(server) as gone, _connect(server) as ended, _connect(server) as other:
+    with connect(server) as gone, connect(server) as ended, connect(server) as other:
         for connection in (gone, ended):
             _insert(connection, "INSERT INTO t VALUES (%s)", (0,))
         gone.pgconn.send_query_prepared(_prepared_name(gone), [b"1"])
@@ -270,7 +243,7 @@ def test_an_end_in_the_middle(client: Client, server: WireServer, database: Data
             assert time.monotonic() < deadline
             time.sleep(0.01)
     assert not database.writes.locks.seen()
-    assert {(0,)} <= set(_all(client, "t")) <= {(0,), (1,), (2,)}
+    assert {(0,)} <= set(all_rows(client, "t")) <= {(0,), (1,), (2,)}
 
 
 def _prepared_name(connection: Connection) -> bytes:
@@ -309,4 +282,4 @@ def test_a_group_gives_back_what_it_cannot_write(client: Client, database: Datab
     assert not database.writes.locks.seen()
     with database.writes.locks.held((table.relation_id,), LockMode.ALONE):  # type: ignore[union-attr]
         pass
-    assert _all(client, "t") == [(0, 1), (2, 1)]
+    assert all_rows(client, "t") == [(0, 1), (2, 1)]
