@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
+from risingpy.command_line import data_directory, refusals
 from risingpy.config import (
     DEFAULT_CONNECTIONS,
     DEFAULT_PORT,
@@ -26,11 +27,13 @@ from risingpy.config import (
     TLS_VERSIONS,
     ConfigError,
     default_parallelism,
+    default_queries,
     load_serve_config,
 )
-from risingpy.memory_guard import return_freed_memory
 from risingpy.nesting import allow_deep_nesting
 from risingpy.sqllogictest.modes import Mode
+from risingpy.transfer_commands import export_command, import_command
+from risingpy.upgrade_command import upgrade_command
 
 DEFAULT_SLT_JOBS = 4  # files wait for the server's epochs most of the time
 
@@ -42,15 +45,22 @@ def main() -> None:
     allow_deep_nesting()
 
 
+main.add_command(export_command)
+main.add_command(import_command)
+main.add_command(upgrade_command)
+
+
 @main.command()
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where the database lives [risingpy-data].")
 @click.option("--state", help="Where the database is, if not in the data directory: file:///…, s3://…, gs://…, az://…")
+@click.option("--follow", help="As --state, of a database that another server leads: this one only reads it.")
 @click.option("--host", help="Address to listen on [127.0.0.1].")
 @click.option("--port", type=int, help=f"Port to listen on [{DEFAULT_PORT}].")
 @click.option("--master", help=f"Spark master; spark://HOST:PORT needs --state [local[PARALLELISM,{TASK_TRIES}]].")
 @click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
 @click.option("--memory", help="Memory that the server may take, such as 4GB [the machine's].")
 @click.option("--max-connections", type=int, help=f"Clients at once [{DEFAULT_CONNECTIONS}].")
+@click.option("--max-concurrent-queries", type=int, help=f"Queries that compute at a time [{default_queries()}].")
 @click.option("--webhook-port", type=int, help="Port for the HTTP requests of webhooks [none].")
 @click.option("--http-port", type=int, help="Port for the console, /metrics, /healthz and /readyz [none].")
 @click.option("--http-host", help="Address for --http-port [127.0.0.1].")
@@ -87,13 +97,10 @@ def serve(config: Path | None, **flags: object) -> None:
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     # Imported late, as everything heavy is: `risingpy --help` must not load Spark.
-    from risingpy.arrow_without_pandas import begin_without_pandas
+    from risingpy.server_imports import imported_server
 
-    begin_without_pandas()
-    return_freed_memory()
-    from risingpy.server import serve as run_server
-
-    sys.exit(run_server(settings, started=started, again=lambda: load_serve_config(given, os.environ, config)))
+    server = imported_server()
+    sys.exit(server.serve(settings, started=started, again=lambda: load_serve_config(given, os.environ, config)))
 
 
 @main.command()
@@ -127,8 +134,8 @@ def check(data_dir: Path | None) -> None:
     """
     from risingpy.meta.recovery.check import check as check_directory
 
-    with _refusals():
-        report = check_directory(_data_dir(data_dir))
+    with refusals():
+        report = check_directory(data_directory(data_dir))
     for problem in report.problems:
         click.echo(problem)
     read = f"{report.rows:,} rows of {report.tables} tables, {report.log_records} pending log records"
@@ -174,8 +181,8 @@ def rescale(data_dir: Path | None, parallelism: int) -> None:
     from risingpy.meta.recovery.check import require_data_directory
     from risingpy.meta.recovery.rescale import rescale as rescale_directory
 
-    directory = _data_dir(data_dir)
-    with _refusals():
+    directory = data_directory(data_dir)
+    with refusals():
         require_data_directory(directory)
         rescale_directory(directory, parallelism, click.echo)
 
@@ -205,8 +212,8 @@ def restore(data_dir: Path | None, state: str | None, name: str | None, director
     from risingpy.meta.recovery.check import check as check_directory
     from risingpy.meta.shared_state.pins import restore_pin
 
-    target = _data_dir(data_dir)
-    with _refusals():
+    target = data_directory(data_dir)
+    with refusals():
         if directory is not None and state is name is None:
             epoch = restore_directory(directory, target)
         elif directory is None and state is not None and name is not None:
@@ -228,7 +235,7 @@ def pin(state: str, drop: bool, name: str) -> None:
     """Keep the newest version of a database in shared storage as a backup, called NAME. Nothing is copied."""
     from risingpy.meta.shared_state.pins import drop_pin, pin_state
 
-    with _refusals():
+    with refusals():
         if drop:
             drop_pin(state, name)
         else:
@@ -362,31 +369,8 @@ def _run_sql(conninfo: str, texts: Sequence[str]) -> None:
     except psycopg.Error as error:
         lines = list(error_lines(error))
     sys.stdout.flush()
-    for line in lines:
-        click.echo(line, err=True)
+    click.echo("\n".join(lines), err=True)
     sys.exit(1)
-
-
-def _data_dir(given: Path | None) -> Path:
-    """The data directory that `serve` would take."""
-    try:
-        return load_serve_config({"data_dir": given}, os.environ).data_dir.absolute()
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turns what the storage refuses into one line."""
-    from risingpy.errors import SqlError
-    from risingpy.storage.engine.meta_store import DataDirectoryInUse
-
-    try:
-        yield
-    except DataDirectoryInUse as error:
-        raise click.ClickException(str(error)) from error
-    except SqlError as error:
-        raise click.ClickException(error.told) from error
 
 
 def _conninfo(host: str, port: int, dbname: str, user: str) -> str:

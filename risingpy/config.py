@@ -29,6 +29,7 @@ SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
 DEFAULT_CONNECTIONS = 1000
+LEAST_DEFAULT_QUERIES = 8
 DEFAULT_AUTHENTICATION_SECONDS = 60  # PostgreSQL's
 DEFAULT_SOCKET_DIRECTORY = "/tmp"  # PostgreSQL's
 TLS_VERSIONS = ("1.2", "1.3")
@@ -55,7 +56,8 @@ class ServeConfig:
     `hba` are lines in pg_hba.conf's words; without any, users of this machine come in without a password while no user
     has one, and others need one. `insecure` allows an address of the network without such a rule. The TLS files and the
     rules are read again at SIGHUP. `unix_socket_directory` None: no Unix socket. `authentication_timeout` in seconds.
-    `state` is the URI of the database in shared storage, of which `data_dir` then is a cache.
+    `state` is the URI of the database in shared storage, of which `data_dir` then is a cache. So is `follow`, where
+    another server leads and this one only reads.
     """
 
     data_dir: Path
@@ -73,6 +75,7 @@ class ServeConfig:
     log_file: Path | None = None
     log_min_duration_statement: int = -1
     max_connections: int = DEFAULT_CONNECTIONS
+    max_concurrent_queries: int = LEAST_DEFAULT_QUERIES
     secret_key_file: Path | None = None
     file_roots: str = ""
     hba: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ class ServeConfig:
     log_disconnections: bool = False
     log_statement: str = "none"
     state: str | None = None
+    follow: str | None = None
 
 
 OPTIONS = tuple(field.name for field in fields(ServeConfig))
@@ -104,9 +108,7 @@ def load_serve_config(
 
     `file` is `--config`; without it RISINGPY_CONFIG, then `risingpy.toml` in the working directory if there is one.
     """
-    merged: dict[str, tuple[object, str]] = {}
-    merged.update(_file_settings(file, environ))
-    merged.update(_environment_settings(environ))
+    merged: dict[str, tuple[object, str]] = {**_file_settings(file, environ), **_environment_settings(environ)}
     merged.update({name: (value, _flag_name(name)) for name, value in flags.items() if value is not None})
     parallelism = _integer(merged, "parallelism", default_parallelism(), 1, MAX_PARALLELISM)
     master = _text(merged, "master", f"local[{parallelism},{TASK_TRIES}]")
@@ -127,6 +129,7 @@ def load_serve_config(
         log_file=_path(merged, "log_file"),
         log_min_duration_statement=_integer(merged, "log_min_duration_statement", -1, -1, 2**31 - 1),
         max_connections=_integer(merged, "max_connections", DEFAULT_CONNECTIONS, 1, 100_000),
+        max_concurrent_queries=_integer(merged, "max_concurrent_queries", default_queries(), 1, 100_000),
         secret_key_file=_path(merged, "secret_key_file"),
         file_roots=_text(merged, "file_roots", "") if "file_roots" in merged else "",
         hba=_lines(merged, "hba"),
@@ -143,7 +146,18 @@ def load_serve_config(
         log_disconnections=_switch(merged, "log_disconnections"),
         log_statement=_choice(merged, "log_statement", "none", LOGGED_STATEMENTS),
         state=_text(merged, "state", "") if "state" in merged else None,
+        follow=_followed(merged),
     )
+
+
+def _followed(merged: Mapping[str, tuple[object, str]]) -> str | None:
+    """The URI of the database to follow; what only a server that leads can do must not be asked with it."""
+    if "follow" not in merged:
+        return None
+    for name in ("state", "webhook_port", "master"):
+        if name in merged:
+            raise ConfigError(f"{merged['follow'][1]} and {merged[name][1]} exclude each other: one leads, or follows")
+    return _text(merged, "follow", "")
 
 
 def require_local_master(master: str, origin: str) -> None:
@@ -174,6 +188,11 @@ def is_cluster(master: str) -> bool:
 def default_parallelism() -> int:
     """The CPUs that this process may use, capped."""
     return min(len(os.sched_getaffinity(0)), MAX_DEFAULT_PARALLELISM)
+
+
+def default_queries() -> int:
+    """How many queries compute at a time: enough for all processors while some wait for their clients."""
+    return max(4 * len(os.sched_getaffinity(0)), LEAST_DEFAULT_QUERIES)
 
 
 def _flag_name(option: str) -> str:

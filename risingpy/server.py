@@ -24,10 +24,13 @@ from risingpy.frontend.webhook import WebhookServer
 from risingpy.frontend.wire.limits import Limits, LoggedConnections
 from risingpy.frontend.wire.server import WireServer
 from risingpy.functions.python.standing_walls import tell_of_walls
+from risingpy.garbage import GarbageCollector
 from risingpy.logs import start_logging
 from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.memory_guard import MemoryGuard
+from risingpy.meta.adaptive_parallelism import AdaptiveParallelism
 from risingpy.meta.database import Database
+from risingpy.meta.epochs.runner import EpochRunner
 from risingpy.storage import kernels
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
@@ -72,12 +75,7 @@ def _serve_database(
     """Recovers the database, and serves it until `stop`; returns the exit code."""
     os.environ[file_roots.ENVIRONMENT_NAME] = config.file_roots  # tasks of Spark's processes open files, too
     try:
-        directory = config.data_dir.absolute()
-        database = Database(
-            directory, parallelism=config.parallelism, key_file=config.secret_key_file, state_uri=config.state
-        )
-        runner = make_runner(config.engine, config.master, database)
-        database.start(runner)
+        database, runner = _opened_database(config)
     except DataDirectoryInUse as error:
         return _refuse(str(error))
     except SqlError as error:
@@ -92,18 +90,23 @@ def _serve_database(
     if config.state is not None:
         _say(f"State in {config.state}, {database.data_dir} is a cache of it.")
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
-    warm = runner.is_warm
+    if config.follow is not None:
+        _say(f"Follows {config.follow}, {database.data_dir} is a cache of it. Reads only.")
+    warm = runner is None or runner.is_warm
     behind = "" if warm else "; Spark is starting behind it"
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     for line in listeners.described():
         _say(f"  {line}")
     MemoryGuard(with_descendants=True).start()
-    runner.start()
+    GarbageCollector().start()
+    if runner is not None:
+        runner.start()
+        AdaptiveParallelism(database, lambda: runner.cores).start(stop)
     threading.Thread(target=tell_of_walls, name="walls", daemon=True).start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while database.lost is None and not stop.wait(1.0):
         reload.look(listeners)
-        if warm != runner.is_warm:
+        if runner is not None and warm != runner.is_warm:
             warm = not warm
             _say(f"Spark {'has taken over' if warm else 'is lost'} after {time.monotonic() - started:.1f} s.")
     lost = database.lost
@@ -112,6 +115,24 @@ def _serve_database(
     database.close()
     _say("Stopped.")
     return 0 if lost is None else _refuse(lost.told)
+
+
+def _opened_database(config: ServeConfig) -> tuple[Database, EpochRunner | None]:
+    """The database, started, and what runs its epochs: nothing, where another server leads."""
+    database = Database(
+        config.data_dir.absolute(),
+        parallelism=config.parallelism,
+        key_file=config.secret_key_file,
+        state_uri=config.state,
+        followed_uri=config.follow,
+        most_queries=config.max_concurrent_queries,
+    )
+    if config.follow is not None:
+        database.start_following()
+        return database, None
+    runner = make_runner(config.engine, config.master, database)
+    database.start(runner)
+    return database, runner
 
 
 class _Listeners:
@@ -128,6 +149,8 @@ class _Listeners:
         defaults = {
             "log_min_duration_statement": str(config.log_min_duration_statement),
             "log_statement": config.log_statement,
+            "max_concurrent_queries": str(config.max_concurrent_queries),
+            "max_connections": str(config.max_connections),
         }
         self._defaults = defaults
         self._door = door_of(config, database)

@@ -34,6 +34,10 @@ def _has_no_settings(name: str, value: str, local: bool) -> str:
     return value
 
 
+def _notifies_nobody(channel: str, payload: str) -> None:
+    raise InternalError("only statements of sessions notify others")
+
+
 class Sequences(Protocol):
     """What a session does with sequences, which it knows by their oids."""
 
@@ -78,6 +82,10 @@ class _HasNoSequences:
         raise _no_session()
 
 
+def _waits_for_nobody(_process_id: int) -> list[int]:
+    return []
+
+
 def _no_session() -> InternalError:
     return InternalError("only statements of sessions take numbers of sequences")
 
@@ -88,8 +96,9 @@ class StatementLimits:
 
     `written`: how many bytes of rows an epoch may write to one table (None: any number).
     `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
-    `set_config(name, value, local)` changes a setting of the session, and gives its new value. `sequences` answers
-    nextval and its like.
+    `blocking(process id)` are the sessions for whose locks a session waits. `set_config(name, value, local)` changes a
+    setting of the session, and gives its new value. `sequences` answers nextval and its like. `notify(channel,
+    payload)` is pg_notify.
     """
 
     memory: int
@@ -98,8 +107,10 @@ class StatementLimits:
     alone: bool = False  # this process serves nothing else
     written: int | None = None
     signal: Callable[[str, int, int], bool] = _has_no_sessions
+    blocking: Callable[[int], list[int]] = _waits_for_nobody
     set_config: Callable[[str, str, bool], str] = _has_no_settings
     sequences: Sequences = field(default_factory=_HasNoSequences)
+    notify: Callable[[str, str], None] = _notifies_nobody
 
     @property
     def hint(self) -> str:
@@ -151,11 +162,8 @@ def look() -> None:
         limits.look()
 
 
-def check_written(values: pa.BinaryArray, written: int, table: str) -> None:
-    """Raises OutOfMemory if one of the rows is too large to be stored, or all that the table was written are.
-
-    `values` are encoded rows of the table, and `written` are the bytes of all that the epoch has written to it so far.
-    """
+def check_row_size(values: pa.BinaryArray, table: str) -> None:
+    """Raises OutOfMemory if one of these encoded rows is too large to be stored in the table."""
     limits = current_limits()
     largest = limits.memory // ROW_FRACTION
     if values.nbytes > largest:
@@ -163,6 +171,11 @@ def check_written(values: pa.BinaryArray, written: int, table: str) -> None:
         if size > largest:
             what = f'a row of table "{table}" would take {show_bytes(_rounded(size))}'
             raise OutOfMemory(f"out of memory: {what}; the limit is {show_bytes(_rounded(largest))}", hint=limits.hint)
+
+
+def check_written(written: int, table: str) -> None:
+    """Raises OutOfMemory if all that an epoch has written to the table so far, in bytes, is too much."""
+    limits = current_limits()
     if limits.written is not None and written > limits.written:
         what = f'an epoch\'s changes of table "{table}" would take {show_bytes(_rounded(written))}'
         limit = show_bytes(_rounded(limits.written))

@@ -9,10 +9,11 @@ parameters, constants         put parameters' values into a plan; compute answer
 system_relations              the interface by which the frontend gives the rows of system relations
 reads                         reads the rows of each kind of input
 moments                       numbers of sequences and the time, for rows of constants
-point_reads                   a lookup by key without Arrow, for statements that are prepared
+point_reads, whole_rows       a lookup by key without Arrow, for statements that are prepared
 plain_rows, plain_rewrite     rows of constants, and what becomes of a row, likewise
 row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
+statement_reads               what all parts of a statement read
 sql/                          writes a plan as DuckDB SQL
 runner                        runs a plan
 explain                       prints a plan
@@ -21,16 +22,19 @@ explain                       prints a plan
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.explain import explain_plan
 from risingpy.batch.key_lookup import key_table
-from risingpy.batch.own_changes import OwnChanges
+from risingpy.batch.own_changes import EarlierChanges, OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
-from risingpy.batch.plain_rewrite import PlainRewrite, plain_rewrite
+from risingpy.batch.plain_rewrite import PlainRewrite, PlainValue, plain_new, plain_rewrite
 from risingpy.batch.plain_rows import NotPlain, PlainRows, plain_rows
 from risingpy.batch.plan import BatchPlan, ConstantRows, Direct
 from risingpy.batch.point_reads import Datums, PointRead, point_read
 from risingpy.batch.prepared_query import PreparedQuery
+from risingpy.batch.reads import index_keys_with_rows
 from risingpy.batch.row_keys import group_by_key, keyed_by
-from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row
+from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row, value_over
 from risingpy.batch.runner import BatchRunner
+from risingpy.batch.statement_reads import StatementReads
+from risingpy.batch.whole_rows import WholeRows, datum_writer, plain_datum, plain_value, whole_rows
 
 __all__ = [
     "BatchPlan",
@@ -38,23 +42,34 @@ __all__ = [
     "ConstantRows",
     "Datums",
     "Direct",
+    "EarlierChanges",
     "NotPlain",
     "OwnChanges",
     "Parameters",
     "PlainRewrite",
     "PlainRows",
+    "PlainValue",
     "PointRead",
     "PreparedQuery",
     "RowRewrite",
+    "StatementReads",
+    "WholeRows",
+    "datum_writer",
     "direct_rows",
     "explain_plan",
     "group_by_key",
+    "index_keys_with_rows",
     "key_table",
     "keyed_by",
+    "plain_datum",
+    "plain_new",
     "plain_rewrite",
     "plain_rows",
+    "plain_value",
     "point_read",
     "row_rewrite",
     "value_of_row",
+    "value_over",
+    "whole_rows",
     "with_parameters",
 ]

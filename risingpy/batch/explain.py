@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from risingpy.batch.plan import BatchPlan, FullScan, Input, Overlay, PointGet, PrefixScan, SystemRows
+from risingpy.batch.plan import (
+    BatchPlan,
+    FullScan,
+    Input,
+    ListScan,
+    NearestRows,
+    Overlay,
+    PointGet,
+    PrefixScan,
+    SystemRows,
+)
 from risingpy.optimizer.explain import ExplainFormat, explain_batch
 from risingpy.optimizer.explain.expression_text import expression_text
 
@@ -19,5 +29,11 @@ def _ranges(rows: Input) -> list[str]:
             columns = rows.relation.columns
             fixed = zip(rows.relation.table.key, rows.key, strict=False)
             return [f"{columns[part.index].name} = {expression_text(value, ())}" for part, value in fixed]
+        case ListScan():
+            column = rows.relation.columns[rows.relation.table.key[0].index]
+            return [f"{column.name} IN ({len(rows.values)} values)"]
+        case NearestRows():
+            (key,) = rows.index.index.keys
+            return [f"{key.text} near {expression_text(rows.vector, ())} by {rows.index.name}"]
         case FullScan() | Overlay() | SystemRows():
             return []

@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.batch.key_lookup import key_read
-from risingpy.batch.plan import PointGet, PrefixScan
+from risingpy.batch.plan import KeyRead, ListScan, PointGet, PrefixScan
 from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
 from risingpy.plan.catalog import Catalog, Index, JobStatus, StoredRelation
 from risingpy.plan.expression_trees import columns_read, remapped, transform
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Scan
+
+_FEW = 64  # rows: an index of which nobody knows how many rows it gives is not better
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +25,37 @@ class IndexRead:
     """The read of an index, and the query over it with the same result as the filter over the relation."""
 
     query: LogicalPlan
-    read: PointGet | PrefixScan
+    read: KeyRead
 
 
 def best_index(
-    scan: Scan, predicate: Expr, relation: StoredRelation, catalog: Catalog, own: PointGet | PrefixScan | None
+    scan: Scan, predicate: Expr, relation: StoredRelation, catalog: Catalog, own: KeyRead | None
 ) -> IndexRead | None:
     """The index that fixes the most key columns; None if none fixes more than `own`, the read by the relation's key."""
     if isinstance(own, PointGet):  # at most one row: no index finds it faster
         return None
+    if isinstance(own, ListScan) and len(own.values) <= _FEW and len(own.relation.table.key) == 1:
+        return None
     best: IndexRead | None = None
-    fixed = 0 if own is None else len(own.key)
+    fixed = _fixed(own)
     for index in catalog.indexes_of(relation.relation_id):
-        if index.status is not JobStatus.CREATED:
+        if index.status is not JobStatus.CREATED or index.index.nearest is not None:
             continue
         found = _over(scan, predicate, relation, index)
-        if found is not None and len(found.read.key) > fixed:
-            best, fixed = found, len(found.read.key)
+        if found is not None and _fixed(found.read) > fixed:
+            best, fixed = found, _fixed(found.read)
     return best
+
+
+def _fixed(read: KeyRead | None) -> tuple[int, bool]:
+    """How many columns of the key it fixes, and whether it limits the first one."""
+    match read:
+        case None:
+            return 0, False
+        case ListScan():
+            return 0, True
+        case PointGet() | PrefixScan():
+            return len(read.key), True
 
 
 def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -> IndexRead | None:

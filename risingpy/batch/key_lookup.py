@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Context, Decimal
 
 import pyarrow as pa
 
 from risingpy.batch.parameters import Parameters, constant
-from risingpy.batch.plan import PointGet, PrefixScan
-from risingpy.plan.catalog import StoredRelation
+from risingpy.batch.plan import KeyRead, ListScan, PointGet, PrefixScan
+from risingpy.plan.catalog import Index, StoredRelation
 from risingpy.plan.expression_trees import conjuncts, walk
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Scan
@@ -19,20 +19,59 @@ from risingpy.types.wide_numeric import KEY_BYTES, of_key, to_decimal
 # Equal values of these may have different keys: 0 and -0, 1 month and 30 days.
 _SEVERAL_FORMS = (TypeKind.REAL, TypeKind.DOUBLE, TypeKind.INTERVAL)
 _INTEGERS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT)
+MOST_LISTED = 50_000  # values that are looked up one by one; more are found by reading all rows
 _ARITHMETIC = ("add", "subtract", "multiply")
 _WIDE = Context(prec=2 * MAX_PRECISION)
 
 
-def key_read(relation: StoredRelation, scan: Scan, predicate: Expr) -> PointGet | PrefixScan | None:
+def key_read(relation: StoredRelation, scan: Scan, predicate: Expr) -> KeyRead | None:
     """The rows that the predicate over the scan leaves, or a few more; None if it fixes no first column of the key.
 
     The predicate must still be applied to them.
     """
     key = tuple(_leading_values(scan, relation, dict(_equalities(predicate))))
     if not key:
-        return None
+        lists = (list_scan(relation, scan, each) for each in conjuncts(predicate))
+        return next((each for each in lists if each is not None), None)
     read = PointGet if len(key) == len(relation.table.key) else PrefixScan
     return read(relation, key, scan.columns)
+
+
+def list_scan(relation: StoredRelation, scan: Scan, condition: Expr) -> ListScan | None:
+    """The rows for which `first key column IN (constants)` holds: just these, so that it need not be applied again."""
+    match condition:
+        case Call("in_list", (InputRef(index), Literal(listed, type_))) if isinstance(listed, Sequence):
+            values, types = listed, {type_.element}
+        case Call("in", (InputRef(index), *args)) if all(isinstance(arg, Literal) for arg in args):
+            items = [arg for arg in args if isinstance(arg, Literal)]
+            values, types = [item.value for item in items], {item.type for item in items}
+        case _:
+            return None
+    schema = relation.table
+    if not schema.key or scan.columns[index] != schema.key[0].index or len(values) > MOST_LISTED:
+        return None
+    column, tells_shard = relation.columns[schema.key[0].index].type, {*schema.distribution} <= {schema.key[0].index}
+    if not tells_shard or any(type_.arrow != column.arrow for type_ in types):
+        return None
+    if column.kind in _SEVERAL_FORMS:
+        return None
+    distinct = dict.fromkeys(values)
+    distinct.pop(None, None)
+    return ListScan(relation, tuple(distinct), scan.columns)
+
+
+def may_become_list(relation: StoredRelation, indexes: Iterable[Index], scan: Scan, predicate: Expr) -> bool:
+    """Whether a `list_scan` may be found once parameters have values: `id = ANY ($1)`."""
+    places = {column.column_id: place for place, column in enumerate(relation.columns)}
+    firsts = [index.index.keys[0].expression for index in indexes]
+    columns = {places[each.index] for each in firsts if isinstance(each, InputRef)}
+    columns |= {part.index for part in relation.table.key[:1]}
+    for condition in conjuncts(predicate):
+        match condition:
+            case Call("in" | "any_eq", (InputRef(index), *args)) if scan.columns[index] in columns:
+                if any(isinstance(part, Parameter) for arg in args for part in walk(arg)):
+                    return True
+    return False
 
 
 def is_key_expression(expr: Expr) -> bool:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import TIMESTAMP, SqlType, TypeKind
 
 _LIMITS = {TypeKind.SMALLINT: 1 << 15, TypeKind.INTEGER: 1 << 31, TypeKind.BIGINT: 1 << 63}
 
@@ -38,8 +38,15 @@ class NextNumber:
     type: SqlType
 
 
+@dataclass(frozen=True, slots=True)
 class CurrentTime:
-    """A call of now(): one time for all rows of a statement."""
+    """A call of now(), perhaps cast to a timestamp without time zone: one time for all rows of a statement."""
+
+    has_zone: bool = True
+
+    def at(self, now: datetime) -> datetime:
+        """Its value when the time is `now`, in UTC, as the evaluator's sessions have it."""
+        return now if self.has_zone else now.replace(tzinfo=None)
 
 
 def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
@@ -52,6 +59,8 @@ def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
             return NextNumber(oid, checked, expr.type)
         case Call("now", ()) if expr.type.kind is TypeKind.TIMESTAMPTZ:
             return CurrentTime()
+        case Cast(Call("now", ()) as call, type_, False) if type_ == TIMESTAMP:
+            return CurrentTime(has_zone=False) if of_moment(call) is not None else None
     return None
 
 
@@ -66,10 +75,18 @@ def taken(exprs: Sequence[Expr], numbers: GivesNumbers, now: datetime | None = N
         if isinstance(each, NextNumber):
             counts[each.oid, each.checked] = counts.get((each.oid, each.checked), 0) + 1
     given = {key: iter(numbers.next(key[0], count, key[1]).tolist()) for key, count in counts.items()}
-    return [
-        _within(next(given[each.oid, each.checked]), each.type) if isinstance(each, NextNumber) else now
-        for each in wanted
-    ]
+    values: list[object] = []
+    for each in wanted:
+        match each:
+            case NextNumber():
+                values.append(_within(next(given[each.oid, each.checked]), each.type))
+            case CurrentTime():
+                values.append(None if now is None else each.at(now))
+            case None:
+                raise AssertionError("an expression of no moment")
+            case _:
+                assert_never(each)
+    return values
 
 
 def _within(number: int, type_: SqlType) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +25,20 @@ class OwnChanges(Protocol):
 
     def changes_of(self, table: Table) -> list[pa.Table]:
         """The chunks that it has written to a table so far. Raises StalePlan if the table was altered after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierChanges:
+    """What a transaction had written up to a moment, by table (`OwnChanges`)."""
+
+    chunks: Mapping[int, list[pa.Table]]
+
+    @property
+    def changed_tables(self) -> frozenset[int]:
+        return frozenset(self.chunks)
+
+    def changes_of(self, table: Table) -> list[pa.Table]:
+        return self.chunks.get(table.relation_id, [])
 
 
 def overlaid(relation: Table, rows: pa.Table, changes: Sequence[pa.Table]) -> pa.Table:

@@ -9,23 +9,24 @@ raises their error.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from risingpy.batch.parameters import Parameters, parameter_alone
 from risingpy.batch.plain_rows import NotPlain
 from risingpy.batch.row_rewrite import RowRewrite
+from risingpy.plan.catalog import Table
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.types import SqlType, TypeKind
 
 Old = Callable[[int], object]
 """The value that a column of the row has."""
 
-_Value = Callable[[Old, Parameters], object]
+PlainValue = Callable[[Old, Parameters], object]
 _Operation = Callable[[int, int], int]
 
 _BITS = {TypeKind.SMALLINT: 15, TypeKind.INTEGER: 31, TypeKind.BIGINT: 63}
-_PLAIN = (*_BITS, TypeKind.BOOLEAN, TypeKind.VARCHAR)
+_PLAIN = (*_BITS, TypeKind.BOOLEAN, TypeKind.VARCHAR, TypeKind.ENUM)
 _SUMS: dict[str, _Operation] = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
 
 
@@ -33,8 +34,8 @@ _SUMS: dict[str, _Operation] = {"add": operator.add, "subtract": operator.sub, "
 class PlainRewrite:
     """What becomes of the row of one key."""
 
-    _key: tuple[_Value, ...]  # in the order of the table's primary key
-    _new: tuple[tuple[int, _Value], ...]  # the columns that change
+    _key: tuple[PlainValue, ...]  # in the order of the table's primary key
+    _new: tuple[tuple[int, PlainValue], ...]  # the columns that change
 
     def key(self, parameters: Parameters) -> tuple[object, ...]:
         """The values of the primary key's columns. Raises NotPlain if one is NULL: no row has that."""
@@ -60,7 +61,7 @@ def plain_rewrite(rewrite: RowRewrite) -> PlainRewrite | None:
         return None
     stored = {part.index: expr for part, expr in zip(table.table.key, get.key, strict=True)}
     keys = [_key_value(stored[index], table.columns[index].type) for index in table.primary_key]
-    new: list[tuple[int, _Value]] = []
+    new: list[tuple[int, PlainValue]] = []
     for place, expr in enumerate(rewrite.new):
         if isinstance(expr, InputRef) and expr.index == place:
             continue
@@ -72,7 +73,28 @@ def plain_rewrite(rewrite: RowRewrite) -> PlainRewrite | None:
     return PlainRewrite(known, tuple(new)) if len(known) == len(keys) else None
 
 
-def _key_value(expr: Expr, type_: SqlType) -> _Value | None:
+def plain_new(table: Table, new: Sequence[Expr]) -> tuple[tuple[int, PlainValue], ...] | None:
+    """The columns of a row that DO UPDATE changes, compiled; None if only the evaluator can compute one.
+
+    The expressions are over the row that stands and, after its columns, the one that was to be inserted.
+    """
+    found: list[tuple[int, PlainValue]] = []
+    for place, expr in enumerate(new):
+        if isinstance(expr, InputRef) and expr.index == place:
+            continue
+        same = _is_same(expr.type, table.columns[place].type) or expr.type == table.columns[place].type
+        value = _column(expr.index) if isinstance(expr, InputRef) else _value(expr)
+        if value is None or not same:
+            return None
+        found.append((place, value))
+    return tuple(found)
+
+
+def _column(index: int) -> PlainValue:
+    return lambda old, parameters: old(index)
+
+
+def _key_value(expr: Expr, type_: SqlType) -> PlainValue | None:
     is_alone = isinstance(expr, Literal) or parameter_alone(expr) is not None
     return _value(expr) if is_alone and _is_same(expr.type, type_) else None
 
@@ -81,7 +103,7 @@ def _is_same(type_: SqlType, other: SqlType) -> bool:
     return type_.kind is other.kind and type_.kind in _PLAIN and not type_.system
 
 
-def _value(expr: Expr) -> _Value | None:
+def _value(expr: Expr) -> PlainValue | None:
     if expr.type.kind not in _PLAIN or expr.type.system:
         return None
     match expr:
@@ -101,7 +123,7 @@ def _value(expr: Expr) -> _Value | None:
     return None
 
 
-def _sum(operation: _Operation, left: _Value | None, right: _Value | None, bits: int) -> _Value | None:
+def _sum(operation: _Operation, left: PlainValue | None, right: PlainValue | None, bits: int) -> PlainValue | None:
     if left is None or right is None:
         return None
 
@@ -116,7 +138,7 @@ def _sum(operation: _Operation, left: _Value | None, right: _Value | None, bits:
     return _within(computed, bits)
 
 
-def _within(value_of: _Value, bits: int) -> _Value:
+def _within(value_of: PlainValue, bits: int) -> PlainValue:
     limit = 1 << bits
 
     def value(old: Old, parameters: Parameters) -> object:
@@ -128,7 +150,7 @@ def _within(value_of: _Value, bits: int) -> _Value:
     return value
 
 
-def _text(index: int, length: int) -> _Value:
+def _text(index: int, length: int) -> PlainValue:
     def value(old: Old, parameters: Parameters) -> object:
         text = parameters[index - 1]
         if text is not None and not (isinstance(text, str) and len(text) <= length):

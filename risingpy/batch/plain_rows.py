@@ -8,7 +8,8 @@ written, since that may have to wait for the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -32,20 +33,47 @@ class PlainRows:
 
     _cells: tuple[tuple[_Cell, ...], ...]  # by row
     _numbers: tuple[tuple[int, tuple[tuple[int, Expr], ...]], ...]  # by column, the rows whose value is a number
-    _times: tuple[tuple[int, int], ...]  # (row, column)
+    _times: tuple[tuple[int, int, CurrentTime], ...]  # (row, column, what is there)
 
     def values(self, parameters: Parameters) -> Rows:
         """The rows; None stands for what `take_numbers` will put there. Raises NotPlain."""
         rows = [[cell(parameters) for cell in row] for row in self._cells]
         if self._times:
             now = datetime.now(UTC)  # one time for all of a statement
-            for row, column in self._times:
-                rows[row][column] = now
+            for row, column, time in self._times:
+                rows[row][column] = time.at(now)
         return rows
+
+    def columns(self, executions: Sequence[Parameters], numbers: GivesNumbers) -> list[list[object]]:
+        """The rows of several executions, one after the other, as columns, with their numbers. Raises as both do.
+
+        Two columns with numbers of one sequence are NotPlain: each execution would take its numbers together.
+        """
+        if len(self.wanted_numbers) < len(self._numbers):
+            raise NotPlain
+        of_columns = zip(*self._cells, strict=True)
+        columns = [[cell(values) for values in executions for cell in cells] for cells in of_columns]
+        now, count = datetime.now(UTC), len(self._cells)
+        for row, column, time in self._times:
+            columns[column][row::count] = [time.at(now)] * len(executions)
+        for column, places in self._numbers:
+            wanted = [expr for _, expr in places] * len(executions)
+            given = iter(taken(wanted, numbers))
+            for first in range(0, len(executions) * count, count):
+                for row, _ in places:
+                    columns[column][first + row] = next(given)
+        return columns
 
     def is_numbered(self, column: int) -> bool:
         """Whether a column has a number of a sequence in each row."""
         return any(column == at and len(places) == len(self._cells) for at, places in self._numbers)
+
+    @property
+    def wanted_numbers(self) -> list[tuple[int, int]]:
+        """The sequences whose numbers the rows take, and how many."""
+        wanted = [of_moment(expr) for _, places in self._numbers for _, expr in places]
+        counts = Counter(each.oid for each in wanted if isinstance(each, NextNumber))
+        return list(counts.items())
 
     def take_numbers(self, rows: Rows, numbers: GivesNumbers) -> None:
         """Puts the next numbers into the rows. Raises what nextval raises."""
@@ -68,7 +96,7 @@ def plain_rows(plan: ConstantRows) -> PlainRows:
         found = tuple((row, expr) for row, (expr, moment) in enumerate(pairs) if isinstance(moment, NextNumber))
         if found:
             numbers.append((place, found))
-        times += [(row, place) for row, moment in enumerate(of_column) if isinstance(moment, CurrentTime)]
+        times += [(row, place, moment) for row, moment in enumerate(of_column) if isinstance(moment, CurrentTime)]
     return PlainRows(tuple(zip(*cells, strict=True)), tuple(numbers), tuple(times))
 
 

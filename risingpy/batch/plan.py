@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.plan.catalog import ExternalSource, StoredRelation, Table
+from risingpy.plan.catalog import ExternalSource, Index, StoredRelation, Table
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import LogicalPlan, SystemScan
 
@@ -49,6 +49,36 @@ class PrefixScan:
 
 
 @dataclass(frozen=True, slots=True)
+class ListScan:
+    """The rows whose first key column has one of these values: `id IN (1, 2)`. The relation may be an index.
+
+    `values` are distinct constants in the column's stored form; the column alone tells on which shard a row is.
+    """
+
+    relation: StoredRelation
+    values: tuple[object, ...]
+    columns: tuple[int, ...]
+
+
+KeyRead = PointGet | PrefixScan | ListScan
+"""Reads of a relation by its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearestRows:
+    """At least `limit` rows of a relation, those nearest to `vector` as its index of vectors finds them.
+
+    Both are constants once parameters have values. Every row, if the index cannot answer.
+    """
+
+    relation: StoredRelation
+    index: Index
+    vector: Expr
+    limit: Expr
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FoundByIndex:
     """Rows of a table, all columns, for a transaction that has changed it.
 
@@ -57,7 +87,7 @@ class FoundByIndex:
     """
 
     relation: Table
-    index: PointGet | PrefixScan
+    index: KeyRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +99,7 @@ class Overlay:
     """
 
     table: Table
-    rows: FullScan | PointGet | PrefixScan | FoundByIndex
+    rows: FullScan | KeyRead | FoundByIndex
     columns: tuple[int, ...]
 
 
@@ -80,7 +110,7 @@ class SystemRows:
     scan: SystemScan
 
 
-Input = FullScan | PointGet | PrefixScan | Overlay | SystemRows
+Input = FullScan | KeyRead | NearestRows | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from risingpy.batch.index_choice import best_index
-from risingpy.batch.key_lookup import is_key_expression, key_read, may_become_key
+from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
 from risingpy.batch.moments import of_moment
+from risingpy.batch.nearest_choice import nearest_pattern, nearest_rows
 from risingpy.batch.plan import (
     BatchPlan,
     ComputedRows,
@@ -19,9 +20,10 @@ from risingpy.batch.plan import (
     FoundByIndex,
     FullScan,
     Input,
+    KeyRead,
+    ListScan,
     Overlay,
     PointGet,
-    PrefixScan,
     SystemRows,
 )
 from risingpy.errors import StalePlan
@@ -37,7 +39,7 @@ from risingpy.plan.catalog import (
     Table,
     View,
 )
-from risingpy.plan.expression_trees import conjuncts, walk
+from risingpy.plan.expression_trees import conjunction, conjuncts, walk
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
 
@@ -112,6 +114,8 @@ class _Inputs:
                 return query
             case Filter(Scan() as scan, predicate):
                 return self._narrowed(query, scan, predicate)
+            case _ if self._has_nearest(query):
+                return query
         inputs, first = plan_inputs(query), len(self.inputs)
         rewritten = [self.of(each) for each in inputs]
         if isinstance(query, Recursion):
@@ -120,17 +124,32 @@ class _Inputs:
             return query
         return with_inputs(query, rewritten)
 
+    def _has_nearest(self, query: LogicalPlan) -> bool:
+        """Takes the rows of a query for the nearest rows from an index of vectors, if there is one."""
+        pattern = nearest_pattern(query)
+        if pattern is None:
+            return False
+        relation = self._relation(pattern[0])
+        if isinstance(relation, ExternalSource) or self._changed_table(relation) is not None:
+            return False
+        rows = nearest_rows(*pattern, relation, self.catalog)
+        if rows is not None:
+            self.inputs.append(rows)
+        return rows is not None
+
     def _narrowed(self, query: Filter, scan: Scan, predicate: Expr) -> LogicalPlan:
         relation = self._relation(scan)
         self.custom = self.custom or may_become_key(predicate)
         if isinstance(relation, ExternalSource):
             self._add(scan, FullScan(relation, scan.columns))
             return query
+        indexes = self.catalog.indexes_of(relation.relation_id)
+        self.custom = self.custom or may_become_list(relation, indexes, scan, predicate)
         own = key_read(relation, scan, predicate)
         found = best_index(scan, predicate, relation, self.catalog, own)
         if found is None:
             self._add(scan, own or FullScan(relation, scan.columns))
-            return query
+            return query if self._changed_table(relation) is not None else _without_list(query, scan, own)
         table = self._changed_table(relation)
         if table is not None:
             by_index = FoundByIndex(table, _key_columns_of(found.read, table))
@@ -139,7 +158,7 @@ class _Inputs:
         self.inputs.append(found.read)
         return found.query
 
-    def _add(self, scan: Scan, rows: FullScan | PointGet | PrefixScan) -> None:
+    def _add(self, scan: Scan, rows: FullScan | KeyRead) -> None:
         table = self._changed_table(rows.relation)
         if table is None:
             self.inputs.append(rows)
@@ -163,7 +182,16 @@ class _Inputs:
         return relation
 
 
-def _key_columns_of(read: PointGet | PrefixScan, relation: Table) -> PointGet | PrefixScan:
+def _without_list(query: Filter, scan: Scan, read: KeyRead | None) -> LogicalPlan:
+    """The filter without the condition by which the rows are looked up: a long list, which all of them are on."""
+    if not isinstance(read, ListScan):
+        return query
+    left = [each for each in conjuncts(query.predicate) if list_scan(read.relation, scan, each) != read]
+    predicate = conjunction(left)
+    return scan if predicate is None else replace(query, predicate=predicate)
+
+
+def _key_columns_of(read: KeyRead, relation: Table) -> KeyRead:
     """The same read of an index, but of the columns that are the relation's key."""
     places = {column.column_id: i for i, column in enumerate(read.relation.columns)}
     key = tuple(places[relation.columns[part.index].column_id] for part in relation.table.key)

@@ -5,7 +5,7 @@ Reads by key give tables, which are small. Scans give readers: DuckDB takes batc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -15,12 +15,15 @@ import pyarrow.compute as pc
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.key_lookup import key_values
 from risingpy.batch.own_changes import OwnChanges, overlaid
-from risingpy.batch.parameters import Parameters
+from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import (
     Direct,
     FoundByIndex,
     FullScan,
     Input,
+    KeyRead,
+    ListScan,
+    NearestRows,
     Overlay,
     PointGet,
     PrefixScan,
@@ -38,22 +41,36 @@ Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 """Rows of an input, its columns as c0…"""
 
 
+FindsNearest: TypeAlias = Callable[[int, bytes, int], Sequence[tuple[object, ...]] | None]
+"""`find(index, vector, count)`: the stream keys of the nearest rows; None if the index cannot answer."""
+
+
+def find_none(index_id: int, vector: bytes, count: int) -> None:
+    """Where there are no indexes of vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanRun:
-    """One run of a plan: the state that it reads, its parameters' values, and its transaction's own writes."""
+    """One run of a plan: the state that it reads, its parameters' values, and its transaction's own writes.
+
+    `nearest` asks indexes of vectors.
+    """
 
     view: ReadView
     parameters: Parameters
     own: OwnChanges
     system: SystemRelations
+    nearest: FindsNearest = find_none
 
     def rows(self, input_: Input) -> Rows:
         """The rows of an input. A reader reads lazily: the caller must hold the view until it is done."""
         match input_:
             case FullScan():
                 return self._scan(input_)
-            case PointGet() | PrefixScan():
+            case PointGet() | PrefixScan() | ListScan():
                 return self._by_key(input_)
+            case NearestRows():
+                return self._nearest(input_)
             case Overlay():
                 return self._overlaid(input_)
             case SystemRows():
@@ -104,11 +121,50 @@ class PlanRun:
         batches = StorageTable(relation.table, self.view).scan(columns)
         return pa.RecordBatchReader.from_batches(_arrow_schema(relation, columns), batches)
 
-    def _by_key(self, read: PointGet | PrefixScan) -> Rows:
+    def _nearest(self, rows: NearestRows) -> Rows:
+        """The rows that the index finds. All rows where it cannot answer, or has seen another state than the view's."""
+        relation = rows.relation
+        vector, limit = (constant(each, self.parameters) for each in (rows.vector, rows.limit))
+        found = None
+        if (
+            vector is not None
+            and limit is not None
+            and isinstance(vector.value, bytes)
+            and isinstance(limit.value, int)
+        ):
+            found = self.nearest(rows.index.relation_id, vector.value, limit.value)
+        if not found:
+            return self._scan(FullScan(relation, rows.columns))
+        values = dict(zip(relation.stream_key, zip(*found, strict=True), strict=True))
+        key = [pa.array(values[part.index], relation.columns[part.index].type.arrow) for part in relation.table.key]
+        in_value = [column for column in rows.columns if column in relation.table.value_columns]
+        are_there, columns = StorageTable(relation.table, self.view).get_rows(key, in_value)
+        if not all(are_there):
+            return self._scan(FullScan(relation, rows.columns))
+        arrays = dict(zip((part.index for part in relation.table.key), key, strict=True))
+        arrays.update(zip(in_value, columns, strict=True))
+        return pa.table([arrays[index] for index in rows.columns], names=[f"c{i}" for i in range(len(rows.columns))])
+
+    def _by_key(self, read: KeyRead) -> Rows:
+        if isinstance(read, ListScan):
+            return self._of_list(read)
         values = key_values(read, self.parameters)
         if values == ():  # the first column's value is an error, which the query's filter raises
             return self._scan(FullScan(read.relation, read.columns))
         return self._with_key(read, values)
+
+    def _of_list(self, read: ListScan) -> pa.Table:
+        """The rows of all values on the list."""
+        schema = read.relation.table
+        values = pa.array(read.values, read.relation.columns[schema.key[0].index].type.arrow)
+        if len(schema.key) > 1:
+            found = StorageTable(schema, self.view).scan_prefix([values])
+            return _renamed(found.select([f"c{index}" for index in read.columns]))
+        in_value = [column for column in read.columns if column in schema.value_columns]
+        are_there, columns = StorageTable(schema, self.view).get_rows([values], in_value)
+        arrays = {schema.key[0].index: values, **dict(zip(in_value, columns, strict=True))}
+        names = [f"c{place}" for place in range(len(read.columns))]
+        return pa.table([arrays[index] for index in read.columns], names=names).filter(pa.array(are_there))
 
     def _with_key(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.Table:
         """The rows whose key begins with the values; none if these are None."""
@@ -161,6 +217,11 @@ class PlanRun:
         by_column.update(zip(schema.value_columns, values, strict=True))
         rows = pa.table({f"c{i}": by_column[i] for i in range(len(relation.columns))})
         return rows.filter(pa.array(are_there))
+
+
+def index_keys_with_rows(view: ReadView, index: Index, keys: Sequence[pa.Array]) -> list[int]:
+    """The numbers of those keys of the index, or of first columns of its keys, that a committed row has."""
+    return StorageTable(index.table, view).prefixes_with_rows(keys)
 
 
 def _arrays(values: Sequence[Literal]) -> list[pa.Array]:

@@ -17,13 +17,13 @@ from risingpy.batch.key_lookup import key_read, key_table
 from risingpy.batch.parameters import Parameters, constant, parameter_alone
 from risingpy.batch.plan import PointGet
 from risingpy.plan.catalog import Table
-from risingpy.plan.expression_trees import conjuncts, transform, walk
+from risingpy.plan.expression_trees import conjuncts, substituted, transform, walk
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Scan
 from risingpy.types import SqlType, TypeKind
 
 # Python has their values as `Literal` does.
-_PLAIN = (TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.VARCHAR)
+_PLAIN = (TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.VARCHAR, TypeKind.ENUM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,11 @@ def value_of_row(expr: Expr, table: Table, row: pa.Table, parameters: Parameters
         return Literal(row.column(part.index)[0].as_py(), type_) if _is_plain(type_) else None
 
     return constant(transform(expr, column), parameters)
+
+
+def value_over(expr: Expr, type_: SqlType, value: object) -> Literal | None:
+    """The value of an expression over one value, its `InputRef(0)`; None if only the evaluator can compute it."""
+    return constant(substituted(expr, [Literal(value, type_)]), ()) if _is_plain(type_) else None
 
 
 def _is_plain(type_: SqlType) -> bool:

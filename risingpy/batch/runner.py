@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import duckdb
@@ -19,10 +19,12 @@ from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
 from risingpy.batch.plan import Direct
 from risingpy.batch.prepared_query import PreparedQuery
-from risingpy.batch.reads import PlanRun, Rows
+from risingpy.batch.reads import FindsNearest, PlanRun, Rows, find_none
 from risingpy.batch.sql import GIVEN_ROWS
+from risingpy.batch.statement_reads import StatementReads, TakeSnapshot, rows_of
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
+from risingpy.functions.evaluation.admission import QueryTurn
 from risingpy.functions.evaluation.duckdb_connection import translate_error
 from risingpy.functions.evaluation.duckdb_failures import (
     INTERRUPT_AGAIN_SECONDS,
@@ -34,14 +36,12 @@ from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql_catalog import names_in
 from risingpy.functions.evaluation.sql_text import intervals_apart
+from risingpy.meta.cancellation import WaitEvent, waiting
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Index, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Schema
 from risingpy.statement_limits import StatementLimits, working_for
-
-TakeSnapshot = Callable[[frozenset[int] | None], CommittedSnapshot]
-"""Gives the snapshot for a query that reads the relations with these ids (None: any)."""
 
 ROWS_PER_BATCH = 65_536
 ROWS_PER_TEXT_BATCH = 8_192
@@ -65,7 +65,7 @@ class _SessionNumbers:
 
 
 class BatchRunner:
-    """Runs a session's queries, in the session's thread; any thread may call `interrupt`."""
+    """Runs a session's queries, in the session's thread; any thread may call `interrupt` and `is_in_engine`."""
 
     def __init__(
         self,
@@ -73,10 +73,12 @@ class BatchRunner:
         engines: QueryEngines,
         limits: Callable[[], StatementLimits],
         system: Callable[[CommittedSnapshot], SystemRelations],
+        nearest: FindsNearest = find_none,
     ) -> None:
         """`own` is the session's transaction; `limits` are those of the statement that begins."""
         self._own = own
         self._system = system
+        self._nearest = nearest
         self._engines = engines
         self._limits = limits
         self._numbers = _SessionNumbers(limits)
@@ -88,6 +90,11 @@ class BatchRunner:
         with self._guard:
             working = tuple(self._working)
         self._interrupt(working)
+
+    @property
+    def is_in_engine(self) -> bool:
+        """Whether DuckDB works for this session now, which it does without the interpreter's lock. From any thread."""
+        return bool(self._working)
 
     def _interrupt(self, working: Sequence[_Work]) -> None:
         """Interrupts again as long as they work: DuckDB forgets an interrupt that comes before it has begun to run."""
@@ -106,21 +113,38 @@ class BatchRunner:
         parameters: Parameters,
         take_snapshot: TakeSnapshot,
         given: pa.Table | None = None,
+        parts: StatementReads | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The query's rows, columns in the schema's Arrow types, over committed rows and the transaction's own.
 
         The snapshot is taken at the first row, and released after the last one or by `close`. `given` are the rows
-        (c0…) that a query with GivenRows reads there.
+        (c0…) that a query with GivenRows reads there. A query with `given` rows looks at what its statement does;
+        without them, a query of a statement of several `parts` reads what was there before that.
         """
         constant = query.constants(parameters, self._numbers)
         if constant is not None:
             yield from constant.to_batches()
             return
+        with self._turn(query) as turn:
+            yield from self._run_admitted(query, parameters, take_snapshot, given, parts, turn)
+
+    def _run_admitted(
+        self,
+        query: PreparedQuery,
+        parameters: Parameters,
+        take_snapshot: TakeSnapshot,
+        given: pa.Table | None,
+        parts: StatementReads | None,
+        turn: QueryTurn | None,
+    ) -> Iterator[pa.RecordBatch]:
+        own: OwnChanges = self._own
+        if parts is not None and given is None:
+            take_snapshot, own = parts.take_snapshot, parts.own
         snapshot = take_snapshot(query.relations)
         try:
-            changed = self._own.changed_tables
+            changed = own.changed_tables
             plan = query.plan_for(snapshot.catalog, changed, parameters)
-            reads = PlanRun(snapshot.view, parameters, self._own, self._system(snapshot))
+            reads = PlanRun(snapshot.view, parameters, own, self._system(snapshot), self._nearest)
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
             if direct is not None:
                 yield direct
@@ -130,8 +154,8 @@ class BatchRunner:
                 inputs |= {f"scan_{i}": self._kept(inputs[f"scan_{i}"]) for i in plan.read_again}
                 inputs |= reads.system.lookups(names_in(sql.text))
                 inputs |= sql.values
-                inputs |= {} if given is None else {GIVEN_ROWS: given}
-                yield from self._run_in_duckdb(sql.text, query.schema, inputs)
+                inputs |= {**rows_of(parts), **({} if given is None else {GIVEN_ROWS: given})}
+                yield from self._run_in_duckdb(sql.text, query.schema, inputs, turn)
         except SqlError as error:
             raise (snapshot.view.ended or error) from error.__cause__  # DuckDB wraps the errors of scans in its own
         finally:
@@ -143,12 +167,13 @@ class BatchRunner:
         parameters: Parameters,
         take_snapshot: TakeSnapshot,
         given: pa.Table | None = None,
+        parts: StatementReads | None = None,
     ) -> pa.Table:
         """All rows of `run`. Raises OutOfMemory if they are too large."""
         constant = query.constants(parameters, self._numbers)
         if constant is not None:
             return constant
-        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, given=given))
+        return self._as_table(query.schema, self.run(query, parameters, take_snapshot, given, parts))
 
     def committed_rows(self, relation: Table, keys: pa.Table, snapshot: CommittedSnapshot) -> pa.Table:
         """As `rows_with_keys`, but committed rows only. The caller releases the snapshot."""
@@ -205,17 +230,37 @@ class BatchRunner:
             batches = self._batches(lease, limits, sql, schema)
             return self._as_table(schema, batches)
 
-    def _run_in_duckdb(self, sql: str, schema: Schema, inputs: Mapping[str, Rows]) -> Iterator[pa.RecordBatch]:
+    def _run_in_duckdb(
+        self, sql: str, schema: Schema, inputs: Mapping[str, Rows], turn: QueryTurn | None
+    ) -> Iterator[pa.RecordBatch]:
         with self._lease(inputs) as (lease, limits):
-            yield from self._batches(lease, limits, sql, schema)
+            yield from self._batches(lease, limits, sql, schema, turn)
 
-    def _batches(self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
+    @contextmanager
+    def _turn(self, query: PreparedQuery) -> Iterator[QueryTurn | None]:
+        """Waits until the query may compute, if it is one that reads relations and has DuckDB compute.
+
+        What asks for the system's state only has no turn: so somebody can see what keeps the others waiting.
+        """
+        if not query.relations or isinstance(query.plan.answer, Direct):
+            yield None
+            return
+        limits = self._limits()
+        turn = self._engines.admission.place(limits.look)
+        with ExitStack() as kept:
+            with waiting(limits.cancelled, WaitEvent.TURN):
+                kept.enter_context(turn)
+            yield turn
+
+    def _batches(
+        self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema, turn: QueryTurn | None = None
+    ) -> Iterator[pa.RecordBatch]:
         sql, rows = intervals_apart(sql), _rows_per_batch(schema)
         lease.make_known(sql)
-        with self._work(lease.cursor, limits):
+        with self._work(lease.cursor, limits, turn):
             reader = lease.cursor.sql(sql).to_arrow_reader(rows)
         while True:
-            with self._work(lease.cursor, limits):
+            with self._work(lease.cursor, limits, turn):
                 batch = next(reader, None)
             limits.look()
             if batch is None:
@@ -224,17 +269,20 @@ class BatchRunner:
                 yield _conformed(batch, schema)
 
     @contextmanager
-    def _work(self, cursor: duckdb.DuckDBPyConnection, limits: StatementLimits) -> Iterator[None]:
+    def _work(
+        self, cursor: duckdb.DuckDBPyConnection, limits: StatementLimits, turn: QueryTurn | None
+    ) -> Iterator[None]:
         work = _Work(cursor)
-        with self._guard:
-            self._working.append(work)
-        try:
-            limits.look()  # an earlier cancel had nothing to interrupt yet
-            with working_for(limits):
-                yield
-        finally:
+        with nullcontext() if turn is None else turn.working():
             with self._guard:
-                self._working.remove(work)
+                self._working.append(work)
+            try:
+                limits.look()  # an earlier cancel had nothing to interrupt yet
+                with working_for(limits):
+                    yield
+            finally:
+                with self._guard:
+                    self._working.remove(work)
 
     @contextmanager
     def _lease(self, relations: Mapping[str, Rows]) -> Iterator[tuple[Lease, StatementLimits]]:

@@ -8,6 +8,7 @@ from typing import cast
 
 from risingpy.client.interface import OpenDatabase
 from risingpy.errors import InvalidParameterValue
+from risingpy.garbage import no_collections
 
 _SCHEMES = ("postgresql://", "postgres://")
 
@@ -37,7 +38,7 @@ def connect(
             raise InvalidParameterValue(f"{wrong[0]} is for a database in a directory, and the server has its own")
         opened = import_module("risingpy.client.server_database").ServerDatabase(target)
     else:
-        opened = import_module("risingpy.embedded").open_directory(
-            target, parallelism=parallelism, engine=engine or "inprocess", memory=memory
-        )
+        with no_collections():
+            embedded = import_module("risingpy.embedded")
+        opened = embedded.open_directory(target, parallelism=parallelism, engine=engine or "inprocess", memory=memory)
     return cast(OpenDatabase, opened)

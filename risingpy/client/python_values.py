@@ -2,7 +2,8 @@
 
 A parameter has the type that the statement gives it; the value is taken for one of that type, or read as its text would
 be. Results hold bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), timedelta for
-intervals (a month counts 30 days), UUID, what json.loads makes of jsonb, lists for arrays, dicts for structs and maps.
+intervals (a month counts 30 days), UUID, what json.loads makes of jsonb, lists for arrays and vectors, dicts for
+structs and maps.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ from risingpy.connectors.targets.encoders.leaves import as_text, replace_leaves
 from risingpy.errors import SqlError
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.forms import parse_text
+from risingpy.types.packed.float_vector import lists_of
 
 _DAYS_OF_MONTH = 30
+_AS_TEXT = frozenset(
+    {TypeKind.INT256, TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR, TypeKind.ENUM}
+    | {TypeKind.UUID, TypeKind.JSONB, TypeKind.CHARACTER}
+)
 _OWN_CLASS: dict[TypeKind, type | tuple[type, ...]] = {
     TypeKind.BOOLEAN: bool,
     TypeKind.BYTEA: bytes,
@@ -64,7 +70,7 @@ def _text(kind: TypeKind, value: object) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case dict() | list() | tuple() if kind is TypeKind.JSONB:
+        case dict() | list() | tuple() if kind in (TypeKind.JSONB, TypeKind.VECTOR):
             return json.dumps(value)
         case bytes() | bytearray() | memoryview():
             return "\\x" + bytes(value).hex()
@@ -93,9 +99,11 @@ def python_column(type_: SqlType, column: pa.ChunkedArray) -> list[Any]:
 
 def _readable(type_: SqlType, array: pa.Array) -> pa.Array:
     """A `Leaf`: what Arrow has no type for is text."""
-    if type_.kind in (TypeKind.INT256, TypeKind.MACADDR) or (type_.kind is TypeKind.NUMERIC and type_.is_wide):
+    if type_.kind is TypeKind.VECTOR:
+        return lists_of(array)
+    if type_.kind in _AS_TEXT or (type_.kind is TypeKind.NUMERIC and type_.is_wide):
         return as_text(type_, array)
-    return as_text(type_, array) if type_.kind in (TypeKind.UUID, TypeKind.JSONB, TypeKind.CHARACTER) else array
+    return array
 
 
 def _converter(type_: SqlType) -> Callable[[Any], Any] | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator
 
 import pyarrow as pa
 
 from risingpy.client.interface import Change, ChangeStream
 from risingpy.client.python_values import python_rows
-from risingpy.errors import QueryCanceled
+from risingpy.errors import CannotConnectNow, QueryCanceled
 from risingpy.frontend.portals import row_stream
 from risingpy.frontend.results import Result, ResultField
 from risingpy.frontend.session import ClientSession
@@ -48,6 +49,9 @@ class EmbeddedChanges(ChangeStream):
                     yield Change(op, dict(zip(names, values, strict=True)), epoch)
         except QueryCanceled:
             if not self._closed:
+                raise
+        except CannotConnectNow:
+            if threading.main_thread().is_alive():  # else the process ends, which has closed the database
                 raise
         finally:
             self._release()

@@ -55,7 +55,7 @@ class EmbeddedDatabase(OpenDatabase):
     """A database that this process runs.
 
     Everything runs as the superuser: who has the process has the directory. Close it, use it in a `with` block, or
-    leave it to the end of the process; what was answered is on disk in any case.
+    leave it to the end of the process, which waits for the running epoch; what was answered is on disk in any case.
     """
 
     def __init__(self, directory: str | Path | None, shards: int, engine: str) -> None:
@@ -66,7 +66,8 @@ class EmbeddedDatabase(OpenDatabase):
         try:
             self._database = Database(Path(directory).absolute(), parallelism=shards)
         except DataDirectoryInUse as error:
-            raise SqlError(str(error), sqlstate="55006") from None
+            hint = "If this process has it open, use that database, or close() it first."
+            raise SqlError(str(error), sqlstate="55006", hint=hint) from None
         runner = make_runner(engine, f"local[{shards},{TASK_TRIES}]", self._database)
         self._database.start(runner)
         runner.start()
@@ -75,7 +76,10 @@ class EmbeddedDatabase(OpenDatabase):
         self._guard = threading.Lock()
         self._others: weakref.WeakSet[EmbeddedSession | EmbeddedChanges] = weakref.WeakSet()
         self._own = self.session()
-        atexit.register(_close_if_there, weakref.ref(self))
+        self._process = os.getpid()
+        # The interpreter holds it until it is closed, also when the program has no name for it any more: its threads
+        # must not run any more when the interpreter takes away what they use, or the process is aborted.
+        atexit.register(self.close)
 
     @property
     def directory(self) -> Path:
@@ -92,9 +96,10 @@ class EmbeddedDatabase(OpenDatabase):
         return session
 
     def close(self) -> None:
+        atexit.unregister(self.close)
         with self._guard:
             was_open, self._is_open = self._is_open, False
-        if not was_open:
+        if not was_open or os.getpid() != self._process:  # what a fork copies is the parent's, which has the threads
             return
         for each in list(self._others):
             each.close()
@@ -112,9 +117,3 @@ class EmbeddedDatabase(OpenDatabase):
         superuser = catalog.roles[BOOTSTRAP_ROLE_ID].name
         startup = StartupParameters(superuser, catalog.database, process_id=next(self._numbers))
         return open_session(self._database, startup)
-
-
-def _close_if_there(reference: weakref.ref[EmbeddedDatabase]) -> None:
-    database = reference()
-    if database is not None:
-        database.close()

@@ -13,5 +13,5 @@ Called by `risingpy.server`.
     system_catalog/   system relations: pg_catalog, information_schema, rw_catalog
     transaction       a transaction's writes that are not logged yet; written_rows, unique_keys and returning make them;
                       transaction_scope begins and ends transactions
-    settings          SET and SHOW; parameter_definitions has every parameter, parameter_kinds the values it takes
+    settings          SET and SHOW; parameters has every parameter, and the values it takes
 """

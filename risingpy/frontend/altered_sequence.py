@@ -26,8 +26,24 @@ def alter_sequence(session: StatementContext, sequence: NumberSequence, options:
     number, now = restarted_at(counting, options), counters.position(sequence)
     position = now if number is None else SequencePosition(number, called=False)
     check_position(counting, position.last, options)
-    session.ddl.change(lambda state: with_altered_sequence(state, sequence.relation_id, altered), session.cancelled)
-    counters.put(altered, position)
+    _put(session, altered, position, restarts=number is not None)
+
+
+def restart_sequence(session: StatementContext, sequence: NumberSequence) -> None:
+    """Has a sequence begin again, as TRUNCATE … RESTART IDENTITY does."""
+    _put(session, sequence, SequencePosition(sequence.counting.start, called=False), restarts=True)
+
+
+def _put(session: StatementContext, altered: NumberSequence, position: SequencePosition, *, restarts: bool) -> None:
+    """Makes the sequence what it is to be. In a transaction a restarted one counts elsewhere; others go on here."""
+    oid, in_block = altered.relation_id, restarts and session.scope.schema.is_there
+    if in_block or altered != session.database.reads.catalog.relations.get(oid):
+        session.ddl.change(
+            lambda state: with_altered_sequence(state, oid, altered, restarts=in_block), session.cancelled
+        )
+    now = session.database.reads.catalog.relations.get(oid) if in_block else altered
+    assert isinstance(now, NumberSequence)
+    session.database.writes.sequences.put(now, position)
 
 
 def owning_column(session: StatementContext, options: SequenceOptions, schema: str) -> OwningColumn | None:

@@ -12,7 +12,9 @@ def progress_text(job: JobInCreation) -> str:
     again = "recovers after a failure: " if job.relation.has_no_answer else ""
     if job.total is None:
         return f"{again}{job.rows} rows{_ways(job)}"
-    share = 100 * job.rows / job.total if job.total else 0.0
+    if job.total == 0:  # what there is to read is known with its first epoch, for which kernels may be compiled
+        return f"{again}not begun yet{_ways(job)}"
+    share = 100 * job.rows / job.total
     left = "" if job.seconds_left is None else f", {_duration(job.seconds_left)} left"
     speed = f", {job.rows_per_second:.0f} rows/s" if job.rows_per_second else ""
     return f"{again}{share:.1f} % ({job.rows} of {job.total} rows){speed}{left}{_ways(job)}"

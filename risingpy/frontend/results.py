@@ -72,6 +72,22 @@ class TakesLonger(Exception):
     """A statement cannot be answered in short: whoever asked must take the long way, which finds out all the rest."""
 
 
+Begin = Callable[[Callable[[int | None], Callable[[], None]]], Callable[[], None]]
+"""What begins something that ends later, as `ShortWrite.begin` does, with what is to be called then."""
+
+
+class Awaits(Exception):
+    """A short statement needs a lock that somebody else has, or a commit that is not durable: nothing has been done.
+
+    When what `begin` begins is over, `end` is to be called by who serves the session, and the statement run again.
+    """
+
+    def __init__(self, begin: Begin, end: Callable[[], None]) -> None:
+        super().__init__("somebody else comes first")
+        self.begin = begin
+        self.end = end
+
+
 class ShortRead(Protocol):
     """A prepared SELECT that reads one row by its key, so fast that it need not have a thread of its own."""
 
@@ -82,7 +98,7 @@ class ShortRead(Protocol):
     def row(self, parameters: Sequence[object | None]) -> Sequence[bytes | None] | None:
         """The row, as the datums of the statement's fields; None if there is none. Never blocks.
 
-        Raises TakesLonger, and has done nothing then.
+        In a transaction, with what that has written. Raises TakesLonger, and Awaits, and has done nothing then.
         """
 
 
@@ -106,6 +122,37 @@ class ShortWrite(Protocol):
         be taken, and nothing has changed. What that returns is called afterwards, once for all that are done with it.
         Raises TakesLonger, and has done nothing then.
         """
+
+    def run(self, parameters: Sequence[object | None]) -> int:
+        """Writes in the session's open transaction, whose commit will log it; how many rows it has found or added.
+
+        Never blocks. Raises TakesLonger, and Awaits, and has written nothing then.
+        """
+
+
+class ShortControl(Protocol):
+    """BEGIN, COMMIT or ROLLBACK of a transaction that has nothing unusual."""
+
+    @property
+    def is_stale(self) -> bool:
+        """As that of `ShortRead`."""
+
+    @property
+    def tag(self) -> str:
+        """That of CommandComplete."""
+
+    @property
+    def status(self) -> bytes:
+        """The transaction's, when it is done."""
+
+    def run(self) -> Begin | None:
+        """Does it, and never blocks. Or returns what begins it, if the disk must be waited for; then comes `end`.
+
+        Raises TakesLonger, and has done nothing then.
+        """
+
+    def end(self) -> None:
+        """What `run` has begun is durable."""
 
 
 class CopyFormat(Enum):

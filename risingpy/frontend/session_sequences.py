@@ -48,6 +48,11 @@ class SessionSequences:
         self._given[oid], self._newest = int(numbers[-1]), oid
         return numbers
 
+    def can_give(self, oid: int, count: int) -> bool:
+        """Whether `next` need not wait for the disk."""
+        sequence = self._catalog().relations.get(oid)
+        return isinstance(sequence, NumberSequence) and self._counters.can_give(sequence.counter_id, count)
+
     def current(self, oid: int) -> int:
         """Raises SqlError (55000) if this session has not taken a number yet."""
         sequence = self._found(oid)
@@ -89,7 +94,7 @@ class SessionSequences:
         catalog = self._catalog()
         relation = catalog.relations.get(self._names().oid("regclass", table))
         if relation is None:
-            raise UndefinedTable(f'relation "{table}" does not exist')
+            return None  # it is one of the system's
         found = next((each for each in relation.columns if each.name == column and not each.hidden), None)
         if found is None:
             raise UndefinedColumn(f'column "{column}" of relation "{relation.name}" does not exist')

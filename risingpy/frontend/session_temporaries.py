@@ -36,6 +36,11 @@ class SessionTemporaries:
         self._on_commit: dict[int, OnCommit] = {}  # by relation; none of those whose rows stay
 
     @property
+    def are_none(self) -> bool:
+        """Whether the session has made none that is there."""
+        return not self._relations
+
+    @property
     def schema(self) -> str | None:
         """The session's temporary schema, if it has one in its database."""
         if self._number is None or self._database().database_id not in self._placed:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from risingpy.errors import InsufficientPrivilege, UndefinedObject
-from risingpy.frontend.parameter_definitions import BY_NAME, DEFINITIONS, ParameterDefinition, parameter_key
+from risingpy.frontend.parameters.definitions import BY_NAME, DEFINITIONS, ParameterDefinition, parameter_key
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session_identity import NO_ROLE, ROLE, SESSION_AUTHORIZATION, SessionIdentity
 from risingpy.frontend.system_catalog.system_relation import Setting
@@ -49,6 +49,7 @@ class Settings:
         self._custom = dict(self._first_custom)
         self._values = dict(self._defaults)
         self._before: _Values | None = None  # the values after a ROLLBACK; None outside a transaction
+        self._changes_before = 0  # `changes` when the transaction began
         self._after: _Values = {}, {}  # the values after a COMMIT, which SET LOCAL does not change
         if identity is not None:
             identity.value = self._values.__getitem__
@@ -122,16 +123,26 @@ class Settings:
         """A transaction begins."""
         if self._before is None:
             self._before = dict(self._values), dict(self._custom)
+            self._changes_before = self.changes
 
     def end(self, *, committed: bool) -> None:
         """The transaction, if there is one, ends: its changes stay only if it was committed."""
         if self._before is None:
+            return
+        if self.ends_quietly(committed=committed):
+            self._before = None
             return
         values, custom = self._after if committed else self._before
         for definition in DEFINITIONS:
             self._store(definition, values.get(definition.name, self._values[definition.name]))
         self._custom = {**self._custom, **custom} if committed else custom
         self._before, self._after = None, ({}, {})
+
+    def ends_quietly(self, *, committed: bool) -> bool:
+        """Whether the end of the transaction changes no value."""
+        if committed:
+            return self._after == ({}, {})
+        return self._before is None or (self.changes == self._changes_before and self._custom == self._before[1])
 
     def mark(self) -> Callable[[], None]:
         """A function that undoes, later in this transaction, all changes made after this call."""

@@ -7,13 +7,14 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from risingpy.batch import PreparedQuery
+from risingpy.batch import PreparedQuery, StatementReads
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.demands import Demands
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session_identity import SessionIdentity
+from risingpy.frontend.session_notifications import SessionNotifications
 from risingpy.frontend.session_sequences import SessionSequences
 from risingpy.frontend.session_temporaries import SessionTemporaries
 from risingpy.frontend.settings import Settings
@@ -25,7 +26,7 @@ from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.schema.commands import SchemaCommands
-from risingpy.plan.catalog import Catalog, Index, Table
+from risingpy.plan.catalog import Catalog, FunctionDesc, Index, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -88,6 +89,10 @@ class StatementContext(Protocol):
         """The numbers that the session has taken of sequences."""
 
     @property
+    def notifications(self) -> SessionNotifications:
+        """LISTEN and NOTIFY."""
+
+    @property
     def view_texts(self) -> ViewTexts:
         """The texts of views as the session is shown them."""
 
@@ -139,7 +144,13 @@ class StatementContext(Protocol):
     def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
         """Runs a result of `prepare`, and binds it again if the catalog has changed since."""
 
+    procedures: tuple[FunctionDesc, ...]
+    """The procedures that run, the innermost last: its statements may name its arguments."""
+
     # Rows
+
+    parts: StatementReads | None
+    """What the parts of the running statement read, if it has several that write; else None."""
 
     def snapshot(self, relation_ids: frozenset[int] | None = None) -> CommittedSnapshot:
         """The newest committed state, which has the writes that `visibility_mode` asks for.

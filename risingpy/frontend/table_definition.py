@@ -21,7 +21,7 @@ from risingpy.plan.catalog import (
 )
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.sql_quoting import double_quoted, quoted_text
-from risingpy.types import TypeKind
+from risingpy.types import SqlType, TypeKind
 
 _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
 _BY_ID = re.compile(r"'(\d+)'::regclass")
@@ -47,7 +47,7 @@ def table_definition(
     parts.extend(clauses)
     if relation.watermark is not None:
         (name,) = [column.name for column in relation.columns if column.column_id == relation.watermark.column_id]
-        parts.append(f"WATERMARK FOR {quoted(name)} AS {relation.watermark.text}")
+        parts.append(f"WATERMARK FOR {quoted(name)} AS {relation.watermark.text}{' WITH TTL' * relation.watermark.ttl}")
     schema = "" if relation.schema_name == DEFAULT_SCHEMA else f"{quoted(relation.schema_name)}."
     if relation.source is not None:
         return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){_after_columns(relation.definition)}"
@@ -57,11 +57,12 @@ def table_definition(
     version = [column.name for column in relation.columns if column.column_id == relation.version_column]
     if version:
         suffix += f" WITH VERSION COLUMN ({quoted(version[0])})"
-    if relation.webhook is not None:
-        batched = ", is_batched = true" if relation.webhook.is_batched else ""
-        suffix += f" WITH (connector = 'webhook'{batched})"
-        if relation.webhook.text is not None:
-            suffix += f" VALIDATE AS {relation.webhook.text}"
+    options = [] if relation.webhook is None else ["connector = 'webhook'"]
+    options += ["is_batched = true"] if relation.webhook is not None and relation.webhook.is_batched else []
+    options += [] if relation.retention is None else [f"retention_seconds = {relation.retention.seconds}"]
+    suffix += f" WITH ({', '.join(options)})" if options else ""
+    if relation.webhook is not None and relation.webhook.text is not None:
+        suffix += f" VALIDATE AS {relation.webhook.text}"
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
 
 
@@ -113,7 +114,7 @@ def _numbering(counting: Counting | None) -> str:
 def column_definition(column: ColumnDesc, relations: Mapping[int, Relation] = NO_RELATIONS) -> str:
     """`name type …`, as CREATE TABLE has it. `relations`, by id, has the sequences."""
     serial = _serial_type(column, relations)
-    text = f"{quoted(column.name)} {serial or column.type}"
+    text = f"{quoted(column.name)} {serial or _column_type(column)}"
     if column.generated is not None:
         text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"
     if column.identity is not None:
@@ -122,6 +123,23 @@ def column_definition(column: ColumnDesc, relations: Mapping[int, Relation] = NO
     if column.default is not None and serial is None:
         text += f" DEFAULT {shown_default(column, relations, lambda each: each.qualified_name)}"
     return text + (" NOT NULL" if column.not_null else "")
+
+
+def _column_type(column: ColumnDesc) -> str:
+    domain = column.domain
+    if domain is None:
+        return type_text(column.type)
+    schema = "" if domain.schema_name == DEFAULT_SCHEMA else f"{quoted(domain.schema_name)}."
+    return f"{schema}{quoted(domain.name)}{'[]' * domain.dimensions(column.type)}"
+
+
+def type_text(type_: SqlType) -> str:
+    """The type as it is read back, whatever the name that a user has given it."""
+    made = type_.leaf.enum or type_.leaf.composite
+    if made is None:
+        return str(type_)
+    schema = "" if made.schema_name == DEFAULT_SCHEMA else f"{quoted(made.schema_name)}."
+    return f"{schema}{quoted(made.name)}{'[]' * type_.depth}"
 
 
 def _serial_type(column: ColumnDesc, relations: Mapping[int, Relation]) -> str | None:
@@ -143,3 +161,10 @@ def shown_default(column: ColumnDesc, relations: Mapping[int, Relation], name: C
         return found[0] if sequence is None else f"{quoted_text(name(sequence))}::regclass"
 
     return _BY_ID.sub(named, column.default or "") if column.sequences else column.default or ""
+
+
+def makes_sequence(column: ColumnDesc, sequence: NumberSequence, relations: Mapping[int, Relation]) -> bool:
+    """Whether the column's definition makes the sequence: it is an identity's, or a serial column's."""
+    if column.identity is not None:
+        return column.identity.sequence == sequence.relation_id
+    return column.sequences == (sequence.relation_id,) and _serial_type(column, relations) is not None

@@ -1,11 +1,13 @@
-"""Begins and ends a session's transaction: its writes, SET LOCAL, portals, cursors, and temporary relations."""
+"""Begins and ends a session's transaction: writes, the schema, SET LOCAL, portals, temporary relations, NOTIFY."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 
+from risingpy.frontend.drafted_schema import DraftedSchema
 from risingpy.frontend.portals import Portals
+from risingpy.frontend.session_notifications import SessionNotifications
 from risingpy.frontend.session_temporaries import SessionTemporaries
 from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.transaction import Transaction, TransactionStatus
@@ -24,6 +26,8 @@ class TransactionScope:
         cancelled: threading.Event,
         look_at_deferred: Callable[[], None],
         temporaries: SessionTemporaries,
+        schema: DraftedSchema,
+        notifications: SessionNotifications,
     ) -> None:
         self._database = database
         self._transaction = transaction
@@ -32,11 +36,20 @@ class TransactionScope:
         self._cancelled = cancelled
         self._look_at_deferred = look_at_deferred
         self._temporaries = temporaries
+        self.schema = schema
+        self._notifications = notifications
 
-    def begin(self, *, read_only: bool) -> None:
+    def begin(self, *, read_only: bool | None) -> None:
         """BEGIN."""
         self._transaction.begin(read_only=read_only)
         self._settings.begin()
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether a transaction block is open in which nothing has been written, locked or marked so far."""
+        transaction = self._transaction
+        is_open = transaction.status is TransactionStatus.ACTIVE
+        return is_open and not (transaction.has_changes or transaction.holds_locks or self.schema.is_there)
 
     def begin_implicit(self) -> None:
         """Several statements come in one text or before one Sync: one transaction, if none is open."""
@@ -64,15 +77,42 @@ class TransactionScope:
         wrote = self._transaction.has_changes
         flushes = is_on(self._settings.get("rw_implicit_flush"))
         try:
-            self._transaction.commit(self._cancelled)
+            self.schema.commit()
+            self._transaction.commit(self._cancelled, self._notifications.commit)
         except BaseException:
-            self._settings.end(committed=False)
-            self._temporaries.end_transaction(committed=False)
+            self.rollback()
             raise
         self._settings.end(committed=True)
         self._temporaries.end_transaction(committed=True)
         if wrote and flushes:
             self._database.reads.flush(self._cancelled)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing to do at the commit but to log what short statements have written."""
+        transaction = self._transaction
+        if transaction.implicit or transaction.has_chunks or transaction.deferral.put_off or self.schema.is_there:
+            return False
+        if self._notifications.waits_for_commit:
+            return False
+        return self._temporaries.are_none and self._settings.ends_quietly(committed=True)
+
+    def end_plain(self) -> None:
+        """The commit of a plain transaction is done."""
+        self._transaction.end_committed()
+        self._settings.end(committed=True)
+        self._portals.end_transaction(committed=True)
+
+    def begin_statement(self, database: Database, *, commits_so_far: bool, changes_schema: bool) -> None:
+        """A statement comes that commits what stands before it in its text, or that changes the schema in a block.
+
+        Raises SerializationFailure if the transaction has read what another could not commit.
+        """
+        self._transaction.wait_for_followed(self._cancelled)
+        if commits_so_far:
+            self.commit_so_far()
+        if changes_schema and self._transaction.status is TransactionStatus.ACTIVE:
+            self.schema.begin(database)
 
     def commit_so_far(self) -> None:
         """Commits the writes of earlier statements of the same text; the following ones are a new transaction."""
@@ -81,7 +121,9 @@ class TransactionScope:
             self.begin_implicit()
 
     def rollback(self) -> None:
-        """Undoes writes and settings, and ends the transaction."""
+        """Undoes writes, changes of the schema, and settings, and ends the transaction."""
+        self.schema.forget()
+        self._notifications.forget()
         self._transaction.rollback()
         self._settings.end(committed=False)
         self._temporaries.end_transaction(committed=False)
@@ -89,11 +131,14 @@ class TransactionScope:
     def set_savepoint(self, name: str) -> None:
         """SAVEPOINT: writes, settings and portals from here on can be undone."""
         settings_before, portals = self._settings.mark(), frozenset(self._portals.named())
-        without_made = self._temporaries.mark()
+        without_made, schema_before = self._temporaries.mark(), self.schema.mark()
+        unsaid = self._notifications.mark()
 
         def restore() -> None:
+            schema_before()
             settings_before()
             without_made()
+            unsaid()
             self._portals.close_but(portals)
 
         self._transaction.set_savepoint(name, restore)
@@ -101,7 +146,7 @@ class TransactionScope:
     def end_series(self) -> None:
         """The client's Sync: an implicit transaction is committed, and portals end outside of a transaction block."""
         if self._transaction.status is TransactionStatus.IDLE:
-            if self._transaction.implicit:
+            if self._transaction.implicit or self._notifications.waits_for_commit:
                 self.commit()
             self._temporaries.end_transaction(committed=True)
             self._portals.end_transaction(committed=True)
@@ -109,6 +154,9 @@ class TransactionScope:
     def fail(self) -> None:
         """A statement failed: an explicit transaction stays, failed; an implicit one is rolled back."""
         self._transaction.fail()
+        if not self._transaction.has_savepoints:
+            self.schema.forget()
+            self._notifications.forget()
         if not self._transaction.is_open:
             self._settings.end(committed=False)
             self._temporaries.end_transaction(committed=False)

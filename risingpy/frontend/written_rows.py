@@ -12,6 +12,7 @@ from risingpy.batch import group_by_key
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.frontend.constraints.checks import check_rows
+from risingpy.frontend.constraints.domains import check_domains
 from risingpy.frontend.constraints.enforcement import RowsChange, enforce
 from risingpy.frontend.constraints.guarded import is_guarded
 from risingpy.frontend.constraints.violations import shown_row
@@ -26,20 +27,27 @@ from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
 ROW_ID = "_row_id"
 
 
-def inserted(session: StatementContext, relation: Table, visible: pa.Table) -> pa.Table:
-    """The rows in all columns of the relation, in storage order, from the visible ones."""
+def inserted(session: StatementContext, relation: Table, visible: pa.Table, *, looks_at_rules: bool = True) -> pa.Table:
+    """The rows in all columns of the relation, in storage order, from the visible ones; see `completed`."""
     columns = list(visible.columns)
     if relation.columns[-1].name == ROW_ID:
         first = session.database.writes.next_row_ids(visible.num_rows)
         columns.append(pa.chunked_array([np.arange(first, first + visible.num_rows, dtype=np.int64)]))
-    return completed(session, relation, pa.table(columns, names=[f"c{index}" for index in range(len(columns))]))
+    rows = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
+    return completed(session, relation, rows, looks_at_rules=looks_at_rules)
 
 
-def completed(session: StatementContext, relation: Table, rows: pa.Table) -> pa.Table:
-    """New rows (all columns) with their generated columns. Raises NotNullViolation; moves identities' counters."""
+def completed(session: StatementContext, relation: Table, rows: pa.Table, *, looks_at_rules: bool = True) -> pa.Table:
+    """New rows (all columns) with their generated columns. Raises NotNullViolation; moves identities' counters.
+
+    Rows that come from another table do not need to be looked at for CHECK and domains: there they may be NOT VALID.
+    """
     rows = with_generated(session, relation, rows)
+    if looks_at_rules:
+        check_domains(session, relation, rows)
     check_not_null(relation, rows)
-    check_rows(session, relation, rows)
+    if looks_at_rules:
+        check_rows(session, relation, rows)
     pass_numbers(session, relation, rows)
     return rows
 
@@ -170,7 +178,10 @@ def check_written(rows: int, size: int) -> None:
 
 
 def check_writable(session: StatementContext, verb: str) -> None:
-    """Raises 25006 in a READ ONLY transaction."""
+    """Raises 25006 in a READ ONLY transaction, and on a server that only reads."""
+    followed = session.database.followed
+    if followed is not None:
+        raise followed.refusal(verb)
     if session.transaction.read_only:
         raise SqlError(f"cannot execute {verb} in a read-only transaction", sqlstate="25006")
 

@@ -54,6 +54,7 @@ class Polymorphic(Enum):
     ELEMENT = "anyelement"  # that common type
     MAP = "map"
     LAMBDA = "lambda"  # a function written in the call: `|x| x + 1`
+    ENUM = "anyenum"  # one enum for all ENUM arguments; its own operators are there for no other type
     RECORD = "record"  # one common type of all RECORD arguments, a struct
 
 
@@ -179,6 +180,8 @@ _AGGREGATES = """
 count count = int8 | every = int8
 sum sum int2 = int8 | int4 = int8 | int8 = numeric:sum | numeric = numeric:sum | float4 = float4 | float8 = float8
 sum sum interval = interval | int256 = int256
+sum vector_sum vector = vector
+avg vector_avg vector = vector
 sum0 sum0 int8 = int8
 avg avg int2 = numeric:average | int4 = numeric:average | int8 = numeric:average | numeric = numeric:average
 avg avg float4 = float8 | float8 = float8 | interval = interval
@@ -205,7 +208,8 @@ regr_count regr_count float8 float8 = int8
 """
 # fmt: on
 
-_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea", "uuid", "record"))
+_ENDS = ("min", "max")
+_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "uuid", "cidr", "bit", "varbit", "vector"))
 
 # EXTRACT(field FROM x) is a Call of `extract_<field>`; which fields a type has.
 _INTERVAL_FIELDS = ("century", "day", "decade", "epoch", "millennium", "month", "quarter", "year")
@@ -250,12 +254,9 @@ def _parse(table: str) -> list[Signature]:
 
 
 def _comparisons() -> list[Signature]:
-    pairs = [(t, t) for t in _COMPARED] + list(_MIXED)
-    return [
-        Signature(symbol, function, (_TYPES[a], _TYPES[b]), BOOLEAN)
-        for symbol, function in _COMPARISONS.items()
-        for a, b in pairs
-    ]
+    pairs = [(_TYPES[a], _TYPES[b]) for a, b in [*((t, t) for t in _COMPARED), *_MIXED]]
+    pairs.append((Polymorphic.ENUM, Polymorphic.ENUM))
+    return [Signature(symbol, function, pair, BOOLEAN) for symbol, function in _COMPARISONS.items() for pair in pairs]
 
 
 def _extracts() -> list[Signature]:
@@ -290,7 +291,7 @@ def _statistics() -> list[Signature]:
 
 def _min_max() -> list[Signature]:
     return [
-        *(Signature(name, name, (Polymorphic.ARRAY,), Polymorphic.ARRAY) for name in ("min", "max")),
+        *(Signature(name, name, (each,), each) for each in (Polymorphic.ARRAY, Polymorphic.ENUM) for name in _ENDS),
         *(
             Signature(name, name, (_TYPES[t],), _TYPES[t], NumericRule.FIRST if t == "numeric" else None)
             for name in ("min", "max")

@@ -1,11 +1,20 @@
-"""Functions that give another result each time, or wait. Views, indexes and generated columns must not call them."""
+"""Functions that give another result each time, or wait. Indexes and generated columns must not call them.
+
+Neither must views, but for those of `OF_ROW`: in a view their value is a function of the row.
+"""
+
+from types import MappingProxyType
 
 SEQUENCE_CALLS = frozenset(
     {"nextval", "currval", "lastval", "setval", "pg_sequence_last_value", "sequence_position", "sequence_was_called"}
     | {"pg_get_serial_sequence"}
 )
 NON_DETERMINISTIC = frozenset(
-    {"random", "gen_random_uuid", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"}
-    | {"pg_cancel_backend", "pg_terminate_backend", "set_config"}
+    {"random", "gen_random_uuid", "clock_timestamp", "proctime", "pg_sleep", "pg_sleep_for", "pg_sleep_until"}
+    | {"pg_cancel_backend", "pg_terminate_backend", "pg_blocking_pids", "set_config", "pg_notify"}
     | SEQUENCE_CALLS
 )
+# What a view computes in place of such a call, of a seed and the key of the row.
+OF_ROW = MappingProxyType({"random": "random_of_row", "gen_random_uuid": "uuid_of_row"})
+NAMES_OF_SEEDED = MappingProxyType({of_row: name for name, of_row in OF_ROW.items()})
+SEEDED = frozenset(NAMES_OF_SEEDED)

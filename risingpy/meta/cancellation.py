@@ -18,6 +18,7 @@ class WaitEvent(Enum):
     CLIENT = ("Client", "ClientRead")
     TABLE_LOCK = ("Lock", "relation")
     EPOCH = ("IPC", "EpochCommit")
+    TURN = ("IPC", "QueryAdmission")
 
 
 class CancelFlag(threading.Event):
@@ -38,11 +39,19 @@ class CancelFlag(threading.Event):
     @contextmanager
     def calling(self, call: Callable[[], None]) -> Iterator[None]:
         """Within the block, `call` is called when the flag is set. For the thread that waits; blocks may nest."""
-        self._calls = (*self._calls, call)
+        self.call_when_set(call)
         try:
             yield
         finally:
-            self._calls = tuple(each for each in self._calls if each is not call)
+            self.forget_call(call)
+
+    def call_when_set(self, call: Callable[[], None]) -> None:
+        """The same without a block, until `forget_call`: for who waits without a thread."""
+        self._calls = (*self._calls, call)
+
+    def forget_call(self, call: Callable[[], None]) -> None:
+        """It is not called any more."""
+        self._calls = tuple(each for each in self._calls if each != call)
 
 
 def waiting(cancelled: Cancelled, event: WaitEvent) -> AbstractContextManager[None]:

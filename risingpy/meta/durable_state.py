@@ -4,10 +4,10 @@ The epoch, the log position and the source offsets become durable together, so a
 never skips one. The shards commit their own transactions before; if the server dies in between, each shard undoes its
 last epoch from its undo record, and the log from the committed position runs again.
 
-Keys: `relation/<id>`, `function/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `stopped/<id>`, `role/<id>`,
-`database/<id>`, `server_acls` (plan codec), `counters`, `committed`, `purge` (JSON). A store of before there were
-roles has no `role/…`: it gets those of a new database. One of before there were several databases has `schemas` and
-`schema_owners` (JSON) of the only one.
+Keys: `relation/<id>`, `function/<id>`, `type/<id>`, `secret/<id>`, `connection/<id>`, `job/<id>`, `stopped/<id>`,
+`role/<id>`, `database/<id>`, `server_acls` (plan codec), `counters`, `committed`, `purge` (JSON). A store of before
+there were roles has no `role/…`: it gets those of a new database. One of before there were several databases has
+`schemas` and `schema_owners` (JSON) of the only one.
 """
 
 from __future__ import annotations
@@ -15,21 +15,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from risingpy.meta.sinks.into_tables import with_sinks_connected
-from risingpy.meta.state import (
-    JOB_EPOCH_SECONDS,
-    OLD_SNAPSHOT_SECONDS,
-    CommittedEpoch,
-    Dropped,
-    MetaState,
-    SetAside,
-    Taking,
-)
+from risingpy.meta.state import Dropped, MetaState
+from risingpy.meta.stored_state import all_stored, catalog_version, changed_objects, stored_catalog, stored_state
 from risingpy.plan.catalog import (
     DEFAULT_DATABASE_ID,
-    FIRST_DATABASES,
     FIRST_ROLES,
     Catalog,
     CreatedRelation,
@@ -46,9 +39,10 @@ from risingpy.plan.catalog import (
     Table,
     is_temporary,
 )
-from risingpy.plan.catalog.acl import ServerAcls
-from risingpy.plan.codec import decode, encode
+from risingpy.plan.codec import encode
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
+
+_KINDS_IN_CATALOG = ("relation", "function", "type", "secret", "connection", "comment", "role", "database")
 
 
 class DurableState:
@@ -62,40 +56,22 @@ class DurableState:
         with self._store.transaction() as txn:
             if txn.get("counters") is None:
                 return MetaState(shards=default_shards)
-            counters = _json(txn, "counters")
-            committed = _json(txn, "committed")
-            return MetaState(
-                catalog=Catalog(
-                    version=counters["catalog_version"],
-                    databases=_databases(txn),
-                    relations=_all_of(txn, "relation"),
-                    functions=_all_of(txn, "function"),
-                    secrets=_all_of(txn, "secret"),
-                    connections=_all_of(txn, "connection"),
-                    roles={**FIRST_ROLES, **_all_of(txn, "role")},
-                    comments=_all_of(txn, "comment"),
-                    server_acls=_server_acls(txn),
-                ),
-                jobs=dict(sorted(_all_of(txn, "job").items())),  # upstreams must run first, and have lower ids
-                stopped=_all_of(txn, "stopped"),
-                shards=counters["shards"],
-                graph_version=counters["graph_version"],
-                committed=_committed(committed),
-                fresh_jobs=frozenset(counters["fresh_jobs"]),
-                purge=frozenset(_json(txn, "purge")),
-                compactions={int(k): v for k, v in counters.get("compactions", {}).items()},
-                errors={int(k): v for k, v in counters["errors"].items()},
-                next_id=counters["next_id"],
-                wanted_shards=counters["wanted_shards"],
-                old_snapshot_threshold=counters.get("old_snapshot_threshold", OLD_SNAPSHOT_SECONDS),
-                job_epoch_seconds=counters.get("job_epoch_seconds", JOB_EPOCH_SECONDS),
-                set_aside={int(job): _set_aside(each) for job, each in counters.get("set_aside", {}).items()},
-                dropped={
-                    int(key): Dropped(each["statement"], tuple(each["tables"]))
-                    for key, each in counters.get("dropped", {}).items()
-                },
-                backfill_limits={int(job): limit for job, limit in counters.get("backfill_limits", {}).items()},
-            )
+            return stored_state(txn, stored_catalog(txn, partial(all_stored, txn)), partial(all_stored, txn))
+
+    def after(self, old: MetaState, written: Mapping[str, bytes | None]) -> MetaState:
+        """The stored state. `old` is the one before, and `written` the keys that have changed since (None: deleted).
+
+        What has not changed is the same object.
+        """
+        known = objects_by_kind(old)
+
+        def all_of(kind: str) -> dict[int, Any]:
+            return changed_objects(known[kind], kind, written)
+
+        with self._store.transaction() as txn:
+            in_catalog = {key.partition("/")[0] for key in written} & {*_KINDS_IN_CATALOG, "server_acls"}
+            is_same = not in_catalog and catalog_version(txn) == old.catalog.version
+            return stored_state(txn, old.catalog if is_same else stored_catalog(txn, all_of), all_of)
 
     def commit(self, old: MetaState, new: MetaState, also: Callable[[MetaTransaction], None] | None = None) -> None:
         """Makes `new` durable. Writes only what differs from `old`, which must be the last committed state.
@@ -105,15 +81,9 @@ class DurableState:
         with self._store.transaction() as txn:
             if also is not None:
                 also(txn)
-            _write_changed(txn, "relation", old.catalog.relations, new.catalog.relations)
-            _write_changed(txn, "function", old.catalog.functions, new.catalog.functions)
-            _write_changed(txn, "secret", old.catalog.secrets, new.catalog.secrets)
-            _write_changed(txn, "connection", old.catalog.connections, new.catalog.connections)
-            _write_changed(txn, "comment", old.catalog.comments, new.catalog.comments)
-            _write_changed(txn, "job", old.jobs, new.jobs)
-            _write_changed(txn, "stopped", old.stopped, new.stopped)
-            _write_changed(txn, "role", _stored_roles(old.catalog), _stored_roles(new.catalog))
-            _write_changed(txn, "database", _stored_databases(txn, old.catalog), new.catalog.databases)
+            before = {**objects_by_kind(old), "database": _stored_databases(txn, old.catalog)}
+            for kind, objects in objects_by_kind(new).items():
+                _write_changed(txn, kind, before[kind], objects)
             if new.catalog.server_acls != old.catalog.server_acls:
                 txn.put("server_acls", encode(new.catalog.server_acls))
             _put(txn, "purge", sorted(new.purge))
@@ -133,22 +103,21 @@ class DurableState:
             )
 
 
-def _all_of(txn: MetaTransaction, kind: str) -> dict[int, Any]:
-    """The objects of a kind, by id."""
-    return {int(key.removeprefix(f"{kind}/")): decode(value) for key, value in txn.scan(f"{kind}/")}
-
-
-def _databases(txn: MetaTransaction) -> Mapping[int, DatabaseDesc]:
-    stored = _all_of(txn, "database")
-    if stored:
-        return stored
-    owners = txn.get("schema_owners")
-    first = replace(
-        FIRST_DATABASES[DEFAULT_DATABASE_ID],
-        schemas=tuple(_json(txn, "schemas")),
-        schema_owners={} if owners is None else json.loads(owners),
-    )
-    return {DEFAULT_DATABASE_ID: first}
+def objects_by_kind(state: MetaState) -> dict[str, Mapping[int, Any]]:
+    """The objects of a state, by kind and id: `<kind>/<id>` is the key of each."""
+    catalog = state.catalog
+    return {
+        "relation": catalog.relations,
+        "function": catalog.functions,
+        "type": catalog.types,
+        "secret": catalog.secrets,
+        "connection": catalog.connections,
+        "comment": catalog.comments,
+        "role": _stored_roles(catalog),
+        "database": catalog.databases,
+        "job": state.jobs,
+        "stopped": state.stopped,
+    }
 
 
 def _counters(state: MetaState) -> Mapping[str, object]:
@@ -162,21 +131,13 @@ def _counters(state: MetaState) -> Mapping[str, object]:
         "compactions": dict(state.compactions),
         "next_id": state.next_id,
         "wanted_shards": state.wanted_shards,
+        "adaptive_parallelism": state.adaptive_parallelism,
         "old_snapshot_threshold": state.old_snapshot_threshold,
         "job_epoch_seconds": state.job_epoch_seconds,
         "set_aside": {job: asdict(each) for job, each in state.set_aside.items()},
         "dropped": {key: asdict(each) for key, each in state.dropped.items()},
         "backfill_limits": dict(state.backfill_limits),
     }
-
-
-def _server_acls(txn: MetaTransaction) -> ServerAcls:
-    stored = txn.get("server_acls")
-    if stored is None:
-        return ServerAcls()
-    found = decode(stored)
-    assert isinstance(found, ServerAcls)
-    return found
 
 
 def _stored_databases(txn: MetaTransaction, catalog: Catalog) -> Mapping[int, DatabaseDesc]:
@@ -187,30 +148,6 @@ def _stored_databases(txn: MetaTransaction, catalog: Catalog) -> Mapping[int, Da
 def _stored_roles(catalog: Catalog) -> Mapping[int, Role]:
     """Those that a statement has made or changed: every database has the others."""
     return {key: role for key, role in catalog.roles.items() if FIRST_ROLES.get(key) is not role}
-
-
-def _committed(stored: Mapping[str, Any]) -> CommittedEpoch:
-    """The committed epoch of its JSON; earlier versions had no watermarks and no pushed sources."""
-    return CommittedEpoch(
-        stored["epoch"],
-        stored["lsn"],
-        {
-            int(job): {int(source): splits for source, splits in sources.items()}
-            for job, sources in stored["offsets"].items()
-        },
-        {int(key): value for key, value in stored.get("watermarks", {}).items()},
-        stored.get("settled", True),
-        {int(source): offset for source, offset in stored.get("pushed", {}).items()},
-    )
-
-
-def _set_aside(stored: Mapping[str, Any]) -> SetAside:
-    """A job that was set aside, of its JSON."""
-    feeds = {int(table): subscription for table, subscription in stored["feeds"].items()}
-    watermarks = {int(key): value for key, value in stored["watermarks"].items()}
-    taking = stored.get("taking")
-    taken = None if taking is None else Taking(taking["directory"], taking["pieces"])
-    return SetAside(stored["position"], feeds, stored["since"], stored["reason"], watermarks, taken)
 
 
 class RowIds:
@@ -383,9 +320,3 @@ def _write_changed(txn: MetaTransaction, kind: str, old: Mapping[int, object], n
 
 def _put(txn: MetaTransaction, key: str, value: object) -> None:
     txn.put(key, json.dumps(value).encode())
-
-
-def _json(txn: MetaTransaction, key: str) -> Any:
-    value = txn.get(key)
-    assert value is not None, key
-    return json.loads(value)

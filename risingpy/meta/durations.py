@@ -50,8 +50,9 @@ class DurationCounter:
         self._counts = [0] * (len(BOUNDS) + 1)
         self._seconds = 0.0
 
-    def add(self, seconds: float) -> None:
-        self._counts[bisect_left(BOUNDS, seconds)] += 1
+    def add(self, seconds: float, times: int = 1) -> None:
+        """Something took so long, or so many `times` of it together, each as long as the others."""
+        self._counts[bisect_left(BOUNDS, seconds / times)] += times
         self._seconds += seconds
 
     def durations(self) -> Durations:

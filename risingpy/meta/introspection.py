@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,9 @@ class Introspection:
         sources: SourceOffsets,
         feeds: Feeds,
         query_engines: QueryEngines,
+        seconds_behind: Callable[[], float | None],
     ) -> None:
+        """`seconds_behind`: how long ago this server had everything, if another one leads."""
         self._data_dir = data_dir
         self._reads = reads
         self._store = store
@@ -115,10 +117,13 @@ class Introspection:
         self._sources = sources
         self._feeds = feeds
         self._query_engines = query_engines
+        self._seconds_behind = seconds_behind
 
     def parameters(self) -> Mapping[str, str]:
         """System parameters, for SHOW PARAMETERS."""
+        behind = self._seconds_behind()
         return {
+            **({} if behind is None else {"seconds_behind": f"{behind:.3f}"}),
             "data_directory": str(self._data_dir),
             **shown_parameters(self._reads.state),
             "committed_epoch": str(self._reads.committed_epoch),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from risingpy.meta.cancellation import Cancelled
-from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.published_state import ReadableState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
@@ -32,7 +32,7 @@ class Reads:
     """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled."""
 
     def __init__(
-        self, published: PublishedState, waiters: Waiters, log: DmlLog, sources: SourceOffsets, feeds: Feeds
+        self, published: ReadableState, waiters: Waiters, log: DmlLog, sources: SourceOffsets, feeds: Feeds
     ) -> None:
         self._published = published
         self._waiters = waiters
@@ -48,6 +48,11 @@ class Reads:
         reads = copy.copy(self)
         reads.database_id = database_id
         return reads
+
+    def on_draft(self, draft: ReadableState) -> Reads:
+        """The same, with the catalog of a transaction that has changed it. New relations have no rows."""
+        reads = Reads(draft, self._waiters, self._log, self._sources, self._feeds)
+        return reads.seen_from(self.database_id)
 
     @property
     def state(self) -> MetaState:

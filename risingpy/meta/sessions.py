@@ -17,6 +17,7 @@ from itertools import count
 from risingpy.backend import Backend
 from risingpy.errors import AdminShutdown
 from risingpy.meta.cancellation import CancelFlag, WaitEvent
+from risingpy.meta.notifications import Channels
 from risingpy.meta.statement_times import StatementTimes
 
 
@@ -100,6 +101,16 @@ class SessionRecord:
         self._query = query
         self._query_start = self._changed = time.time()
 
+    def began(self, query: str) -> None:
+        """The session, at rest, has begun a transaction, as fast."""
+        self.ran(query)
+        self._transaction_start = self._query_start
+
+    def ended(self, query: str) -> None:
+        """It has ended one."""
+        self.ran(query)
+        self._transaction_start = None
+
     def rest(self) -> None:
         """All requests are answered; does nothing if they already were."""
         if self._is_working:
@@ -146,12 +157,13 @@ class Admissions:
 
 
 class Sessions:
-    """The records of all open sessions, and the times of all statements. Any thread may call these."""
+    """The records of all open sessions, the times of all statements, and who listens. Any thread may call these."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self.statement_times = StatementTimes()
         self.admissions = Admissions()
+        self.channels = Channels()
         self._records: dict[SessionRecord, None] = {}  # in the order in which they were opened
         self._numbers: set[int] = set()  # of the temporary schemas of open sessions
 

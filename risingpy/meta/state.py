@@ -74,11 +74,12 @@ class MetaState:
     `graph_version` grows with every change of `jobs`. `fresh_jobs` have not run an epoch yet. `purge` are ids of
     dropped tables with rows left. `compactions`: tables whose stored rows may still have dropped columns, with the
     version at which these were dropped. `errors` counts, per relation, expressions that failed and became NULL.
-    `wanted_shards` is the number of shards after the next start (0: unchanged). `old_snapshot_threshold`: seconds for
-    which an outdated epoch may be read (None: for ever). `job_epoch_seconds`: after how much CPU time in an epoch a job
-    is set aside (0: never). `set_aside`: the jobs in epochs of their own. `stopped`: the jobs that have failed, which
-    can be started again. `dropped`, by id: relations that have rows left. `backfill_limits`: how many rows a second
-    jobs in creation may read of their upstreams (0: none), for those that are limited.
+    `wanted_shards` is the number of shards that the state is to be moved to (0: none); with
+    `adaptive_parallelism`, the engine's cores say so. `old_snapshot_threshold`: for how many seconds an outdated epoch
+    may be read (None: for ever). `job_epoch_seconds`: after how much CPU time in an
+    epoch a job is set aside (0: never). `set_aside`: the jobs in epochs of their own. `stopped`: the jobs that have
+    failed, which can be started again. `dropped`, by id: relations that have rows left. `backfill_limits`: how many
+    rows a second jobs in creation may read of their upstreams (0: none), for those that are limited.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -92,6 +93,7 @@ class MetaState:
     errors: Mapping[int, int] = field(default_factory=dict)
     next_id: int = FIRST_USER_ID
     wanted_shards: int = 0
+    adaptive_parallelism: bool = False
     old_snapshot_threshold: float | None = OLD_SNAPSHOT_SECONDS
     job_epoch_seconds: float = JOB_EPOCH_SECONDS
     set_aside: Mapping[int, SetAside] = field(default_factory=dict)

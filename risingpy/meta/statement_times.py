@@ -16,13 +16,13 @@ class StatementTimes:
         self._times: dict[str, DurationCounter] = {}
         self._failed: dict[str, int] = {}
 
-    def add(self, kind: str, seconds: float, *, failed: bool) -> None:
-        """A statement has ended; one that failed counts in both."""
+    def add(self, kind: str, seconds: float, *, failed: bool, times: int = 1) -> None:
+        """A statement has ended; one that failed counts in both. Or it has ended so many `times`, in these seconds."""
         with self._guard:
             counter = self._times.get(kind)
             if counter is None:
                 counter = self._times[kind] = DurationCounter()
-            counter.add(seconds)
+            counter.add(seconds, times)
             if failed:
                 self._failed[kind] = self._failed.get(kind, 0) + 1
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from risingpy.functions.topics.python_functions import VOLATILE
-from risingpy.functions.volatile import NON_DETERMINISTIC
+from risingpy.functions.volatile import NON_DETERMINISTIC, SEEDED
 from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.plan.expression_trees import remapped, transform, walk
 from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Subquery
@@ -35,6 +35,8 @@ from risingpy.plan.logical import (
 )
 from risingpy.plan.window_calls import WindowCall
 
+_VOLATILE = VOLATILE | NON_DETERMINISTIC | SEEDED
+
 
 def column_references(plan: LogicalPlan) -> list[InputRef]:
     """A reference to every column of the plan's output."""
@@ -43,7 +45,7 @@ def column_references(plan: LogicalPlan) -> list[InputRef]:
 
 def is_volatile(expr: Expr) -> bool:
     """Whether the expression may have a different value each time that it is evaluated."""
-    return any(isinstance(part, Call) and part.function in VOLATILE | NON_DETERMINISTIC for part in walk(expr))
+    return any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(expr))
 
 
 def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:

@@ -25,6 +25,7 @@ import dataclasses
 import datetime
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
@@ -33,11 +34,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from risingpy.formats import PLANS
 from risingpy.plan.expressions import Literal
 from risingpy.plan.stored_classes import STORED_CLASSES, UPGRADES
 
-CODEC_VERSION = 4
-_READ_VERSIONS = (1, 2, 3, CODEC_VERSION)
+_HEAD = re.compile(rb'\{"version": ?(\d+)')
 _MANY_CONSTANTS = 32
 
 _TAGS: Mapping[type[Any], str] = MappingProxyType({cls: tag for tag, cls in STORED_CLASSES.items()})
@@ -52,19 +53,25 @@ def encode(value: object) -> bytes:
     """
     writer = _Writer()
     packed = _text(writer.pack(value))
-    return f'{{"version":{CODEC_VERSION},"parts":[{",".join(writer.parts)}],"value":{packed}}}'.encode()
+    return f'{{"version":{PLANS.written},"parts":[{",".join(writer.parts)}],"value":{packed}}}'.encode()
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """What `encode` was given. Raises ValueError for bytes of another version or of unknown classes."""
+    """What `encode` was given. Raises ValueError for bytes of another version, or classes or fields unknown here."""
     document = json.loads(bytes(data))
     version = document.get("version") if isinstance(document, dict) else None
-    if version not in _READ_VERSIONS:
+    if version not in PLANS.read:
         raise ValueError("the plan was written by another version of RisingPy")
     parts: list[Any] = []
     for part in document.get("parts", ()):
         parts.append(_unpack(part, parts))
     return _unpack(document["value"], parts)
+
+
+def version_of(data: bytes) -> int | None:
+    """The version in which the bytes of a value are; None if they are no value's."""
+    found = _HEAD.match(data)
+    return None if found is None else int(found[1])
 
 
 _text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -217,6 +224,10 @@ def _unpack(value: object, parts: Sequence[Any]) -> Any:
         raise ValueError(f"unknown class in a plan: {tag}")
     if issubclass(cls, Enum):
         return cls(value["="])
-    made = cls(**{name: _unpack(item, parts) for name, item in value.items() if name != "$"})
+    fields = {name: _unpack(item, parts) for name, item in value.items() if name != "$"}
+    try:
+        made = cls(**fields)
+    except TypeError as error:  # a later version has given the class more fields
+        raise ValueError(f"unknown fields of {tag} in a plan: {error}") from error
     upgrade = UPGRADES.get(cls)
     return made if upgrade is None else upgrade(made)

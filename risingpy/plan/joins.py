@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PassedRows:
-    """The rows of a join's side that match nothing more: `expression` over them is below the least of `bounds`."""
+    """The rows of a state table that no row to come concerns: `expression` over them is below the least of `bounds`."""
 
     expression: Expr
     bounds: tuple[WatermarkBound, ...]
@@ -119,6 +119,10 @@ class TemporalJoin:
     Output: the left columns, then the table's, NULL if `is_outer` and there is no row. Stream key: the left input's,
     the rest of the table's key, and `left_key`. State: none if the left input only grows; else `memo`, `left stream
     key | rest of the table's key → columns`, what each left row has found, to be taken back with it.
+
+    Where the equalities do not tell the vnode, they are `matched`, pairs of a left column and one of the table, perhaps
+    none: the left rows, which only grow, are on every shard, and each shard reads all of its part of the table.
+    `left_key` is empty then, and the stream key the left input's and the table's key.
     """
 
     input: StreamPlan
@@ -129,6 +133,7 @@ class TemporalJoin:
     condition: Expr | None
     memo: TableSchema | None
     properties: Properties
+    matched: tuple[tuple[ColumnIndex, ColumnIndex], ...] | None = None
 
 
 def memo_columns(left: StreamPlan, left_key: tuple[int, ...]) -> tuple[int, ...]:

@@ -330,9 +330,10 @@ class RecursiveScan:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class GivenRows:
-    """The rows that a statement hands to its query when it runs. A query has at most one; none is stored."""
+    """The rows that a statement hands to its query when it runs, and how it calls them; none is stored."""
 
     schema: Schema
+    name: str = "given_rows"
 
 
 LogicalPlan = (

@@ -21,7 +21,7 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import SortKey
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.properties import ColumnIndex, Properties
+from risingpy.plan.properties import Bounds, ColumnIndex, Properties
 from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -217,6 +217,29 @@ class ConflictBehavior(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Expiry:
+    """Rows of a relation end when the watermark of `column` has passed them; NULL is below every watermark.
+
+    `table`: `column | rest of the relation's key → ()`, so that one range of keys has just the rows that end.
+    """
+
+    column: ColumnIndex
+    bounds: Bounds
+    table: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class RetainedFor:
+    """Rows of a relation that only grows end so many `seconds` after the epoch in which they came.
+
+    `table`: `that epoch's time, in milliseconds since 1970 | the relation's key → ()`.
+    """
+
+    seconds: int
+    table: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
 class Materialize:
     """Stores the relation and passes its changes on to whoever reads it.
 
@@ -224,7 +247,11 @@ class Materialize:
     FILL (`executors/relation/conflicts.py`) likewise. `version`: a write with less in that column than the row has is
     ignored.
     `first_by`: of an append-only input, the first row of each key in that order, then of the input's stream key, stays.
-    Output: the changes of the stored relation, all its columns. State: `table`, the relation itself.
+    `expiry`: rows end without a change in the output, which has no rows below the watermark. Its stream key has the
+    column, too: a new row with the key of one that has ended does not retract it. `retained`: they end by the clock, in
+    the same way; no key comes twice there.
+    Output: the changes of the stored relation, all its columns. State: `table`, the relation itself; that of `expiry`,
+    that of `retained`.
     """
 
     input: StreamPlan
@@ -233,6 +260,8 @@ class Materialize:
     properties: Properties
     version: ColumnIndex | None = None
     first_by: tuple[SortKey, ...] | None = None
+    expiry: Expiry | None = None
+    retained: RetainedFor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from risingpy.plan.joins import PassedRows
 from risingpy.plan.logical import SortKey
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.plan.window_calls import WindowCall
@@ -77,7 +78,9 @@ class StreamOverWindow:
     input's stream key. Stream key: the partition's columns and the input's key. State: the output itself,
     `partition | order | input's stream key → the other columns and the results`, so that what was given out is known.
     With `emit_on_window_close` the rows come in the order of `order_by`, and a row is given out when its results are
-    final: at once where no call looks at rows behind its own, else when the calls `awaits` have a value for it.
+    final: at once where no call looks at rows behind its own, else when the calls `awaits` have a value for it. Rows
+    are forgotten then, if the calls look back a bounded number of rows, and no row to come needs them.
+    `passed`: which rows are in sessions that a watermark has closed, and are forgotten.
     """
 
     input: StreamPlan
@@ -88,3 +91,4 @@ class StreamOverWindow:
     properties: Properties
     emit_on_window_close: bool = False
     awaits: tuple[int, ...] = ()
+    passed: PassedRows | None = None

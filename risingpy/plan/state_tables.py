@@ -21,6 +21,7 @@ The table ids come from the meta service, through the planner's `allocate`.
                           members, of UNION         row                                         level, rest of the row
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
+                          rows that will end        watermark column, or time | relation's key  (none)
     Changelog             blocks of changes         epoch | part                                block
 """
 
@@ -81,7 +82,10 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
+        case Materialize():
+            ending = (plan.expiry, plan.retained)
+            return (plan.table, *(each.table for each in ending if each is not None))
+        case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
         case StreamRecursion():  # how often each row is derived at each level; for UNION, the least level of each row
             both = (plan.rows.derivations, plan.rows.members)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from risingpy.plan.aggregates import HashAgg
 from risingpy.plan.joins import AsOfJoin, HashJoin
 from risingpy.plan.logical import Schema
-from risingpy.plan.operators import EowcSort, StreamPlan
+from risingpy.plan.operators import EowcSort, Materialize, StreamPlan
 from risingpy.plan.ordered import Dedup, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, WatermarkColumn
 
@@ -51,7 +51,12 @@ def emitting_watermark(plan: StreamPlan) -> WatermarkColumn | None:
 
 
 def awaited(plan: StreamPlan) -> Iterable[int]:
-    """The ids of the watermarks for which an operator holds its output back."""
+    """The ids of the watermarks for which an operator has to work in the epoch after they have moved.
+
+    It holds its output back for them, or deletes rows that queries must not see any more.
+    """
+    if isinstance(plan, Materialize) and plan.expiry is not None:
+        return (bound.watermark_id for bound in plan.expiry.bounds)
     watermark = emitting_watermark(plan)
     return () if watermark is None else (bound.watermark_id for bound in watermark.bounds)
 

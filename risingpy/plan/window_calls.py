@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.plan.expressions import Expr
 from risingpy.types import SqlType
 
@@ -60,6 +60,7 @@ class Frame:
 
 
 DEFAULT_FRAME = Frame()
+WHOLE_PARTITION = Frame(FrameUnits.ROWS, _PARTITION_START, FrameBound(BoundKind.UNBOUNDED_FOLLOWING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,18 @@ class WindowCall:
     ignore_nulls: bool = False
 
 
+# `session_end(time, limit, gap)`, of SESSION WITH GAP: the last time of the row's session, in the order of `time`,
+# NULLs last. `limit` is `time + gap`, from which on the next session begins. NULL where the time is.
+SESSION_END = "session_end"
 # Functions that look at the whole partition, whatever the frame.
-FRAMELESS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"})
+FRAMELESS = frozenset(
+    {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", SESSION_END}
+)
 # Aggregates that may be called over a window.
 WINDOW_AGGREGATES = frozenset(
     {"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
     | {"string_agg", "array_agg", "arg_min", "arg_max", "stddev", "variance", "approx_count_distinct"}
+    | OF_VECTORS
     | SPREADS
     | REGRESSIONS
 )

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 )
 _QUERY_COMMANDS = frozenset({"SELECT", "WITH", "VALUES", "("})
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
-_RELATION_KINDS = frozenset({"TABLE", "INDEX", "VIEW", "SOURCE"})
+_RELATION_KINDS = frozenset({"TABLE", "INDEX", "VIEW", "SOURCE", "TYPE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def is_query(sql: str) -> bool:
     """True for a statement that can come after `CREATE VIEW … AS`."""
     first = first_words(sql, 1)
     if first == ["WITH"]:
-        return _word_after_with(sql) not in _WRITES
+        return _word_after_with(sql) not in _WRITES and not _writes_within(sql)
     return bool(first) and first[0] in _QUERY_COMMANDS
 
 
@@ -86,6 +86,16 @@ def _word_after_with(sql: str) -> str:
             return token.text
         closed = token.text == ")" and token.depth == 0
     return ""
+
+
+def _writes_within(sql: str) -> bool:
+    """Whether a common table expression is a statement that writes: INSERT and its like are the first words in it."""
+    last = ""
+    for token in tokens(sql):
+        if last == "(" and token.kind == "word" and token.text in _WRITES:
+            return True
+        last = token.text
+    return False
 
 
 def without_final_order(sql: str) -> str:
@@ -108,7 +118,7 @@ def names(sql: str) -> frozenset[str]:
 
 
 def defined_relation(sql: str) -> str | None:
-    """The relation that a CREATE, ALTER or DROP of a table, view, index or source names; None for other statements."""
+    """The table, view, index, source or type that a CREATE, ALTER or DROP names; None for other statements."""
     found = [token for token in tokens(sql) if token.kind in ("word", "quoted")][:12]
     if not found or found[0].text not in ("CREATE", "ALTER", "DROP"):
         return None

@@ -12,6 +12,7 @@ In: Arrow arrays of a `codec.table_schema.TableSchema`. Out: the same, later. Ca
     objects/    shared storage: immutable objects, created by put-if-absent
     tuning                                every threshold, with what was measured
     fault_points                          the steps that tests kill or fail, by name
+    format_note                           format.json: which formats a data directory has (the list: formats.py)
     disk_failure durable_directory        what the disk says; files and names that survive a loss of power
 
 No re-exports: a task that reads one thing loads one thing.

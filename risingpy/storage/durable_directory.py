@@ -42,6 +42,17 @@ def others_may_write(path: Path) -> bool:
     return found.st_uid not in (os.geteuid(), 0) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
+def write_durably(path: Path, content: bytes) -> None:
+    """Writes a whole file, durably: after a crash it has these bytes, or is as it was before. Raises OSError."""
+    unfinished = path.with_name(f"{path.name}.new")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(path)
+    sync_directory(path.parent)
+
+
 def sync_directory(path: Path) -> None:
     """Makes the names in the directory durable."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -25,7 +25,9 @@ POINTS = (
     "log.block.acknowledge",  # and their clients to be told
     "log.file.remove",  # a file whose rows are all in committed epochs is about to go
     "store.name",  # a new LMDB environment is about to get its name
+    "format.note",  # a data directory is about to note which formats it has
     "graph.write",  # a changed stream graph is about to be written for the tasks
+    "change.log",  # a schema change and its rows are durable, and the log is about to get the rows
     "change.publish",  # a schema change is durable and about to be seen
     "epoch.describe",  # an epoch's descriptor is about to be written
     "shard.commit",  # a task is about to commit its shard,

@@ -2,6 +2,8 @@
 
 families       what is known of each kind of type: OIDs, names, casts, Arrow's and DuckDB's type
 forms          the text and the binary form of values, by kind; a module of functions each (`uuid`, `integer`, …)
+enums          types that users create
+packed         addresses, bit strings, vectors
 sql_type       a type of a column or an expression, as a value
 system_*       the types of system catalogs
 """
@@ -9,11 +11,14 @@ system_*       the types of system catalogs
 from risingpy.types.families import TypeKind
 from risingpy.types.sql_type import (
     BIGINT,
+    BIT,
     BOOLEAN,
     BYTEA,
     CHARACTER,
+    CIDR,
     DATE,
     DOUBLE,
+    INET,
     INT256,
     INTEGER,
     INTERVAL,
@@ -29,9 +34,12 @@ from risingpy.types.sql_type import (
     UNDECLARED_SCALE,
     UNKNOWN,
     UUID,
+    VARBIT,
     VARCHAR,
+    VECTOR,
     SqlType,
     array_of,
+    enum_of,
     map_of,
     narrow,
     numeric,
@@ -40,11 +48,14 @@ from risingpy.types.sql_type import (
 
 __all__ = [
     "BIGINT",
+    "BIT",
     "BOOLEAN",
     "BYTEA",
     "CHARACTER",
+    "CIDR",
     "DATE",
     "DOUBLE",
+    "INET",
     "INT256",
     "INTEGER",
     "INTERVAL",
@@ -60,10 +71,13 @@ __all__ = [
     "UNDECLARED_SCALE",
     "UNKNOWN",
     "UUID",
+    "VARBIT",
     "VARCHAR",
+    "VECTOR",
     "SqlType",
     "TypeKind",
     "array_of",
+    "enum_of",
     "map_of",
     "narrow",
     "numeric",

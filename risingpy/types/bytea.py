@@ -64,14 +64,14 @@ def decode(type_: SqlType, data: bytes) -> bytes:
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
     """The hex forms. All digits are looked up at once; the offsets are the column's own, doubled."""
     count = len(array)
-    offsets, data = _parts(array)
+    offsets, data = offsets_and_bytes(array)
     doubled = pa.py_buffer(((offsets - offsets[0]) * 2).astype(np.int32))
     valid = None if array.null_count == 0 else pc.is_valid(array).buffers()[1]
     digits = pa.StringArray.from_buffers(count, doubled, pa.py_buffer(_HEX_PAIRS[data].tobytes()), valid)
     return pc.binary_join_element_wise("\\x", digits, "")
 
 
-def _parts(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+def offsets_and_bytes(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Offsets and the bytes that they span, of a binary or string array that may be a slice."""
     _, offset_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
@@ -94,7 +94,7 @@ def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | N
     digits = pc.binary_replace_slice(pc.if_else(plain, texts, pa.scalar("\\x")).cast(pa.binary()), 0, 2, b"")
     if digits.null_count:
         digits = pc.fill_null(digits, b"")
-    offsets, data = _parts(digits)
+    offsets, data = offsets_and_bytes(digits)
     values = _HEX_VALUE[data]
     packed = (values[0::2] << 4) | values[1::2]
     valid = None if texts.null_count == 0 else pc.is_valid(texts).buffers()[1]

@@ -19,6 +19,7 @@ from risingpy.types import time_zones
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.datetime_text import malformed, out_of_range, read_fields, to_utc, wall_clock, zone
 from risingpy.types.families import TypeKind
+from risingpy.types.plain_texts import read_as_they_are
 from risingpy.types.sql_type import TIMESTAMP, SqlType
 
 _EPOCH_DAYS = 10957  # 1970-01-01 to 2000-01-01
@@ -32,6 +33,10 @@ _PLAIN = {
     TypeKind.TIME: rf"^{_CLOCK}$",
     TypeKind.TIMESTAMP: rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T]{_CLOCK}$",
     TypeKind.TIMESTAMPTZ: rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T]{_CLOCK}(\+00|\+00:00|Z)$",
+}
+_WHOLE = {
+    TypeKind.DATE: (b"0123456789-", len("2026-11-28")),
+    TypeKind.TIMESTAMP: (b"0123456789-:. T", len("2026-11-28 07:00:00")),
 }
 # What PostgreSQL calls them in its messages.
 _NAMES = {
@@ -175,6 +180,11 @@ def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """ISO with four-digit years, timestamptz with a zero offset; see `forms.parse_column`."""
+    if type_.kind in _WHOLE:  # of these characters and this length, Arrow reads the forms of the pattern alone
+        characters, shortest = _WHOLE[type_.kind]
+        values = read_as_they_are(texts, type_.arrow, characters, shortest=shortest)
+        if values is not None and not pc.any(pc.starts_with(texts, "0000"), min_count=0).as_py():
+            return values, None
     plain = pc.match_substring_regex(texts, _PLAIN[type_.kind])
     chosen = pc.if_else(plain, texts, pa.scalar(None, pa.string()))
     decided = pc.or_kleene(plain, pc.is_null(texts))

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, NumericValueOutOfRange, SqlError
 from risingpy.types import wide_numeric
+from risingpy.types.plain_texts import read_as_they_are
 from risingpy.types.sql_type import MAX_PRECISION, SqlType
 
 _SYNTAX = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
@@ -246,6 +247,10 @@ def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | N
     if type_.is_wide:
         return wide_numeric.parse_plain(texts)
     room = type_.precision - type_.scale
+    # Arrow refuses what it would have to round, and what has too many digits before the point.
+    found = read_as_they_are(texts, type_.arrow, b"0123456789-.") if room else None
+    if found is not None:
+        return found, None
     if room == 0:
         return pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
     plain = pc.match_substring_regex(texts, rf"^-?[0-9]{{1,{room}}}(\.[0-9]{{0,{type_.scale}}})?$")

@@ -37,11 +37,17 @@ class TypeKind(Enum):
     CHARACTER = "character"
     UUID = "uuid"
     MACADDR = "macaddr"
+    INET = "inet"
+    CIDR = "cidr"
+    BIT = "bit"
+    VARBIT = "bit varying"
+    VECTOR = "vector"
     INT256 = "rw_int256"
     JSONB = "jsonb"
     ARRAY = "array"
     STRUCT = "record"
     MAP = "map"
+    ENUM = "anyenum"
     UNKNOWN = "unknown"  # an untyped literal or NULL before it is coerced; never stored
 
 
@@ -51,11 +57,14 @@ class Category(Enum):
     BOOLEAN = "B"
     NUMERIC = "N"
     STRING = "S"
+    BIT_STRING = "V"
+    NETWORK = "I"
     DATETIME = "D"
     TIMESPAN = "T"
     USER = "U"
     UNKNOWN = "X"
     ARRAY = "A"
+    ENUM = "E"
     COMPOSITE = "P"
 
 
@@ -121,7 +130,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             aliases=("int", "integer"),
             implicit=(_K.BIGINT, _K.NUMERIC, _K.REAL, _K.DOUBLE, _K.INT256),
             assignment=(_K.SMALLINT,),
-            explicit=(_K.BOOLEAN,),
+            explicit=(_K.BOOLEAN, _K.BIT),
             ordered_by_arrow=True,
             hashed_by_arrow=True,
         ),
@@ -129,6 +138,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             "int8", 20, 1016, _C.NUMERIC, (460, 461, 2408, 2409), "int8", 8, pa.int64(), "BIGINT", ("bigint",),
             implicit=(_K.NUMERIC, _K.REAL, _K.DOUBLE, _K.INT256),
             assignment=(_K.SMALLINT, _K.INTEGER),
+            explicit=(_K.BIT,),
             ordered_by_arrow=True,
             hashed_by_arrow=True,
         ),
@@ -225,6 +235,42 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             hashed_by_arrow=True,
             own_text=True,
         ),
+        _K.INET: TypeFamily(  # bytes that order as addresses do (`network_address`)
+            "inet", 869, 1041, _C.NETWORK, (910, 911, 2496, 2497), "inet_", -1, pa.binary(), "BLOB",
+            preferred=True,
+            assignment=(_K.CIDR,),
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+            own_text=True,
+        ),
+        _K.CIDR: TypeFamily(
+            "cidr", 650, 651, _C.NETWORK, (1267, 1427, 2498, 2499), "cidr_", -1, pa.binary(), "BLOB",
+            implicit=(_K.INET,),
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+            own_text=True,
+        ),
+        _K.BIT: TypeFamily(  # the digits
+            "bit", 1560, 1561, _C.BIT_STRING, (1564, 1565, 2456, 2457), "bit_", -1, pa.string(), "VARCHAR",
+            implicit=(_K.VARBIT,),
+            explicit=(_K.INTEGER, _K.BIGINT),
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+        ),
+        _K.VARBIT: TypeFamily(
+            "varbit", 1562, 1563, _C.BIT_STRING, (1579, 1580, 2458, 2459), "varbit_", -1, pa.string(), "VARCHAR",
+            aliases=("bit varying",),
+            preferred=True,
+            implicit=(_K.BIT,),
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+        ),
+        _K.VECTOR: TypeFamily(  # pgvector's; bytes that order as its vectors do (`float_vector`)
+            "vector", 1305, 1306, _C.USER, (9008, 9009, 9010, 9011), "vector_", -1, pa.binary(), "BLOB",
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+            own_text=True,
+        ),
         _K.INT256: TypeFamily(  # 32 bytes (`int256`), which order as the numbers do
             "rw_int256", 1301, 1302, _C.NUMERIC, (9000, 9001, 9002, 9003), "rw_int256_", 32, pa.binary(), "BLOB",
             table_name="int256",
@@ -240,6 +286,12 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
         _K.ARRAY: TypeFamily("array", 0, 0, _C.ARRAY, (750, 751, 2400, 2401), "array_"),  # each array has its own OID
         _K.STRUCT: TypeFamily("record", 2249, 2287, _C.COMPOSITE, (2290, 2291, 2402, 2403), "record_"),
         _K.MAP: TypeFamily("map", 1303, 1304, _C.USER, (9004, 9005, 9006, 9007), "map_"),
+        _K.ENUM: TypeFamily(  # every enum has a name and OIDs of its own (`enum_type.py`)
+            "anyenum", 3500, 0, _C.ENUM, (3506, 3507, 3532, 3533), "enum_", 4, pa.int64(), "BIGINT",
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+            own_text=True,
+        ),
         _K.UNKNOWN: TypeFamily(  # what reaches a client as unknown is text
             "text", 25, 1009, _C.UNKNOWN, (46, 47, 2414, 2415), "text", -1, pa.string(), "VARCHAR",
         ),

@@ -31,14 +31,16 @@ from risingpy.types import (
     integer,
     interval,
     jsonb,
-    macaddr,
     object_id,
-    uuid,
     vector,
 )
+from risingpy.types.enums import enumeration
 from risingpy.types.families import TypeKind
+from risingpy.types.hexadecimals import macaddr, uuid
+from risingpy.types.packed import bit_string, float_vector, network_address
 from risingpy.types.sql_type import SqlType
 from risingpy.types.system_families import SYSTEM_FAMILIES
+from risingpy.types.system_types import is_by_name
 
 
 class TypeForms(Protocol):
@@ -90,11 +92,17 @@ _FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.CHARACTER: character,
     TypeKind.UUID: uuid,
     TypeKind.MACADDR: macaddr,
+    TypeKind.INET: network_address,
+    TypeKind.CIDR: network_address,
+    TypeKind.BIT: bit_string,
+    TypeKind.VARBIT: bit_string,
+    TypeKind.VECTOR: float_vector,
     TypeKind.INT256: int256,
     TypeKind.JSONB: jsonb,
     TypeKind.ARRAY: array,
     TypeKind.STRUCT: composite,
     TypeKind.MAP: composite,
+    TypeKind.ENUM: enumeration,
 }
 _SYSTEM_FORMS: dict[str, TypeForms] = {
     **{name: object_id for name, family in SYSTEM_FAMILIES.items() if family.is_oid},
@@ -103,7 +111,7 @@ _SYSTEM_FORMS: dict[str, TypeForms] = {
 
 
 def _forms(type_: SqlType) -> TypeForms:
-    if type_.system in _SYSTEM_FORMS:
+    if type_.system in _SYSTEM_FORMS and not is_by_name(type_):
         return _SYSTEM_FORMS[type_.system]
     return _FORMS[type_.kind]
 

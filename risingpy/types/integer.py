@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, NumericValueOutOfRange, SqlError
+from risingpy.types.plain_texts import read_as_they_are
 from risingpy.types.sql_type import SqlType
 
 _SYNTAX = re.compile(r"\s*([+-]?)0*([0-9]+)\s*(.*)", re.ASCII | re.DOTALL)
@@ -65,7 +66,10 @@ def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
-    """See `forms.parse_column`. Arrow would take `0x1F` too: the pattern keeps it out."""
+    """See `forms.parse_column`. Arrow would take `0x1F` too: characters and pattern keep it out."""
+    found = read_as_they_are(texts, type_.arrow, b"0123456789-")
+    if found is not None:
+        return found, None
     plain = pc.match_substring_regex(texts, _PLAIN)
     numbers = pc.cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), pa.int64())
     bound = 1 << (8 * type_.arrow.byte_width - 1)

@@ -1,4 +1,4 @@
-"""jsonb: one text per value, the one that PostgreSQL prints; binary is a version byte 1 and that text.
+"""jsonb: one text per value, which PostgreSQL prints; binary is a version byte 1 and that text, of json the text alone.
 
     {"b": 1.50, "aa": [true, null]}     keys ordered by length, then bytes, each once; ", " and ": " between; numbers
                                         exact, with the zeros that they were written with; texts with few escapes
@@ -140,19 +140,25 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
-    """The version byte, then the text in UTF-8."""
-    return _VERSION + str(value).encode()
+    """The version byte, of jsonb, then the text in UTF-8."""
+    return _version(type_) + str(value).encode()
 
 
 def decode(type_: SqlType, data: bytes) -> str:
     """The canonical text. XX000 for another version than 1, 22021 for bytes that are no UTF-8; else as `parse`."""
-    if data[:1] != _VERSION:
-        version = data[0] if data else 0
-        raise SqlError(f"unsupported jsonb version number {version}", sqlstate="XX000")
+    version = _version(type_)
+    if not data.startswith(version):
+        raise SqlError(f"unsupported jsonb version number {data[0] if data else 0}", sqlstate="XX000")
+    text = data[len(version) :]
     try:
-        return canonical(data[1:].decode())
+        return canonical(text.decode())
     except UnicodeDecodeError as error:
-        raise invalid_utf8(data[1:], error) from None
+        raise invalid_utf8(text, error) from None
+
+
+def _version(type_: SqlType) -> bytes:
+    """What a binary form begins with; that of the type json is the text alone."""
+    return b"" if type_.system else _VERSION
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
@@ -161,7 +167,9 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
-    """The version byte before each text, as Arrow binary; NULLs stay."""
+    """The version byte, of jsonb, before each text, as Arrow binary; NULLs stay."""
+    if type_.system:
+        return array.cast(pa.binary())
     return pc.binary_join_element_wise(pa.scalar(_VERSION), array.cast(pa.binary()), b"")
 
 

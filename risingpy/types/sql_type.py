@@ -14,6 +14,8 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from risingpy.sql_quoting import double_quoted
+from risingpy.types.enums.composite_type import CompositeType
+from risingpy.types.enums.enum_type import EnumType
 from risingpy.types.families import FAMILIES, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
@@ -27,10 +29,12 @@ UNDECLARED_SCALE = 16  # of computed numerics that are not wide; leaves 22 digit
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n) and char(n) only.
+    """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n), char(n), bit(n),
+    bit varying(n) and vector(n) only.
 
     `items` are an array's element type, a struct's field types (and `names` their names), a map's key and value types.
     `system` is the name of a type of system catalogs (`system_families`) whose values are those of the rest.
+    `enum` is what a type of the kind ENUM is; `composite` is the name of a struct that CREATE TYPE made.
     """
 
     kind: TypeKind
@@ -41,10 +45,16 @@ class SqlType:
     items: tuple[SqlType, ...] = ()
     names: tuple[str, ...] = ()
     system: str = ""
+    enum: EnumType | None = None
+    composite: CompositeType | None = None
 
     def __str__(self) -> str:
         if self.system:
             return SYSTEM_FAMILIES[self.system].shown
+        if self.enum is not None:
+            return self.enum.shown
+        if self.composite is not None:
+            return self.composite.shown
         match self.kind:
             case TypeKind.ARRAY:
                 return str(self.element) + "[]"
@@ -58,6 +68,8 @@ class SqlType:
             return f"numeric({self.precision},{self.scale})"
         if self.kind is TypeKind.VARCHAR and self.length is not None:
             return f"character varying({self.length})"
+        if self.length is not None:
+            return f"{self.kind.value}({self.length})"
         return str(self.kind.value)
 
     @property
@@ -65,6 +77,10 @@ class SqlType:
         """The type without its modifiers, as errors name it."""
         if self.system:
             return SYSTEM_FAMILIES[self.system].shown
+        if self.enum is not None:
+            return self.enum.bare
+        if self.composite is not None:
+            return self.composite.bare
         match self.kind:
             case TypeKind.ARRAY:
                 return self.element.name + "[]"
@@ -125,8 +141,14 @@ class SqlType:
         """pg_type.oid. As in PostgreSQL, an array's does not tell its depth."""
         if self.system:
             return SYSTEM_FAMILIES[self.system].oid
+        made = self.enum or self.composite
+        if made is not None:
+            return made.oid
         if self.kind is TypeKind.ARRAY and self.leaf.system:
             return SYSTEM_FAMILIES[self.leaf.system].array_oid
+        made = self.leaf.enum or self.leaf.composite
+        if self.kind is TypeKind.ARRAY and made is not None:
+            return made.array_oid
         return FAMILIES[self.leaf.kind].array_oid if self.kind is TypeKind.ARRAY else FAMILIES[self.kind].oid
 
     @property
@@ -143,7 +165,7 @@ class SqlType:
             assert self.precision is not None and self.scale is not None
             return ((self.precision << 16) | self.scale) + 4
         if self.length is not None:
-            return self.length + 4
+            return self.length + 4 if self.is_text else self.length
         return -1
 
     @property
@@ -173,6 +195,11 @@ class SqlType:
     def is_text(self) -> bool:
         """True for varchar, text and char(n)."""
         return self.kind in (TypeKind.VARCHAR, TypeKind.CHARACTER)
+
+    @property
+    def is_bits(self) -> bool:
+        """True for bit(n) and bit varying(n)."""
+        return self.kind in (TypeKind.BIT, TypeKind.VARBIT)
 
     @property
     def is_nested(self) -> bool:
@@ -207,6 +234,11 @@ TIMESTAMPTZ = SqlType(TypeKind.TIMESTAMPTZ)
 INTERVAL = SqlType(TypeKind.INTERVAL)
 CHARACTER = SqlType(TypeKind.CHARACTER)
 UUID = SqlType(TypeKind.UUID)
+INET = SqlType(TypeKind.INET)
+CIDR = SqlType(TypeKind.CIDR)
+BIT = SqlType(TypeKind.BIT)
+VARBIT = SqlType(TypeKind.VARBIT)
+VECTOR = SqlType(TypeKind.VECTOR)
 INT256 = SqlType(TypeKind.INT256)
 JSONB = SqlType(TypeKind.JSONB)
 UNKNOWN = SqlType(TypeKind.UNKNOWN)
@@ -215,7 +247,7 @@ BARE_TYPES: Mapping[TypeKind, SqlType] = MappingProxyType(
     {
         kind: NUMERIC if kind is TypeKind.NUMERIC else SqlType(kind)
         for kind in FAMILIES
-        if kind not in (TypeKind.ARRAY, TypeKind.STRUCT, TypeKind.MAP, TypeKind.UNKNOWN)
+        if kind not in (TypeKind.ARRAY, TypeKind.STRUCT, TypeKind.MAP, TypeKind.ENUM, TypeKind.UNKNOWN)
     }
 )
 """The type of each kind that a column can have without saying more."""
@@ -242,6 +274,11 @@ def array_of(element: SqlType) -> SqlType:
 def struct_of(names: Sequence[str], items: Sequence[SqlType]) -> SqlType:
     """A composite type of named fields."""
     return SqlType(TypeKind.STRUCT, items=tuple(items), names=tuple(names))
+
+
+def enum_of(enum: EnumType) -> SqlType:
+    """The type of the values of an enum."""
+    return SqlType(TypeKind.ENUM, enum=enum)
 
 
 def map_of(key: SqlType, value: SqlType) -> SqlType:

@@ -2,7 +2,8 @@
 
 An oid is a bigint, a regclass is the oid of a relation, "char" and name are texts, int2vector is an array of smallints.
 So comparisons, joins and functions are those of the kind that holds the values. The name, the OID, the text and the
-binary form, and a few casts (`regclass` to text) are the system type's own. A column of a table cannot have one.
+binary form, and a few casts (`regclass` to text) are the system type's own. A column of a table cannot have one, but
+for json, whose values are those of jsonb.
 
 Sources: PostgreSQL 15's pg_type and pg_proc.
 """
@@ -22,7 +23,8 @@ class SystemFamily:
 
     `holds` is the kind whose values are this type's. `length` is pg_type.typlen, `category` pg_type.typcategory, and
     `shown` is what format_type prints. `functions` and `function_prefix` are those of a TypeFamily; without functions
-    the type has no row in pg_type. `element` is the name of what a vector is made of.
+    the type has no row in pg_type, and 0 stands for a form that it does not have. `element` is the name of what a
+    vector is made of.
 
     `is_oid`: values are oids, 4 bytes without sign in binary. `names_object`: they are shown by the name of the object
     that has that oid.
@@ -61,7 +63,7 @@ SYSTEM_FAMILIES: Mapping[str, SystemFamily] = MappingProxyType(
             _TEXT.oid, _TEXT.array_oid, -1, "S", _K.VARCHAR, "text", _TEXT.functions, _TEXT.function_prefix
         ),
         "cstring": SystemFamily(2275, 1263, -2, "P", _K.VARCHAR, "cstring", (2292, 2293, 2500, 2501), "cstring_"),
-        "aclitem": SystemFamily(1033, 1034, 12, "U", _K.VARCHAR, "aclitem", None),
+        "aclitem": SystemFamily(1033, 1034, 12, "U", _K.VARCHAR, "aclitem", (1031, 1032, 0, 0), "aclitem"),
         "pg_node_tree": SystemFamily(
             194, 0, -1, "Z", _K.VARCHAR, "pg_node_tree", (195, 196, 197, 198), "pg_node_tree_"
         ),
@@ -79,6 +81,8 @@ SYSTEM_FAMILIES: Mapping[str, SystemFamily] = MappingProxyType(
         "oidvector": SystemFamily(
             30, 1013, -1, "A", _K.ARRAY, "oidvector", (54, 55, 2420, 2421), "oidvector", element="oid"
         ),
+        # Not of catalogs alone: columns have it, too.
+        "json": SystemFamily(114, 199, -1, "U", _K.JSONB, "json", (321, 322, 323, 324), "json_"),
         # No value has this type: pg_type lists it, and what would have it reaches a client as text.
         "unknown": SystemFamily(705, 0, -2, "X", _K.UNKNOWN, "unknown", (109, 110, 2416, 2417), "unknown"),
     }

@@ -38,10 +38,26 @@ NAME = SYSTEM_TYPES["name"]
 TEXT = SYSTEM_TYPES["text"]
 CHAR = SYSTEM_TYPES["char"]
 REGCLASS = SYSTEM_TYPES["regclass"]
+JSON = SYSTEM_TYPES["json"]
+_OF_COLUMNS = ("", JSON.system)
 
 
 def is_object_identifier(type_: SqlType) -> bool:
     """Whether values are oids that are shown by name: regclass, regtype, …"""
+    return _names_object(type_) and type_.kind is not TypeKind.VARCHAR
+
+
+def by_name(type_: SqlType) -> SqlType:
+    """A regclass, or one of its siblings, whose values are the names: so it reaches a client."""
+    return replace(BARE_TYPES[TypeKind.VARCHAR], system=type_.system)
+
+
+def is_by_name(type_: SqlType) -> bool:
+    """Whether the type is of `by_name`, of which only the text form is known."""
+    return _names_object(type_) and type_.kind is TypeKind.VARCHAR
+
+
+def _names_object(type_: SqlType) -> bool:
     return bool(type_.system) and SYSTEM_FAMILIES[type_.system].names_object
 
 
@@ -61,12 +77,18 @@ def is_vector(type_: SqlType) -> bool:
 
 
 def plain_type(sql_type: SqlType) -> SqlType:
-    """The type without anything of system catalogs: what holds its values."""
+    """The type without anything of system catalogs: what holds its values. json stays."""
     if not is_of_system(sql_type):
         return sql_type
-    return replace(sql_type, system="", items=tuple(map(plain_type, sql_type.items)))
+    system = sql_type.system if sql_type.system in _OF_COLUMNS else ""
+    return replace(sql_type, system=system, items=tuple(map(plain_type, sql_type.items)))
+
+
+def as_text(type_: SqlType) -> SqlType:
+    """A varchar, or an array of it, as PostgreSQL's text."""
+    return array_of(as_text(type_.element)) if type_.kind is TypeKind.ARRAY else TEXT
 
 
 def is_of_system(type_: SqlType) -> bool:
     """Whether a system type is the type or is in it."""
-    return bool(type_.system) or any(map(is_of_system, type_.items))
+    return type_.system not in _OF_COLUMNS or any(map(is_of_system, type_.items))

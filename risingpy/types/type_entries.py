@@ -25,7 +25,7 @@ class TypeEntry:
 
 def _scalars() -> Iterable[TypeEntry]:
     for kind, family in FAMILIES.items():
-        if kind not in (TypeKind.ARRAY, TypeKind.UNKNOWN):
+        if kind not in (TypeKind.ARRAY, TypeKind.ENUM, TypeKind.UNKNOWN):
             yield TypeEntry(family.oid, family.name, kind.value, family.length, family.category.value, family.array_oid)
     oids = {family.name: family.oid for family in FAMILIES.values()}
     oids |= {name: system.oid for name, system in SYSTEM_FAMILIES.items()}

@@ -22,6 +22,8 @@ from risingpy.batch.plan import (
     FoundByIndex,
     FullScan,
     Input,
+    ListScan,
+    NearestRows,
     Overlay,
     PointGet,
     PrefixScan,
@@ -77,6 +79,10 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
             key = key_values(rows, values)
             found = "nothing" if key is None else ", ".join(str(part.value) for part in key)
             return f"{'row' if isinstance(rows, PointGet) else 'rows'} of {rows.relation.name}: {found}"
+        case ListScan():
+            return f"list of {rows.relation.name}: {', '.join(map(str, rows.values))}"
+        case NearestRows():
+            return f"nearest of {rows.relation.name} by {rows.index.name}"
         case FoundByIndex():
             return f"{rows.relation.name} by ({shown(rows.index, values)})"
         case Overlay():
@@ -91,7 +97,14 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
         ("select a from t where id = 5", (), (), "row of t: 5"),
         ("select a from t where 5 = id", (), (), "row of t: 5"),
         ("select a from t where id in (5)", (), (), "row of t: 5"),
-        ("select a from t where id in (5, 6)", (), (), "all of t"),
+        ("select a from t where id in (5, 6)", (), (), "list of t: 5, 6"),
+        ("select a from t where id in (5, 6, 5, null) and c > 1", (), (), "list of t: 5, 6"),
+        ("select a from t where id not in (5, 6)", (), (), "all of t"),
+        ("select a from t where id in (5, 6) and a = 1", (), (), "list of t: 5, 6"),
+        ("select id from t where a in (5, 6)", (), (), "list of by_a: 5, 6"),
+        ("select z from pairs where x in (1, 2)", (), (), "all of pairs"),  # a row's shard depends on y, too
+        ("select n from prices where price in (1.5, 2)", (), (), "all of prices"),
+        ("select n from floats where f in (0, 1)", (), (), "all of floats"),
         ("select a from t where id = 2 + 3", (), (), "row of t: 5"),
         ("select a from t where id > 5", (), (), "all of t"),
         ("select a from t where id = 5 or id = 6", (), (), "all of t"),

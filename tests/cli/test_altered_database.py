@@ -85,6 +85,10 @@ CREATE CONNECTION lake WITH (type = 'iceberg', warehouse.path = 's3://lake', cat
  catalog.uri = 'http://127.0.0.1:8181');
 ALTER CONNECTION lake CONNECTOR WITH (catalog.uri = 'http://127.0.0.1:8182');
 ALTER SOURCE files CONNECTOR WITH (source_rate_limit = 7);
+CREATE TABLE readings (at timestamp, v int, WATERMARK FOR at AS at - INTERVAL '1 hour' WITH TTL);
+INSERT INTO readings VALUES ('2024-01-01 00:00', 1), ('2024-01-01 10:00', 2);
+ALTER TABLE readings ALTER WATERMARK FOR at AS at - INTERVAL '1 minute' WITH TTL;
+INSERT INTO readings VALUES ('2024-01-01 12:00', 3);
 UPDATE elsewhere.t2 SET b = 'updated' WHERE id = 3;
 FLUSH
 """
@@ -97,6 +101,7 @@ READS = (
     "SELECT n FROM of_files",
     "SELECT * FROM bare ORDER BY id",
     "SELECT id FROM elsewhere.t2 WHERE b = 'b7'",
+    "SELECT v FROM readings",
 )
 
 
@@ -165,6 +170,7 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "AlterSubscription": "ALTER SUBSCRIPTION ",
         "AlterSystem": "ALTER SYSTEM SET ",
         "AlterTable": "ALTER TABLE ",
+        "AlterWatermark": " ALTER WATERMARK ",
     }
     defined = {name for name, it in vars(ast_alter).items() if getattr(it, "__module__", "") == ast_alter.__name__}
     assert set(kinds) == defined

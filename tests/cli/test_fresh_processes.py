@@ -20,7 +20,8 @@ SCHEMA = (
     "CREATE INDEX by_price ON t ((price::int))",
     "INSERT INTO t (id, price, tags) VALUES (1, 1.5, '{7,8}'), (2, 2.5, '{9}')",
 )
-TESTED = {"serve", "sql", "check", "rescale", "backup", "restore", "pin", "slt", "demo", "tail"}  # tail: test_tail.py
+TESTED = {"serve", "sql", "check", "rescale", "backup", "restore", "pin", "slt", "demo"}
+TESTED |= {"tail", "export", "import", "upgrade"}  # test_tail.py, test_export.py, tests/stores/test_upgrade.py
 
 
 def risingpy(*arguments: object) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 
 from risingpy.server_process import ServerProcess
+from tests.crash.killed_at_work import kill_at_work
 
 _CLIENTS, _ENOUGH = 6, 40
 
@@ -38,7 +39,7 @@ class _Client:
 
 
 def test_all_that_was_acknowledged_is_there(tmp_path: Path) -> None:
-    directory, enough = tmp_path / "data", threading.Semaphore(0)
+    directory = tmp_path / "data"
     server = ServerProcess(directory, engine="inprocess")
     with server.connect() as connection:
         connection.execute("CREATE TABLE hot (id int PRIMARY KEY, n int)")
@@ -46,14 +47,7 @@ def test_all_that_was_acknowledged_is_there(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE log (id bigserial PRIMARY KEY, owner int, n int)")
         connection.execute("CREATE MATERIALIZED VIEW rows_of AS SELECT owner, count(*) AS c FROM log GROUP BY owner")
     clients = [_Client(number) for number in range(_CLIENTS)]
-    threads = [threading.Thread(target=each.run, args=(server, enough)) for each in clients]
-    for thread in threads:
-        thread.start()
-    for _ in clients:
-        assert enough.acquire(timeout=120)
-    server.kill()
-    for thread in threads:
-        thread.join(30)
+    kill_at_work(server, clients)
     server = ServerProcess(directory, engine="inprocess")
     try:
         with server.connect() as connection:

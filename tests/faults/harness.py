@@ -173,6 +173,7 @@ def run_script(
         if waits:
             client(f"WAIT SINK {SINK}")
     if acknowledged > 2:  # the table and its view are there: the last epoch must be readable, whatever happened
+        client("ROLLBACK")  # where a statement of a transaction has failed
         client("SET visibility_mode TO checkpoint")
         try:
             client("SELECT count(*) FROM t")

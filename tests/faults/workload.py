@@ -40,13 +40,18 @@ def _change(statement: str) -> Callable[[dict[int, Any]], None]:
     def drop(rows: dict[int, Any]) -> None:
         rows.update({i: row[:-1] for i, row in rows.items()})
 
-    return {"insert": insert, "update": update, "delete": delete, "add": add, "drop": drop}[kind]
+    def grow(rows: dict[int, Any]) -> None:
+        id_, more = numbers
+        rows.update({i: [*row, more] for i, row in rows.items()})
+        rows[id_] = [id_, 0, str(id_), more]
+
+    return {"insert": insert, "update": update, "delete": delete, "add": add, "drop": drop, "grow": grow}[kind]
 
 
 _CHANGES = (
     *("insert|0|3|1", "insert|3|40|2", "update|20|1", "delete|5|15", "insert|10|2|3", "update|0|2"),
     *("insert|100|30|4", "delete|0|60", "insert|1|1|1", "update|110|9", "delete|1|2"),
-    *("add|7", "insert|200|4|5|8", "update|120|6", "drop", "insert|300|2|1"),
+    *("add|7", "insert|200|4|5|8", "update|120|6", "drop", "insert|300|2|1", "grow|401|8"),
 )
 
 
@@ -61,6 +66,9 @@ def _sql(change: str) -> str:
         return f"UPDATE t SET n = {numbers[1]} WHERE id >= {numbers[0]}"
     if kind == "add":
         return f"ALTER TABLE t ADD COLUMN more INT DEFAULT {numbers[0]}"
+    if kind == "grow":  # a change of the schema and a row, in one transaction
+        row = f"INSERT INTO t VALUES ({numbers[0]}, 0, '{numbers[0]}', {numbers[1]})"
+        return f"BEGIN; ALTER TABLE t ADD COLUMN more INT DEFAULT {numbers[1]}; {row}; COMMIT"
     if kind == "drop":
         return "ALTER TABLE t DROP COLUMN more"
     return f"DELETE FROM t WHERE id >= {numbers[0]} AND id < {numbers[1]}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from risingpy.functions.signature_tables import FUNCTION_TABLES
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signature_tables.system import SYSTEM
+from risingpy.functions.signature_tables.vectors import VECTORS
 from risingpy.functions.signatures import SCALAR_SIGNATURES
 from risingpy.plan.expressions import Call, Expr, operands
 from tests.functions.cases_reader import read_cases
@@ -22,7 +23,8 @@ _ALONE = frozenset(
         *(line.split()[1] for line in SYSTEM.splitlines() if line),  # of a catalog: tests/frontend/system_catalog
         *("array_distinct", "array_max", "array_min", "array_reverse", "array_sort"),
         *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
-        *("int256_abs", "int256_modulo", "hex_to_int256"),
+        *(line.split()[1] for line in VECTORS.splitlines() if line),
+        *("int256_abs", "int256_modulo", "hex_to_int256", "reverse_bytes"),
         "jsonb_object_of_pairs",  # a part of an aggregate
         "field",  # an anonymous record has no fields that both know by name
     )

@@ -29,7 +29,7 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.runner import EpochReport
-from tests.fuzz.generator import SCHEMA, Generator
+from tests.fuzz.generator import SCHEMA, Generator, for_postgres
 from tests.postgres_oracle import postgres_server
 from tests.result_rows import result_rows
 
@@ -123,7 +123,7 @@ class _History:
 
     def both(self, sql: str) -> None:
         self.ours(sql)
-        self.postgres.execute(sql.encode())
+        self.postgres.execute(for_postgres(sql).encode())
 
     def change(self, changes: Sequence[str], *, at_once: bool) -> None:
         """Runs the changes, in one transaction or each for itself."""
@@ -160,7 +160,7 @@ class _History:
         """Whether the views, and SELECT if asked, give PostgreSQL's answers."""
         for k, sql in enumerate(queries):
             try:
-                rows = self.postgres.execute(sql.encode()).fetchall()
+                rows = self.postgres.execute(for_postgres(sql).encode()).fetchall()
             except psycopg.Error:  # a value that its expressions do not take: views go on, SELECT need not
                 continue
             expected = Counter(tuple(map(_plain, row)) for row in rows)
@@ -212,7 +212,7 @@ def _make_shared_views(history: _History, generator: Generator) -> None:
         if not _is_valid(history.postgres, view.sql):
             del generator.views[name]
             continue
-        history.postgres.execute(f"CREATE VIEW {name} AS {view.sql}".encode())
+        history.postgres.execute(f"CREATE VIEW {name} AS {for_postgres(view.sql)}".encode())
         try:
             history.ours(f"CREATE MATERIALIZED VIEW {name} AS {view.sql}")
         except SqlError as error:
@@ -222,7 +222,7 @@ def _make_shared_views(history: _History, generator: Generator) -> None:
 
 def _is_valid(postgres: Postgres, sql: str) -> bool:
     try:
-        postgres.execute(sql.encode())
+        postgres.execute(for_postgres(sql).encode())
     except psycopg.Error:
         return False
     return True

@@ -1,7 +1,7 @@
 """Random expressions over the columns of a relation, by type.
 
-A type is a letter: `i` integer, `n` numeric, `t` text, `d` date, `b` boolean. Numbers stay small, so that nothing
-overflows; divisors are powers of two, so that quotients have few digits.
+A type is a letter: `i` integer, `n` numeric, `t` text, `d` date, `b` boolean, `e` the enum `mood`. Numbers
+stay small, so that nothing overflows; divisors are powers of two, so that quotients have few digits.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-COMPARED = "intd"  # the types that have an order worth asking for
+COMPARED = "intde"  # the types that have an order worth asking for
+LABELS = ("low", "mid", "high")  # of the enum, in its order, which is not that of the texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Expressions:
             case "d":
                 unit = self.pick("month", "year", "week")
                 return [f"({one} + {self.random.randint(-3, 40)})", f"date_trunc('{unit}', {one})::date"]
+            case "e":
+                return [f"greatest({one}, {other})", f"least({one}, {other})"]
         return [f"({one} AND {other})", f"({one} OR {other})", f"(NOT {one})"]
 
     def _made_of_another(self, inner: Relation, q: str, kind: str, depth: int) -> str:
@@ -86,9 +89,13 @@ class Expressions:
             case "n":
                 return self.pick(f"({of('i')} / 2.0)", f"{of('i')}::numeric", f"({of('n')} + {of('i')})")
             case "t":
-                return self.pick(f"{of('i')}::varchar", f"{of('d')}::varchar", f"concat({of('t')}, {of('b')})")
+                return self.pick(
+                    f"{of('i')}::varchar", f"{of('d')}::varchar", f"{of('e')}::varchar", f"concat({of('t')}, {of('b')})"
+                )
             case "d":
                 return f"make_date(2024, 1 + abs({of('i')}) % 12, 28)"
+            case "e":
+                return f"CASE WHEN {of('i')} > 1 THEN {self.constant('e')} ELSE {self.constant('e')} END"
         return self.predicate(inner, q, 0)
 
     def predicate(self, inner: Relation, q: str, depth: int) -> str:
@@ -159,6 +166,8 @@ class Expressions:
                 return self.pick("'a'", "'b'", "'B'", "''", "'abc'")
             case "d":
                 return self.pick("DATE '2024-02-28'", "DATE '2024-03-01'", "DATE '2023-12-31'")
+            case "e":
+                return f"'{self.pick(*LABELS)}'::mood"
         return self.pick("true", "false")
 
     def pick(self, *choices: str) -> str:

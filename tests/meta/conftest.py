@@ -49,6 +49,10 @@ class FaultyRunner:
     def is_warm(self) -> bool:
         return self.inner.is_warm
 
+    @property
+    def cores(self) -> int | None:
+        return self.inner.cores
+
     def stop(self) -> None:
         self.inner.stop()
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from risingpy.cli import main
 from risingpy.errors import SqlError
 from risingpy.meta.durable_state import DurableState
+from risingpy.meta.epochs.rescaling import Rescaling
 from risingpy.meta.recovery import rescale as rescale_module
 from risingpy.meta.recovery.check import check
 from risingpy.meta.recovery.rescale import rescale
@@ -139,19 +140,25 @@ def test_killed_on_the_way(
     changed(server.client())
 
 
-def test_alter_system(server: Server) -> None:
+def test_alter_system(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     client = server.client()
     fill(client)
     before = answers(client)
-    client.run("ALTER SYSTEM SET parallelism = 4")
-    assert ("parallelism_after_restart", "4") in client.run("SHOW PARAMETERS")
-    server.restart()
+    with monkeypatch.context() as patched:
+        patched.setattr(Rescaling, "is_due", lambda *_: False)  # as while something is being created
+        client.run("ALTER SYSTEM SET parallelism = 4")
+        assert ("wanted_parallelism", "4") in client.run("SHOW PARAMETERS")
+        server.stop()
+    server.start()
     client = server.client()
     assert server.database.shards == 4
     assert answers(client) == before
-    client.run("ALTER SYSTEM SET parallelism TO 2")
-    client.run("ALTER SYSTEM SET parallelism TO DEFAULT")
-    server.restart()
+    with monkeypatch.context() as patched:
+        patched.setattr(Rescaling, "is_due", lambda *_: False)
+        client.run("ALTER SYSTEM SET parallelism TO 2")
+        client.run("ALTER SYSTEM SET parallelism TO DEFAULT")
+        server.stop()
+    server.start()
     assert server.database.shards == 4
     for value in ("0", "257", "many", "'-1'"):
         with pytest.raises(SqlError) as caught:

@@ -8,7 +8,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.meta.writing.sequence_counters import SequenceCounters, SequencePosition
-from risingpy.plan.catalog import Counting, NumberSequence
+from risingpy.plan.catalog import Catalog, Counting, NumberSequence
 from risingpy.plan.catalog.sequences import COLUMNS
 from risingpy.storage.engine.meta_store import MetaStore
 from risingpy.types import BIGINT
@@ -108,6 +108,6 @@ def test_a_position_is_durable_at_once(tmp_path: Path) -> None:
     SequenceCounters(store).put(sequence(), SequencePosition(40, called=False))
     assert SequenceCounters(store).next(sequence(), 2).tolist() == [40, 41]
     dropped = SequenceCounters(store)
-    dropped.keep_only(())
+    dropped.keep_only(Catalog())
     assert SequenceCounters(store).next(sequence(), 1).tolist() == [1]
     store.close()

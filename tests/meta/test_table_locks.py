@@ -121,7 +121,7 @@ def test_rows_are_locked_one_by_one() -> None:
     with locks.held((A,), KEYS):
         mine = locks.acquire(A, ALONE, key=(1,), process_id=9)
         again = locks.acquire(A, ALONE, key=(1,), process_id=9)
-        assert [lock.is_row for lock in locks.seen()] == [False]  # nobody waits for the row
+        assert [(lock.is_row, lock.is_awaited) for lock in locks.seen()] == [(False, False), (True, False)]
         threads = [threading.Thread(target=take, args=(key,)) for key in (1, 2)]
         for thread in threads:
             thread.start()
@@ -130,6 +130,10 @@ def test_rows_are_locked_one_by_one() -> None:
         assert got == [2]
         rows = [(lock.process_id, lock.waits_since is None) for lock in locks.seen() if lock.is_row]
         assert rows == [(9, True), (1, False)]
+        assert [(lock.is_awaited, lock.blocked_by) for lock in locks.seen() if lock.is_row] == [
+            (True, ()),
+            (True, (9,)),
+        ]
         again.release()
         threads[0].join(0.2)
         assert got == [2]

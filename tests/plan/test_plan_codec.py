@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.formats import PLANS
 from risingpy.plan import codec
 from risingpy.plan.catalog import Catalog, View
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
@@ -133,12 +134,23 @@ def test_fields_that_were_added_later_take_their_default() -> None:
 
 def test_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="another version"):
-        codec.decode(b'{"version":%d,"value":null}' % (codec.CODEC_VERSION + 1))
+        codec.decode(b'{"version":%d,"value":null}' % (PLANS.written + 1))
 
 
 def test_unknown_classes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"unknown class in a plan: os\.system"):
         codec.decode(b'{"version":1,"value":{"$":"os.system"}}')
+
+
+def test_unknown_fields_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unknown fields of table_schema\.KeyColumn in a plan: .*'collation'"):
+        codec.decode(b'{"version":4,"value":{"$":"table_schema.KeyColumn","index":4,"collation":"C"}}')
+
+
+def test_the_version_is_read_of_the_beginning() -> None:
+    assert codec.version_of(codec.encode((1, "a"))) == PLANS.written
+    assert codec.version_of(b'{"version": 1, "value": null}') == 1
+    assert codec.version_of(b'{"epoch": 7}') is None
 
 
 def test_what_is_no_plan_is_refused() -> None:

@@ -21,12 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from risingpy.connectors.file_roots import ENVIRONMENT_NAME as FILE_ROOTS
+from risingpy.formats import ENCODING, LOG, META, PLANS, STORE
 from risingpy.nesting import allow_deep_nesting
-from risingpy.plan.codec import CODEC_VERSION
 from risingpy.storage import fault_points
-from risingpy.storage.codec.key_encoding import FORMAT_VERSION
-from risingpy.storage.engine.shard_store import STORE_VERSION
-from risingpy.storage.log.segment import LOG_VERSION
 from tests.meta.conftest import Client, Server
 from tests.stores.contents import contents
 
@@ -37,7 +34,7 @@ _UNTIL_KILLED = "--until-killed"
 
 def name_of_present() -> str:
     """What the store of this version's formats is called."""
-    return f"store-{STORE_VERSION}-encoding-{FORMAT_VERSION}-plans-{CODEC_VERSION}-log-{LOG_VERSION}"
+    return "-".join(f"{each.name}-{each.written}" for each in (STORE, ENCODING, PLANS, LOG, META))
 
 
 def build(archive: Path) -> None:

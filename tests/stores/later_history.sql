@@ -14,4 +14,14 @@ UPDATE quotes SET price = price + 1 WHERE sym = 'b';
 DELETE FROM quotes WHERE sym = 'c';
 CREATE SOURCE readings (sensor bigint, value numeric) WITH (connector = 'file', path = '{files}/*.parquet', format = 'parquet');
 CREATE MATERIALIZED VIEW of_source AS SELECT sensor, count(*) AS n, sum(value) AS total FROM readings GROUP BY sensor;
+CREATE TYPE mood AS ENUM ('sad', 'fine', 'glad');
+ALTER TYPE mood ADD VALUE 'neither' BEFORE 'fine';
+CREATE DOMAIN positive AS int DEFAULT 1 CHECK (VALUE > 0);
+CREATE TYPE place AS (x int, label text);
+CREATE TABLE typed (id int PRIMARY KEY, m mood, p positive, w place, e vector(2), ip inet, b bit(3));
+INSERT INTO typed SELECT i, (enum_range(NULL::mood))[1 + i % 4], 1 + i, ROW(i, 'at ' || i)::place, ARRAY[i, 1.5]::vector, '10.0.0.1/8'::inet, B'101' FROM generate_series(1, 20) i;
+CREATE MATERIALIZED VIEW of_types AS SELECT m, count(*) AS n, max(p) AS most, max((w).label) AS label, sum(e) AS e FROM typed GROUP BY m;
+DELETE FROM typed WHERE m = 'sad';
+CREATE FUNCTION with_double(n int) RETURNS TABLE (m int) LANGUAGE sql AS 'SELECT n UNION ALL SELECT n * 2';
+CREATE MATERIALIZED VIEW of_function AS SELECT id, t.m FROM typed, LATERAL with_double(p) AS t;
 FLUSH

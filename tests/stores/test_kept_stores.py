@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from risingpy.formats import PLANS
+from risingpy.meta.recovery.check import check
+from risingpy.meta.recovery.upgrade import found_formats, upgrade
 from tests.meta.conftest import Client, Server
 from tests.stores.build import CONTENTS, DATA, HERE, name_of_present
 from tests.stores.contents import contents, in_order, queries_of_views
@@ -48,7 +51,10 @@ def holds_what_its_queries_say(client: Client) -> None:
         assert in_order(client.run(f"SELECT * FROM {name}")) == in_order(expected), name
 
 
-def test_a_store_is_opened_by_later_versions(store: Path) -> None:
+@pytest.mark.parametrize("upgraded", [False, True], ids=["at once", "upgraded"])
+def test_a_store_is_opened_by_later_versions(store: Path, upgraded: bool) -> None:
+    if upgraded:
+        upgrade(store / DATA, None)
     server = Server(store / DATA)
     try:
         client = server.client()
@@ -65,6 +71,9 @@ def test_a_store_is_opened_by_later_versions(store: Path) -> None:
         holds_what_its_queries_say(client)
     finally:
         server.stop()
+    found = found_formats(store / DATA)
+    assert found.is_present and [each.versions for each in found.formats if each.format is PLANS] == [(PLANS.written,)]
+    assert check(store / DATA).problems == ()
 
 
 def test_there_is_a_store_of_the_present_formats() -> None:

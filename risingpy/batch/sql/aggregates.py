@@ -13,7 +13,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
 from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.functions.topics.python_functions import key_of
-from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Schema, SortKey
 from risingpy.types import BIGINT, SqlType, TypeKind
 
@@ -66,7 +66,7 @@ def _spread(call: AggCall, schema: Schema) -> str:
     return own_call(name, [_list(call)], call.type)
 
 
-def _regression(call: AggCall, schema: Schema) -> str:
+def _of_list(call: AggCall, schema: Schema) -> str:
     return own_call(f"list_{call.function}", [_list(call)], call.type)
 
 
@@ -182,5 +182,5 @@ _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
     "scale_bits": _scale_bits,
     PYTHON_AGGREGATE: _users_aggregate,
     **dict.fromkeys(SPREADS, _spread),
-    **dict.fromkeys(REGRESSIONS, _regression),
+    **dict.fromkeys(REGRESSIONS | OF_VECTORS, _of_list),
 }

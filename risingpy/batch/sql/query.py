@@ -21,6 +21,7 @@ from risingpy.batch.sql.aggregates import aggregates_sql
 from risingpy.batch.sql.as_of_ties import ties_decided
 from risingpy.batch.sql.guarded_conjuncts import guarded_conjuncts
 from risingpy.batch.sql.series import has_series, series_sql
+from risingpy.batch.sql.session_ends import with_session_ends
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
 from risingpy.functions.evaluation.window_sql import window_sql
@@ -50,14 +51,15 @@ from risingpy.plan.logical import (
     Union,
     Values,
 )
+from risingpy.plan.window_calls import SESSION_END
 from risingpy.sql_quoting import double_quoted
 
 ScanName = Callable[[Scan | SystemScan], str]
 
 GIVEN_ROWS = "given_rows"
+"""What the rows of GivenRows are called in DuckDB, unless they have a name of their own."""
 VALUES_ROWS = "values_rows_"
 _LONG_VALUES = 256  # rows of VALUES, from which on they are a table and no text
-"""What the rows of GivenRows must be called in DuckDB."""
 
 _NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT without columns; nothing reads this one
 _NO_ROW = "(SELECT 0) AS t"  # the FROM of a row of constants
@@ -138,7 +140,7 @@ class _QueryWriter:
             case Recursion():
                 return self._recursion(plan)
             case GivenRows():
-                return f"SELECT {_column_names(len(plan.schema))} FROM {GIVEN_ROWS}"
+                return f"SELECT {_column_names(len(plan.schema))} FROM {plan.name}"
             case RecursiveScan():
                 return f"SELECT {_column_names(len(plan.schema))} FROM {_recursive_name(plan.name)}"
             case Apply():
@@ -191,6 +193,8 @@ class _QueryWriter:
 
     def _over_window(self, plan: OverWindow) -> str:
         partition = [_column(index) for index in plan.partition_by]
+        if any(call.function == SESSION_END for call in plan.calls):
+            return with_session_ends(plan, self._input(plan.input), partition, _column)
         schema = plan.input.schema
         order = [(_column(key.index), _direction(key), schema[key.index].type) for key in plan.order_by]
         calls = [window_sql(call, _column, partition, order) for call in plan.calls]

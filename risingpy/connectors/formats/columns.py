@@ -14,6 +14,7 @@ from risingpy.connectors.formats.decoder import BadMessage, Decoded
 from risingpy.connectors.formats.handling import Handling
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.forms import parse_rows
+from risingpy.types.plain_texts import content_of
 
 _INTEGERS = frozenset({TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT})
 
@@ -96,6 +97,6 @@ def _utf8(row: int, value: bytes | None, reasons: Reasons) -> str | None:
 
 def _without_zero_decimals(texts: pa.Array) -> pa.Array:
     """Texts of whole numbers that were written as 1.0."""
-    if not pc.any(pc.match_substring(texts, "."), min_count=0).as_py():
+    if b"." not in content_of(texts):
         return texts
     return pc.replace_substring_regex(texts, r"^(-?[0-9]+)\.0+$", r"\1")

@@ -17,6 +17,7 @@ from risingpy.connectors.formats.decoder import Decoded
 from risingpy.connectors.seekable import HEADER
 from risingpy.errors import InvalidParameterValue
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.plain_texts import content_of
 
 
 class CsvDecoder:
@@ -42,7 +43,10 @@ class CsvDecoder:
             for row in there.tolist():
                 reasons.add(row, f"the file's header has none of the columns: {self._delimiter.join(names)[:200]}")
             there = there[:0]
-        lines = pc.utf8_rtrim(texts.take(pa.array(there)), "\r\n")
+        lines = texts if len(there) == len(texts) else texts.take(pa.array(there))
+        content = content_of(lines)
+        if b"\r" in content or b"\n" in content:
+            lines = pc.utf8_rtrim(lines, "\r\n")
         chosen = sorted({place for place in places.values() if place is not None})
         found = fields_of(lines, self._delimiter, len(names), chosen)
         for row, reason in found.wrong.items():

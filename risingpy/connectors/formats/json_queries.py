@@ -22,7 +22,10 @@ class JsonQueries:
             self._duckdb = duckdb.connect(config={"threads": 1})
         cursor = self._duckdb.cursor()
         cursor.register("texts", pa.table({"t": texts}))
-        return cursor.sql(sql).to_arrow_table()
+        try:
+            return cursor.sql(sql).to_arrow_table()
+        except UnicodeDecodeError as error:  # the error's text quotes the message, and cuts it within a character
+            raise duckdb.InvalidInputException("malformed JSON") from error
 
     def objects(self, texts: pa.Array, messages: Positions, reasons: Reasons) -> Positions:
         """The rows whose texts are JSON objects. The others are bad."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import select
 import ssl
 import struct
 import time
@@ -13,6 +12,7 @@ import pymysql
 from risingpy.connectors.mysql_cdc.options import MysqlCdcOptions
 from risingpy.connectors.mysql_cdc.positions import Position
 from risingpy.errors import SourceUnavailable
+from risingpy.sockets import is_readable
 
 HEARTBEAT_SECONDS = 5.0  # how often the server says that nothing has come
 SILENT_SECONDS = 30.0  # after which it is taken for dead
@@ -70,7 +70,7 @@ class BinlogStream:
     def wait(self, seconds: float) -> None:
         """Until something comes, or so long."""
         if not (isinstance(self._socket, ssl.SSLSocket) and self._socket.pending()):
-            select.select([self._socket], [], [], seconds)
+            is_readable(self._socket, seconds)
 
     def _packet(self) -> bytes | None:
         """The next whole packet of the buffer, or the packets of which one event consists."""

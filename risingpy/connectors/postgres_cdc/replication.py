@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import struct
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from psycopg import pq
 from risingpy.connectors.postgres_cdc.options import PostgresCdcOptions
 from risingpy.connectors.postgres_cdc.upstream_connection import Connection, connected
 from risingpy.errors import SourceUnavailable
+from risingpy.sockets import is_readable
 from risingpy.sql_quoting import double_quoted, quoted_text
 
 STATUS_SECONDS = 10.0  # PostgreSQL ends a connection that says nothing for a minute
@@ -70,7 +70,7 @@ class ReplicationStream:
 
     def wait(self, seconds: float) -> None:
         """Until something comes, or so long."""
-        select.select([self._pg.socket], [], [], seconds)
+        is_readable(self._pg.socket, seconds)
 
     @property
     def status_is_due(self) -> bool:

@@ -6,7 +6,6 @@ stream's transactions from there on, and only these, come after the snapshot.
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +29,7 @@ from risingpy.connectors.postgres_cdc.upstream_connection import Connection, con
 from risingpy.connectors.pushed import PushedRows, PushedTable
 from risingpy.connectors.row_chunks import BadRows, chunk_of, note_missing, parsed, shown_row
 from risingpy.errors import SourceUnavailable
+from risingpy.sockets import is_readable
 
 CHUNK_BYTES = 8 << 20  # of COPY's text
 SLOT_SECONDS = 30.0  # for which open transactions upstream may hold up a snapshot, and with it the other tables
@@ -90,7 +90,7 @@ def create_slot(
     pg.send_query(f"CREATE_REPLICATION_SLOT {name} LOGICAL pgoutput {export}".encode())
     deadline = None if seconds is None else time.monotonic() + seconds
     while pg.is_busy():
-        select.select([pg.socket], [], [], 0.1)
+        is_readable(pg.socket, 0.1)
         pg.consume_input()
         if gives_up():
             pg.get_cancel().cancel()

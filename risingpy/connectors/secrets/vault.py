@@ -14,15 +14,17 @@ import os
 import secrets
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from risingpy.errors import IoError
+from risingpy.formats import SECRETS
 
 KEY_BYTES = 32
-_VERSION = b"\x01"
+_VERSION = bytes((SECRETS.written,))
 _MARK_BYTES, _NONCE_BYTES = 8, 12
 _HEAD_BYTES = len(_VERSION) + _MARK_BYTES
 
@@ -42,9 +44,10 @@ def default_key_file(data_dir: Path) -> Path:
 class Vault:
     """Seals and opens values with the key of one file. Any thread may use it."""
 
-    def __init__(self, key_file: Path) -> None:
-        """Reads nothing yet."""
+    def __init__(self, key_file: Path, read: Callable[[Path], bytes] | None = None) -> None:
+        """Reads nothing yet. `read` gives the key, if it is not to be read from a file of this machine."""
         self.key_file = key_file
+        self._read = read or read_key
         self._guard = threading.Lock()
         self._cipher: tuple[AESGCM, bytes] | None = None  # with the head of what it seals
         self._files: dict[bytes, int] = {}  # by box, the descriptor of a file in memory
@@ -92,13 +95,13 @@ class Vault:
 
     def _opened(self) -> tuple[AESGCM, bytes]:
         if self._cipher is None:
-            key = _read_key(self.key_file)
+            key = self._read(self.key_file)
             mark = hashlib.sha256(b"risingpy key" + key).digest()[:_MARK_BYTES]
             self._cipher = AESGCM(key), _VERSION + mark
         return self._cipher
 
 
-def _read_key(path: Path) -> bytes:
+def read_key(path: Path) -> bytes:
     """The key in the file: 64 hexadecimal digits. Raises SecretKeyUnavailable, also if others may read it."""
     try:
         with path.open("rb") as file:

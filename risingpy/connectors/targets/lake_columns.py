@@ -2,7 +2,8 @@
 
 numeric(p, s)                        decimal(p, s)
 numeric, and others over 38 digits   decimal(38, 10), rounded; a value that does not fit is an error
-rw_int256, uuid, macaddr, interval, jsonb, char(n)   text
+vector                               a list of reals
+rw_int256, uuid, macaddr, inet, cidr, bit, interval, jsonb, char(n)   text
 time                                 time, and in Delta, which has none, text
 all others, arrays, structs, maps    the same
 """
@@ -28,6 +29,7 @@ from risingpy.connectors.targets.target import SinkSchema
 from risingpy.errors import SqlError
 from risingpy.types import SqlType, TypeKind, numeric
 from risingpy.types.forms import parse_column
+from risingpy.types.packed.float_vector import lists_of
 
 OP = "op"
 _LARGEST = numeric(38, 10)
@@ -53,6 +55,8 @@ def lake_leaf(type_: SqlType, array: pa.Array) -> pa.Array:
     """A `Leaf`: the values in a type that Parquet and Iceberg have. Raises NumericValueOutOfRange."""
     if type_.kind in _SAME or (type_.kind is TypeKind.NUMERIC and not type_.is_wide):
         return array
+    if type_.kind is TypeKind.VECTOR:
+        return lists_of(array)
     texts = as_text(type_, array)
     return parse_column(_LARGEST, texts) if type_.kind is TypeKind.NUMERIC else texts
 

@@ -61,16 +61,21 @@ def temporal_join(plan: TemporalJoin, empty: pa.Table) -> Callable[[EpochTransac
     """A function that makes an epoch's executor of `plan`."""
     kind = JoinKind.LEFT if plan.is_outer else JoinKind.INNER
     shape = _shape(kind, plan.condition, len(plan.input.properties.schema), plan.properties.schema)
-    key_types = [plan.upstream.columns[key.index].type for key in plan.upstream.key[: len(plan.left_key)]]
+    looked_up, left_key = [key.index for key in plan.upstream.key[: len(plan.left_key)]], plan.left_key
+    if plan.matched is not None:
+        left_key, looked_up = tuple(a for a, _ in plan.matched), [b for _, b in plan.matched]
+    key_types = [plan.upstream.columns[i].type for i in looked_up]
+    matched = None if plan.matched is None else [plan.columns.index(i) for i in looked_up]
     return lambda transaction: TemporalJoinExecutor(
         shape=shape,
         table=transaction.state_table(plan.upstream),
         columns=plan.columns,
-        left_key=plan.left_key,
+        left_key=left_key,
         key_types=key_types,
         memo=None if plan.memo is None else transaction.state_table(plan.memo),
         memo_columns=memo_columns(plan.input, plan.left_key),
         empty=empty,
+        matched=matched,
     )
 
 

@@ -18,7 +18,13 @@ from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
 from risingpy.executors.builders.recursion import recursion, recursive_scan
 from risingpy.executors.builders.state_cleaning import cleaned
-from risingpy.executors.builders.watermark import eowc_hash_agg, eowc_sort, watermark_filter
+from risingpy.executors.builders.watermark import (
+    eowc_hash_agg,
+    eowc_sort,
+    expiring_rows,
+    retained_rows,
+    watermark_filter,
+)
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch.operator_tree import (
     CompiledOperator,
@@ -27,6 +33,7 @@ from risingpy.executors.epoch.operator_tree import (
     FragmentTree,
     at_start,
 )
+from risingpy.executors.epoch.time import milliseconds
 from risingpy.executors.join.bound_over_time import BoundOverTime
 from risingpy.executors.join.dynamic_filter import BoundComparison, DynamicFilterExecutor
 from risingpy.executors.join.time_filter import TimeFilterExecutor, TimeFilterMemory
@@ -42,7 +49,7 @@ from risingpy.executors.relation.table_inputs import TableInputsExecutor
 from risingpy.executors.stateless.change_log import ChangeLogExecutor
 from risingpy.executors.stateless.expand import ExpandExecutor
 from risingpy.executors.stateless.filter import FilterExecutor
-from risingpy.executors.stateless.project import ProjectExecutor, may_cancel
+from risingpy.executors.stateless.project import ProjectExecutor, may_cancel, over_time
 from risingpy.executors.stateless.project_set import ProjectSetExecutor, SeriesSizes
 from risingpy.executors.stateless.union import UnionExecutor
 from risingpy.functions.evaluation.evaluate import Evaluator
@@ -147,7 +154,8 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
         case TableInputs():
             return _table_inputs(plan, empty, numbers)
         case Materialize() | Changelog() | IntoTable():
-            return CompiledOperator(_root(plan), empty, (_operator(plan.input, numbers),))
+            root = CompiledOperator(_root(plan), empty, (_operator(plan.input, numbers),))
+            return root if not isinstance(plan, Materialize) else retained_rows(plan, expiring_rows(plan, root))
         case _:
             assert_never(plan)
 
@@ -219,11 +227,17 @@ def _row_operator(plan: StreamFilter | StreamProject, empty: pa.Table, numbers: 
     fused = below.predicate if isinstance(below, StreamFilter) else None
     source = below.input if isinstance(below, StreamFilter) else below
     number = next(numbers.operators) if isinstance(below, StreamFilter) else None
-    evaluator = Evaluator(fused, plan.expressions)
-    cancels = may_cancel(plan.expressions, len(source.properties.schema)) and not source.properties.append_only
-    types = _types(plan)
+    width, types = len(source.properties.schema), _types(plan)
+    expressions = over_time(plan.expressions, width)
+    evaluator, is_timed = Evaluator(fused, expressions), expressions != plan.expressions
+    cancels = may_cancel(plan.expressions, width) and not source.properties.append_only
+
+    def project(epoch: FragmentEpoch) -> ProjectExecutor:
+        time = milliseconds(epoch.epoch_input.epoch) if is_timed else None
+        return ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels, time=time)
+
     return CompiledOperator(
-        lambda epoch: ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels),
+        project,
         empty,
         (_operator(source, numbers),),
         fused=number,

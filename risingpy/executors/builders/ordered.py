@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from risingpy.executors.epoch.operator_tree import CompiledOperator
+from risingpy.executors.epoch.operator_tree import CompiledOperator, FragmentEpoch
 from risingpy.executors.ordered.dedup import DedupExecutor
 from risingpy.executors.ordered.first_of_group import FirstOfGroupExecutor
 from risingpy.executors.ordered.local_top_n import LocalTopNExecutor
 from risingpy.executors.ordered.over_window import OverWindowExecutor
 from risingpy.executors.ordered.top_n import TopNExecutor, Window
 from risingpy.executors.ordered.window_functions import WindowFunctions
+from risingpy.executors.watermark.bound import Bound
+from risingpy.plan.expressions import InputRef
 from risingpy.plan.operators import Materialize
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.state_tables import ordered_rows
@@ -90,6 +92,16 @@ def over_window(plan: StreamOverWindow, empty: pa.Table, input: CompiledOperator
     functions = WindowFunctions(plan.calls, order, len(schema))
     partition_types = [schema[k].type for k in plan.partition_by]
     ordered = len({*plan.partition_by, *(key.index for key in plan.order_by)})
+    passed = plan.passed
+    bound = None if passed is None else Bound(passed.bounds)
+
+    def passed_rows(epoch: FragmentEpoch) -> tuple[int, pa.Array] | None:
+        known = None if bound is None else bound(epoch)
+        if passed is None or known is None:
+            return None
+        assert isinstance(passed.expression, InputRef)
+        return passed.expression.index, known
+
     return CompiledOperator(
         lambda epoch: OverWindowExecutor(
             table=epoch.transaction.state_table(plan.table),
@@ -99,6 +111,8 @@ def over_window(plan: StreamOverWindow, empty: pa.Table, input: CompiledOperator
             functions=functions,
             result_types=[call.type for call in plan.calls],
             awaited=[len(schema) + call for call in plan.awaits],
+            passed=passed_rows(epoch),
+            comes_in_order=plan.emit_on_window_close,
         ),
         empty,
         (input,),

@@ -1,7 +1,8 @@
 """Adds state cleaning to executors.
 
 Rows of a state table that are below a watermark's bound are deleted: no change can come for them any more. If the table
-is sorted by the bounded column, one range deletion does it. Otherwise (an interval join) a sweep checks row by row.
+is sorted by the bounded column, one range deletion does it. Otherwise (an interval join, sessions) a sweep checks row
+by row.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, F
 from risingpy.executors.watermark.bound import Bound
 from risingpy.executors.watermark.passed_rows import PassedRowsSweep
 from risingpy.functions.evaluation.evaluate import Evaluator
-from risingpy.plan.joins import HashJoin, JoinSide
+from risingpy.plan.joins import HashJoin, PassedRows
 from risingpy.plan.operators import StreamPlan
+from risingpy.plan.ordered import StreamOverWindow
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.watermark_use import cleaning_watermark, emitting_watermark
-from risingpy.storage.codec.table_schema import vnodes_of_shard
+from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
 
 # Per state table and shard: a watermark may pass a whole day of rows at once. Deleting these takes about 100 ms.
 CLEANED_ROWS_PER_EPOCH = 100_000
@@ -30,8 +32,7 @@ def cleaned(plan: StreamPlan, operator: CompiledOperator) -> CompiledOperator:
     rows of its state tables that the watermark has passed."""
     watermark = cleaning_watermark(plan)
     if watermark is None:
-        sides = (plan.left_side, plan.right_side) if isinstance(plan, HashJoin) else ()
-        return _swept(operator, [side for side in sides if side.passed is not None])
+        return _swept(operator, [_Sweep.of(table) for table in _swept_tables(plan)])
     if emitting_watermark(plan) is not None:
         return operator
     bound = Bound(watermark.watermark.bounds)
@@ -46,11 +47,31 @@ def cleaned(plan: StreamPlan, operator: CompiledOperator) -> CompiledOperator:
     return _with_cleaning(operator, clean)
 
 
-def _swept(operator: CompiledOperator, sides: Sequence[JoinSide]) -> CompiledOperator:
-    """An interval join's operator with a sweep of its sides: no range of keys has just the passed rows."""
-    if not sides:
+@dataclass(frozen=True, slots=True)
+class _SweptTable:
+    """A state table of which `passed` rows are deleted, and with them their `degree`."""
+
+    passed: PassedRows
+    table: TableSchema
+    degree: TableSchema | None = None
+
+
+def _swept_tables(plan: StreamPlan) -> list[_SweptTable]:
+    """The tables in which no range of keys has just the passed rows: an interval join's, and that of sessions."""
+    match plan:
+        case HashJoin():
+            sides = (plan.left_side, plan.right_side)
+            return [_SweptTable(side.passed, side.table, side.degree) for side in sides if side.passed is not None]
+        case StreamOverWindow(passed=PassedRows() as passed):
+            return [_SweptTable(passed, plan.table)]
+        case _:
+            return []
+
+
+def _swept(operator: CompiledOperator, sweeps: Sequence[_Sweep]) -> CompiledOperator:
+    """The operator with sweeps of its tables."""
+    if not sweeps:
         return operator
-    sweeps = [_Sweep.of(side) for side in sides]
 
     def clean(epoch: FragmentEpoch, input_rows: int) -> None:
         for sweep in sweeps:
@@ -61,15 +82,14 @@ def _swept(operator: CompiledOperator, sides: Sequence[JoinSide]) -> CompiledOpe
 
 @dataclass(frozen=True, slots=True)
 class _Sweep:
-    side: JoinSide
+    swept: _SweptTable
     bound: Bound
     rows: PassedRowsSweep
 
     @classmethod
-    def of(cls, side: JoinSide) -> _Sweep:
-        assert side.passed is not None
-        evaluator = Evaluator(None, (side.passed.expression,))
-        return cls(side, Bound(side.passed.bounds), PassedRowsSweep(evaluator))
+    def of(cls, swept: _SweptTable) -> _Sweep:
+        evaluator = Evaluator(None, (swept.passed.expression,))
+        return cls(swept, Bound(swept.passed.bounds), PassedRowsSweep(evaluator))
 
     def run(self, epoch: FragmentEpoch, input_rows: int) -> None:
         bound = self.bound(epoch)
@@ -77,11 +97,11 @@ class _Sweep:
             return
         tables = epoch.transaction.state_table
         self.rows.run(
-            tables(self.side.table),
-            None if self.side.degree is None else tables(self.side.degree),
+            tables(self.swept.table),
+            None if self.swept.degree is None else tables(self.swept.degree),
             bound,
             shard=epoch.shard,
-            vnodes=vnodes_of_shard(epoch.shard, epoch.shards) if self.side.table.distribution else range(1),
+            vnodes=vnodes_of_shard(epoch.shard, epoch.shards) if self.swept.table.distribution else range(1),
             input_rows=input_rows,
         )
 

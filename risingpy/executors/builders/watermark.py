@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from risingpy.executors.aggregate.eowc_hash_agg import EowcHashAggExecutor
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor
 from risingpy.executors.builders.aggregate import state_calls
-from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch
+from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always
+from risingpy.executors.epoch.time import milliseconds
 from risingpy.executors.watermark.bound import Bound, watermark_value
 from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
+from risingpy.executors.watermark.expiring_rows import ExpiringRows
+from risingpy.executors.watermark.retained_rows import RetainedRows
 from risingpy.executors.watermark.watermark_filter import WatermarkFilterExecutor
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg
-from risingpy.plan.operators import EowcSort, StreamPlan, WatermarkFilter
+from risingpy.plan.operators import EowcSort, Materialize, StreamPlan, WatermarkFilter
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.watermark_use import emitting_watermark
 
@@ -83,6 +87,44 @@ def eowc_hash_agg(plan: HashAgg, empty: pa.Table, input: CompiledOperator) -> Co
         )
 
     return CompiledOperator(make, empty, (input,), wakes=lambda epoch: bound(epoch) is not None)
+
+
+def expiring_rows(plan: Materialize, stored: CompiledOperator) -> CompiledOperator:
+    """The operator of a Materialize whose rows may end; `stored` is that of one whose rows do not."""
+    table, expiry = plan.table, plan.expiry
+    if expiry is None:
+        return stored
+    bound = Bound(expiry.bounds)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        return ExpiringRows(
+            stored.make(epoch),
+            table=epoch.transaction.state_table(table),
+            expiry=epoch.transaction.state_table(expiry.table),
+            column=expiry.column,
+            bound=bound(epoch),
+        )
+
+    return replace(stored, make=make, wakes=lambda epoch: bound(epoch) is not None)
+
+
+def retained_rows(plan: Materialize, stored: CompiledOperator) -> CompiledOperator:
+    """The operator of a Materialize whose rows end by the clock; `stored` is that of one whose rows do not."""
+    table, retained = plan.table, plan.retained
+    if retained is None:
+        return stored
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        now = milliseconds(epoch.epoch_input.epoch)
+        return RetainedRows(
+            stored.make(epoch),
+            table=epoch.transaction.state_table(table),
+            times=epoch.transaction.state_table(retained.table),
+            now=now,
+            end=now - 1000 * retained.seconds,
+        )
+
+    return replace(stored, make=make, wakes=always)
 
 
 def _emitting_bound(plan: StreamPlan) -> Bound:

@@ -25,7 +25,8 @@ class LastCommit:
 class EpochOrder:
     """`run` tells one start of a server from another. `last` is None if only the journal knows.
 
-    `handed_over`: by job and shard, what the epoch takes over.
+    `handed_over`: by job and shard, what the epoch takes over. `key`: that of secrets, as `carried_key` seals it; None
+    if the epoch reads no source, or the server has no key.
     """
 
     run: str
@@ -35,6 +36,7 @@ class EpochOrder:
     descriptor: EpochDescriptor
     last: LastCommit | None
     handed_over: Mapping[tuple[int, int], HandedOver]
+    key: bytes | None = None
 
     def winners(self, shard: int) -> tuple[int, Attempts] | None:
         """The epoch before the committed one, and the attempts that lead from it to the committed one."""

@@ -137,6 +137,13 @@ def run_stage_on_shard(
     process.settle(order)
 
 
+def load_shards(order: EpochOrder, shards: Iterable[int]) -> None:
+    """Brings shards to this machine, before their tasks come. Raises what keeps it from running them."""
+    worker = _process().worker(order)
+    for shard in shards:
+        worker.load(shard, order.descriptor.shards)
+
+
 def check_attempts(done: Iterable[StageDone], *, shards: int, depth: int) -> list[StageDone]:
     """The reports by stage and shard. Raises MixedAttempts if one is missing, or twice, or others' rows were taken."""
     found = sorted(done, key=lambda each: (each.stage, each.shard))

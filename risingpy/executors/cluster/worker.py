@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from risingpy.connectors.secrets.vault import Vault
+from risingpy.executors.cluster.carried_key import carried_key
 from risingpy.executors.cluster.order import EpochOrder
 from risingpy.executors.cluster.shard_cache import ShardCaches
 from risingpy.executors.epoch.descriptor import EpochDescriptor, TakenOver
 from risingpy.executors.epoch.handed_over import HandedOver
+from risingpy.executors.epoch.source_reading import SourceReading
 from risingpy.executors.epoch.stage_runner import StageOutput
 from risingpy.executors.epoch.task import PURGE_STAGE, EpochWorker, Purged
 from risingpy.storage.engine.shard_store import ShardStore
@@ -22,6 +25,7 @@ from risingpy.storage.objects.uri import open_objects
 from risingpy.storage.tuning import DEFAULT_TUNING
 
 CACHE_VARIABLE = "RISINGPY_WORKER_CACHE"  # in a worker's environment: the directory of its shards
+_SERVERS_FILE = Path("the server")  # where the key is, for errors: no file of this machine
 
 
 class ClusterWorker(EpochWorker):
@@ -35,7 +39,9 @@ class ClusterWorker(EpochWorker):
             has = "no database" if found is None else "another database"
             raise IncompatibleState(f"on {os.uname().nodename}, {order.state_uri} has {has}: mount the server's state")
         self._caches = ShardCaches(cache_root(), order.cluster, objects, DEFAULT_TUNING)
-        super().__init__(self._caches.directory, alone=True)
+        vault = Vault(_SERVERS_FILE, lambda _: carried_key(self._order.key, os.environ))
+        reading = SourceReading(vault, machine=os.uname().nodename)
+        super().__init__(self._caches.directory, alone=True, reading=reading)
         self._order = order
         self._graph_data = b""
         self._log_data: Mapping[int, bytes] = {}
@@ -60,6 +66,10 @@ class ClusterWorker(EpochWorker):
             finally:
                 self._used = None
         return output, purged, deltas
+
+    def load(self, shard: int, shards: int) -> None:
+        """Has the shard here, as of the newest epoch, or nearly."""
+        self._caches.load(shard, shards)
 
     def store(self, shard: int, shards: int) -> ShardStore:
         assert self._used is not None and (self._used.shard, self._used.shards) == (shard, shards)

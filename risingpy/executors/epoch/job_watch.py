@@ -28,6 +28,7 @@ from risingpy.statement_limits import StatementLimits, current_limits, working_f
 from risingpy.storage import kernels
 
 LOOK_SECONDS = 0.05
+STORED_BYTES_PER_SECOND = 64 << 20  # of CPU time: encoded, sorted, put into the tree with its undo
 BYTES_PER_ROW = 1024  # that a job may have or write for each row of the epoch, besides its shares
 ELAPSED_FACTOR = 4.0  # a job may take so many times its allowance of elapsed time
 GRACE_SECONDS = 0.25  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
@@ -90,7 +91,7 @@ class JobWatch:
         if not self._kernels_are_there:  # compiled once, in seconds that are no job's own
             kernels.load()
             self._kernels_are_there = True
-        limits = _limits_of_job(current_limits(), rows)
+        limits = _limits_of_job(current_limits(), seconds, rows)
         most_grown = share_of_memory(JOB_GROWTH_SHARE) + BYTES_PER_ROW * rows
         work = _LimitedWork(seconds, interrupt, limits, most_grown=most_grown)
         self._begin(work)
@@ -105,9 +106,13 @@ class JobWatch:
             self._end(work)  # it was through before it heard
 
     def close(self) -> None:
-        """Ends the thread."""
+        """Ends the thread, and waits for that: a thread of Python's must not outlive the interpreter."""
         self._closed = True
         self._some.set()
+        with self._guard:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def _begin(self, work: _LimitedWork) -> None:
         with self._guard:
@@ -161,10 +166,14 @@ class JobWatch:
             _raise_in(work.thread_id, _Interrupted)
 
 
-def _limits_of_job(limits: StatementLimits, rows: int) -> StatementLimits:
-    """The limits of a job in an epoch of so many rows, which others wait for."""
+def _limits_of_job(limits: StatementLimits, seconds: float, rows: int) -> StatementLimits:
+    """The limits of a job in an epoch of so many rows, which others wait for.
+
+    Most of the time that a large result costs comes after the operators, when the transaction is committed: so what a
+    job may write follows from the time that it may take.
+    """
     memory = min(limits.memory, share_of_memory(JOB_OPERATOR_SHARE) + BYTES_PER_ROW * rows)
-    written = share_of_memory(JOB_SHARE) + BYTES_PER_ROW * rows
+    written = min(share_of_memory(JOB_SHARE), int(STORED_BYTES_PER_SECOND * max(seconds, 0.0))) + BYTES_PER_ROW * rows
     return replace(limits, cancelled=threading.Event(), memory=memory, written=written)
 
 

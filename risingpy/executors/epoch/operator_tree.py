@@ -148,6 +148,8 @@ def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
     rows_in = sum(chunk.num_rows for chunk in inputs)
     if not rows_in and not operator.wakes(epoch):
         return operator.empty
+    lookups = epoch.transaction.lookups
+    asked, found = lookups.asked, lookups.found
     began = perf_counter_ns()
     executor = operator.make(epoch)
     output = executor.execute(inputs)
@@ -157,5 +159,7 @@ def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
             passed = getattr(executor, "passed", output.num_rows)
             epoch.note_work(operator.fused, OperatorWork(rows_in, passed))
             rows_in = passed
-        epoch.note_work(operator.number, OperatorWork(rows_in, output.num_rows, perf_counter_ns() - began))
+        took = perf_counter_ns() - began
+        looked_up = lookups.asked - asked, lookups.found - found
+        epoch.note_work(operator.number, OperatorWork(rows_in, output.num_rows, took, *looked_up))
     return output

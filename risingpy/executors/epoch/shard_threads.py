@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -24,19 +26,20 @@ def one_by_one(step: Callable[[int], T], shards: Sequence[int]) -> list[T]:
 
 
 class ShardThreads:
-    """Keeps a thread for each shard, from its first use on; the first shard runs in the caller's thread."""
+    """Keeps a thread for each shard, from its first use on; the first shard runs in the caller's thread.
+
+    They are no ThreadPoolExecutor's: those take no work any more when the interpreter begins to end, and an embedded
+    database still ends its running epoch then.
+    """
 
     def __init__(self) -> None:
-        self._threads: dict[int, ThreadPoolExecutor] = {}
+        self._threads: dict[int, _ShardThread] = {}
 
     def __call__(self, step: Callable[[int], T], shards: Sequence[int]) -> list[T]:
         """Returns when all shards have ended. Raises the error of the first shard, in their order, that has one."""
         others = [self._start(step, shard) for shard in shards[1:]]
         first: Future[T] = Future()
-        try:
-            first.set_result(step(shards[0]))
-        except BaseException as error:
-            first.set_exception(error)
+        _run(step, shards[0], first)
         steps = [first, *others]
         for other in others:
             other.exception()  # waits
@@ -44,10 +47,39 @@ class ShardThreads:
 
     def close(self) -> None:
         for thread in self._threads.values():
-            thread.shutdown()
+            thread.close()
         self._threads.clear()
 
     def _start(self, step: Callable[[int], T], shard: int) -> Future[T]:
         if shard not in self._threads:
-            self._threads[shard] = ThreadPoolExecutor(1, thread_name_prefix=f"shard-{shard}")
-        return self._threads[shard].submit(step, shard)
+            self._threads[shard] = _ShardThread(shard)
+        done: Future[T] = Future()
+        self._threads[shard].run(lambda: _run(step, shard, done))
+        return done
+
+
+class _ShardThread:
+    """Runs one step after the other, until it is closed."""
+
+    def __init__(self, shard: int) -> None:
+        self._steps: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name=f"shard-{shard}", daemon=True)
+        self._thread.start()
+
+    def run(self, step: Callable[[], None]) -> None:
+        self._steps.put(step)
+
+    def close(self) -> None:
+        self._steps.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (step := self._steps.get()) is not None:
+            step()
+
+
+def _run(step: Callable[[int], T], shard: int, done: Future[T]) -> None:
+    try:
+        done.set_result(step(shard))
+    except BaseException as error:
+        done.set_exception(error)

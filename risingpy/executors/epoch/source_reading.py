@@ -107,10 +107,14 @@ class _ReadRange:
 
 
 class SourceReading:
-    """The open sources of a process. Several threads may use it."""
+    """The open sources of a process. Several threads may use it.
 
-    def __init__(self, vault: Vault) -> None:
+    `machine`: its name, for errors, if it is another one than the server's.
+    """
+
+    def __init__(self, vault: Vault, machine: str = "") -> None:
         self._vault = vault
+        self._machine = machine
         self._guard = threading.Lock()
         self._open: dict[int, _OpenRows | _OpenMessages] = {}
         self._epoch = 0
@@ -134,7 +138,7 @@ class SourceReading:
             try:
                 found.set_result(_without_nulls(source, part, opened.read(part, columns)))
             except IoError as error:  # SourceUnavailable, or a file that is gone
-                found.set_exception(SourceFailed(source.relation_id, str(error)))
+                found.set_exception(self._failed(source, error))
             except BaseException as error:
                 found.set_exception(error)
         return found.result().rows(part.ordinal, columns)
@@ -146,6 +150,9 @@ class SourceReading:
                 opened.close()
             self._open.clear()
 
+    def _failed(self, source: ExternalSource, error: IoError) -> SourceFailed:
+        return SourceFailed(source.relation_id, f"on {self._machine}: {error}" if self._machine else str(error))
+
     def _opened(self, source: ExternalSource) -> _OpenRows | _OpenMessages:
         known = self._open.get(source.relation_id)
         if known is not None and known.source is not source and known.source != source:  # it was altered
@@ -155,7 +162,7 @@ class SourceReading:
             try:
                 options = opened(self._vault, source)
             except IoError as error:
-                raise SourceFailed(source.relation_id, str(error)) from error
+                raise self._failed(source, error) from error
             connector = connector_of(options.options, options.message_format)
             known = self._open[source.relation_id] = (
                 _OpenMessages(source, connector, options.message_format)

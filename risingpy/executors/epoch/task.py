@@ -129,15 +129,22 @@ class LoggedInput:
 class EpochWorker:
     """What a process that runs tasks keeps open. Several threads must not use it at once."""
 
-    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING, *, alone: bool = False) -> None:
-        """`alone`: the process does nothing else."""
+    def __init__(
+        self,
+        data_dir: Path,
+        tuning: StoreTuning = DEFAULT_TUNING,
+        *,
+        alone: bool = False,
+        reading: SourceReading | None = None,
+    ) -> None:
+        """`alone`: the process does nothing else. `reading`: by default, with the key of the data directory."""
         self.data_dir = data_dir
         self._tuning = tuning
         self._reader = GraphReader()
         self._graph: tuple[StreamGraph, LoadedGraph] | None = None
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
-        self._reading = SourceReading(Vault(key_file_of(data_dir)))
+        self._reading = reading or SourceReading(Vault(key_file_of(data_dir)))
         self._threads = ShardThreads()
         self.watch = JobWatch(alone=alone)
 
@@ -171,6 +178,11 @@ class EpochWorker:
         return next(source for source in graph.sources if source.relation_id == source_id)
 
     def store(self, shard: int, shards: int) -> ShardStore:
+        known = self._stores.get(shard)
+        if known is not None and (known.shards != shards or known.is_replaced):
+            for store in self._stores.values():
+                store.close()
+            self._stores.clear()
         if shard not in self._stores:
             directory, deltas = shard_directory(self.data_dir, shard, shards), self._deltas
             tuning = self._tuning if deltas is None else replace(self._tuning, synced=False)

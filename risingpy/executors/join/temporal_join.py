@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, ops_of
-from risingpy.executors.join.keys import can_match, canonical_keys
+from risingpy.executors.join.keys import can_match, canonical_keys, number_keys
 from risingpy.executors.join.output import JoinOutput, JoinShape
 from risingpy.executors.join.side import ROWS_PER_PAGE, Changed, SideRows
 from risingpy.functions.aggregate.grouping import group_by
@@ -25,6 +25,9 @@ Integers = npt.NDArray[np.int64]
 
 class TemporalJoinExecutor:
     """Gives `columns` of `table`, found by `left_key`. `memo` stores pairs by the left columns `memo_columns`.
+
+    With `matched`, positions among `columns`, all rows of the table are read, and those meet a left row whose columns
+    there equal its `left_key`; `key_types` are the types of both.
 
     `errors` counts the conditions that failed; a failed condition counts as false.
     """
@@ -40,6 +43,7 @@ class TemporalJoinExecutor:
         memo: StateTable | None,
         memo_columns: Sequence[int],
         empty: pa.Table,
+        matched: Sequence[int] | None = None,
     ) -> None:
         self._output = JoinOutput(shape)
         self._table = table
@@ -49,13 +53,18 @@ class TemporalJoinExecutor:
         self._memo = memo
         self._memo_columns = memo_columns
         self._empty = empty
+        self._matched = matched
         self.errors = 0
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (changes,) = inputs
         rows, ops = SideRows(columns_of(changes), np.zeros(changes.num_rows, np.int64)), ops_of(changes)
         self._take_back(rows.take(ops == DELETE))
-        self._look_up(rows.take(ops == INSERT))
+        came = rows.take(ops == INSERT)
+        if self._matched is None:
+            self._look_up(came)
+        elif len(came):
+            self._meet_all(came, self._matched)
         self.errors = self._output.errors
         return self._output.chunk(self._empty)
 
@@ -75,6 +84,20 @@ class TemporalJoinExecutor:
             matches += self._output.meet(INSERT, 0, rows, found)
         self._remember(self._output.pieces[given:])
         self._output.show_all(INSERT, 0, rows, matches)
+
+    def _meet_all(self, rows: SideRows, matched: Sequence[int]) -> None:
+        """Joins the rows with all of the table that is on this shard, a page at a time."""
+        types, none_safe = self._key_types, [False] * len(matched)
+        own = canonical_keys([rows.columns[i] for i in self._left_key], types)
+        own_can = can_match(own, none_safe, len(rows))
+        for count, columns in self._table.scan_pages(ROWS_PER_PAGE):
+            found = [columns[i] for i in self._columns]
+            other = canonical_keys([found[i] for i in matched], types)
+            # The numbers of keys are those of this page: a page has few keys beside those of the left rows.
+            keys, left, right = number_keys(own, other, types, (len(rows), count))
+            right_can = can_match(other, none_safe, count)
+            met = Changed.of(SideRows(found, right).take(right_can), keys.number)
+            self._output.meet(INSERT, 0, SideRows(rows.columns, left).take(own_can), met)
 
     def _take_back(self, rows: SideRows) -> None:
         if not len(rows):

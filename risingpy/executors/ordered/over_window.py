@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
 from risingpy.executors.ordered.ordered_rows import KeyedRows, match_rows
@@ -27,7 +28,10 @@ class OverWindowExecutor:
     partition. Otherwise the whole partition is read.
 
     The table holds the output. `ordered` is the number of its key's columns that partition and order the rows.
-    Rows with NULL in one of the `awaited` output columns are stored but not given.
+    Rows with NULL in one of the `awaited` output columns are stored but not given. `passed` is an output column and an
+    array of one value: stored rows below it are as good as deleted.
+    `comes_in_order`: rows only come, each after all that its partition has. If the functions look at a bounded number
+    of neighbours, the table keeps no more rows of a partition than a row to come needs.
     """
 
     def __init__(
@@ -40,6 +44,8 @@ class OverWindowExecutor:
         functions: WindowFunctions,
         result_types: Sequence[SqlType],
         awaited: Sequence[int] = (),
+        passed: tuple[int, pa.Array] | None = None,
+        comes_in_order: bool = False,
     ) -> None:
         self._table = table
         self._partition_by = partition_by
@@ -48,6 +54,8 @@ class OverWindowExecutor:
         self._functions = functions
         self._result_types = result_types
         self._awaited = awaited
+        self._passed = passed
+        self._comes_in_order = comes_in_order
         self.errors = 0
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
@@ -56,12 +64,14 @@ class OverWindowExecutor:
         for index, type_ in zip(self._partition_by, self._partition_types, strict=True):
             columns[index] = canonical_column(columns[index], type_)
         groups = group_by([columns[k] for k in self._partition_by], self._partition_types, len(ops))
-        stored = self._stored(groups, columns)
+        stored = self._not_passed(self._stored(groups, columns))
         unknown = [pa.nulls(len(ops), type_.arrow) for type_ in self._result_types]
         rows = match_rows(self._table.schema, stored, [*columns, *unknown], ops, groups.codes)
         changed = self._changed(rows, len(columns))
         columns = columns_of(changed)
         self._table.apply_changes(ops_of(changed), columns)
+        if self._comes_in_order:
+            self._forget(rows)
         for column in self._awaited:
             changed = changed.filter(columns_of(changed)[column].is_valid())
         return changed
@@ -79,6 +89,33 @@ class OverWindowExecutor:
         last[groups.codes[order]] = order
         low, high = ([column.take(pa.array(rows)) for column in key] for rows in (first, last))
         return self._table.scan_around(low, high, len(self._partition_by), reach.before, reach.behind)
+
+    def _forget(self, rows: KeyedRows) -> None:
+        """Deletes the rows before the last ones of their partition, which are all that the results of later rows need.
+
+        Of a partition that was read only these were there before, so what is read stays as small as what comes.
+        """
+        reach = self._functions.reach
+        if reach is None:
+            return
+        present = np.flatnonzero(rows.new >= 0)
+        partition = np.cumsum(rows.begins)[present]
+        last = np.flatnonzero(np.diff(partition, append=-1))
+        places = np.arange(len(present))
+        from_end = last[np.searchsorted(last, places)] - places
+        gone = rows.new[present[from_end >= reach.before]]
+        self._table.apply(np.full(len(gone), DELETE, np.int8), rows.take(gone))
+
+    def _not_passed(self, stored: pa.Table) -> pa.Table:
+        """The rows without those that will be deleted soon.
+
+        A sweep deletes a closed session's rows in any order, over several epochs. What is left of it in between must
+        not be taken for a session of its own, whose end would be another one.
+        """
+        if self._passed is None:
+            return stored
+        column, bound = self._passed
+        return stored.filter(pc.invert(pc.less(stored.column(column), bound[0]).fill_null(False)))
 
     def _left_out(self, rows: KeyedRows, width: int) -> Integers:
         """For each partition, how many of its rows come before the first one that was read.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import SqlError
+from risingpy.executors.ordered.session_ends import session_ends
 from risingpy.functions.evaluation.chunk_query import run
 from risingpy.functions.evaluation.duckdb_connection import translate_error
 from risingpy.functions.evaluation.window_sql import window_sql
@@ -217,6 +218,8 @@ def _by_arrays(call: WindowCall) -> Compute | None:
     if call.function in _NUMBERING:
         return _NUMBERING[call.function]
     match call:
+        case WindowCall("session_end", (InputRef(time), InputRef(limit), _)):
+            return lambda rows: session_ends(rows.columns[time], rows.columns[limit], rows.begins)
         case WindowCall("lag" | "lead", (InputRef(column),), ignore_nulls=False):
             return _shift(call, column, 1, None)
         case WindowCall("lag" | "lead", (InputRef(column), Literal(int(rows))), ignore_nulls=False):

@@ -47,7 +47,9 @@ class MirrorTransaction(EpochTransaction):
             return super().state_table(schema)
         table = self._other_tables.get(schema.table_id)
         if table is None:
-            table = self._other_tables[schema.table_id] = StateTable(self._codecs.of(schema), self._others)
+            table = self._other_tables[schema.table_id] = StateTable(
+                self._codecs.of(schema), self._others, self.lookups
+            )
         return table
 
     def commit(self) -> None:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import risingpy
 from risingpy.executors.own_pace.messages import Answer, Step
+from risingpy.process_priority import lower_priority
 
 NICENESS = 10
 
@@ -76,6 +77,5 @@ def _started(connection: Connection, data_dir: Path, shards: int) -> subprocess.
         pass_fds=[connection.fileno()],
         env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
-    with suppress(OSError, AttributeError):  # it has ended already, or the system has no priorities
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+    lower_priority(process.pid, NICENESS)
     return process

@@ -7,8 +7,12 @@ whose disk has the shard. Spark's own preference for executors that have much of
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +22,25 @@ from pyspark.core.broadcast import Broadcast
 from pyspark.core.rdd import RDD
 from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer, NoOpSerializer
 
+from risingpy.connectors.secrets.vault import SecretKeyUnavailable, read_key
+from risingpy.executors.cluster.carried_key import carried
 from risingpy.executors.cluster.order import EpochOrder, LastCommit
 from risingpy.executors.cluster.placement import Placement, SparkExecutor
 from risingpy.executors.cluster.platform import this_platform
+from risingpy.executors.cluster.shard_loading import ShardLoading
 from risingpy.executors.cluster.task import Sent, StageDone, StageFailed, check_attempts, run_stage_on_shard
 from risingpy.executors.cluster.worker import write_table
-from risingpy.executors.epoch.descriptor import EpochDescriptor, graph_path
+from risingpy.executors.epoch.descriptor import EpochDescriptor, graph_path, key_file_of
 from risingpy.executors.epoch.handed_over import HandedOver, read_handed_over
+from risingpy.executors.spark.located_tasks import load_on_hosts, located
+from risingpy.executors.spark.loss_watch import LossWatch
 from risingpy.executors.spark.stage_task import TaskReport
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.write_ahead_log import log_directory
 
+LOG = logging.getLogger(__name__)
+
+TRIES = 8  # of an epoch whose executors are lost one after the other
 INLINE_BYTES = 1 << 17  # of log rows: a broadcast costs a request of every executor
 
 
@@ -41,21 +53,27 @@ class ClusterEpochs:
         self._run = secrets.token_hex(8)
         self._platform = this_platform()
         self._placement = Placement()
+        self._loading = ShardLoading()
         self._log = LogReader(log_directory(data_dir))
         self._graph: tuple[SparkContext, int, Broadcast[bytes]] | None = None
         self._last: LastCommit | None = None
+        self._sealed_key: bytes | None = None
 
     def run(self, context: SparkContext, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """The reports of all tasks. Raises FragmentFailed, SourceFailed, MemoryError as their tasks do."""
         order = EpochOrder(
-            self._run, self._state_uri, self._cluster, self._platform, descriptor, self._last, self._taken(descriptor)
+            self._run,
+            self._state_uri,
+            self._cluster,
+            self._platform,
+            descriptor,
+            self._last,
+            self._taken(descriptor),
+            self._key(context) if descriptor.splits else None,
         )
         log, shipped = self._log_rows(context, descriptor)
         try:
-            chain = _chain(
-                context, self._base(context, descriptor.shards), order, self._graph_of(context, descriptor), log, depth
-            )
-            elements: list[Sent] = [element for _, element in chain.collect()]
+            elements = self._collected(context, order, self._graph_of(context, descriptor), log, depth)
         finally:
             if shipped is not None:
                 shipped.unpersist()
@@ -66,6 +84,39 @@ class ClusterEpochs:
         done = check_attempts(done, shards=descriptor.shards, depth=depth)
         self._last = _last_commit(descriptor, done)
         return [TaskReport((each.report,), each.purged, each.cpu_seconds) for each in done]
+
+    def _collected(
+        self, context: SparkContext, order: EpochOrder, graph: Broadcast[bytes],
+        log: Callable[[], Mapping[int, bytes]], depth: int,
+    ) -> list[Sent]:  # fmt: skip
+        """What the job's last stage has sent. After a loss, the job is placed and run anew."""
+        for left in reversed(range(TRIES)):
+            places = self._places(context, order.descriptor.shards)
+            loads = partial(load_on_hosts, context, replace(order, last=None, handed_over={}))
+            self._loading.begin(self._placement.to_load(), loads)
+            base = located(context, [None if place is None else place.host for place in places])
+            tag = f"epoch-{secrets.token_hex(6)}"
+            placed = {place for place in places if place is not None}
+            watch = LossWatch(placed, partial(_executors, context), partial(context.cancelJobsWithTag, tag))
+            context.addJobTag(tag)
+            try:
+                with watch:
+                    return [element for _, element in _chain(context, base, order, graph, log, depth).collect()]
+            except Exception:
+                if not (watch.lost and left):
+                    raise
+                LOG.info("epoch %d is placed anew: an executor is lost", order.descriptor.epoch)
+            finally:
+                context.removeJobTag(tag)
+        raise AssertionError("the last try returns or raises")
+
+    def _key(self, context: SparkContext) -> bytes | None:
+        """The key of secrets for the workers, once there is one: it is made with the first secret."""
+        if self._sealed_key is None:
+            secret = context.getConf().get("spark.authenticate.secret")
+            with contextlib.suppress(SecretKeyUnavailable):
+                self._sealed_key = None if secret is None else carried(read_key(key_file_of(self._data_dir)), secret)
+        return self._sealed_key
 
     def _taken(self, descriptor: EpochDescriptor) -> Mapping[tuple[int, int], HandedOver]:
         return {
@@ -94,20 +145,15 @@ class ClusterEpochs:
                 before[2].unpersist()
         return self._graph[2]
 
-    def _base(self, context: SparkContext, shards: int) -> Any:
-        """A JavaRDD of one element in each partition, whose location is the shard's executor."""
-        jvm: Any = context._jvm  # noqa: SLF001
-        java = context._jsc.sc()  # noqa: SLF001 - PySpark has no RDDs with locations
-        placed = self._placement.place(_executors(context, java), shards)
-        pairs = [
-            jvm.scala.Tuple2(b"\0", jvm.PythonUtils.toSeq([] if place is None else [place.host])) for place in placed
-        ]
-        of_bytes = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
-        return java.makeRDD(jvm.PythonUtils.toSeq(pairs), of_bytes).toJavaRDD()
+    def _places(self, context: SparkContext, shards: int) -> list[SparkExecutor | None]:
+        for shard, host in self._loading.done():
+            self._placement.loaded(shard, host)
+        return self._placement.place(_executors(context), shards)
 
 
-def _executors(context: SparkContext, java: Any) -> list[SparkExecutor]:
+def _executors(context: SparkContext) -> list[SparkExecutor]:
     """Those that are there. Spark tells hosts and ports, and counts the driver among them."""
+    java: Any = context._jsc.sc()  # noqa: SLF001
     found, keys = [], java.getExecutorMemoryStatus().keySet().iterator()
     while keys.hasNext():
         host, _, port = keys.next().rpartition(":")

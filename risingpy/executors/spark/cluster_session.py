@@ -34,13 +34,19 @@ def cluster_configuration(master: str, run_dir: Path) -> dict[str, str]:
         # A shard's task waits for the executor that has the shard; a busy one is done with its task before that.
         "spark.locality.wait": "3s",
         "spark.shuffle.reduceLocality.enabled": "false",
-        # A machine that does not answer is given up after 15 s; Spark demands more than the heartbeats' interval.
-        "spark.network.timeout": "15s",
-        "spark.network.timeoutInterval": "5s",
-        "spark.executor.heartbeatInterval": "3s",
+        # A machine that does not answer is given up after 10 s; Spark demands more than the heartbeats' interval.
+        "spark.network.timeout": "10s",
+        "spark.network.timeoutInterval": "2s",
+        "spark.executor.heartbeatInterval": "2s",
+        # Rows that such a machine has are asked for once more, not three times: then their task is run elsewhere.
+        "spark.shuffle.io.connectionCreationTimeout": "5s",
+        "spark.shuffle.io.maxRetries": "1",
+        "spark.shuffle.io.retryWait": "1s",
         # An epoch outlives as many losses as a bad minute has: it is tried again anyway, but from its beginning.
         "spark.task.maxFailures": "8",
         "spark.stage.maxConsecutiveAttempts": "8",
+        # A task of a job that was ended keeps its executor's only core until its Python process is killed.
+        "spark.python.task.killTimeout": "100ms",
         "spark.authenticate": "true",
     }
     settings.update({f"spark.executorEnv.{name}": os.environ[name] for name in _PASSED_ON if os.environ.get(name)})

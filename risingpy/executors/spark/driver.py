@@ -22,12 +22,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from risingpy.config import default_parallelism
 from risingpy.executors.cluster.platform import PlatformDiffers
 from risingpy.executors.cluster.task import MixedAttempts
 from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
-from risingpy.executors.spark.lost_session import end_lost, has_executors, why_lost
+from risingpy.executors.spark.java_output import without_java_stack
+from risingpy.executors.spark.lost_session import cores_of, end_lost, has_executors, why_lost
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import SparkSessions, new_socket_directory
 
@@ -96,6 +98,16 @@ class SparkDriver:
     def is_warm(self) -> bool:
         """True if Spark has started: an epoch of one task can start at once, and one that is shuffled has workers."""
         return self._warm.done()
+
+    @property
+    def cores(self) -> int | None:
+        """Those of this machine, or of the cluster's executors; None without Spark, or without an executor."""
+        if self._cluster is None:
+            return default_parallelism() if self._warm.done() and self._state is None else None
+        try:
+            return cores_of(self._warm.result(timeout=0))
+        except Exception:  # Spark is lost, or starts anew
+            return None
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
@@ -257,7 +269,7 @@ class SparkDriver:
             else:
                 running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.depth))
         except Exception as error:
-            running.done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
+            running.done.set_exception(error if _is_ours(error) else QueryFailed(without_java_stack(str(error))))
 
 
 def _in_thread(call: Callable[[], None], name: str) -> Future[None]:

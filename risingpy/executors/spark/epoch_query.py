@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from risingpy.executors.spark.epoch_channel import EpochChannel
+from risingpy.executors.spark.java_output import without_java_stack
 from risingpy.executors.spark.session import EPOCH_FORMAT
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class EpochQuery:
     @property
     def failure(self) -> str:
         """Spark's reason why the query ended."""
-        return "it was never started" if self._query is None else str(self._query.exception())
+        return "it was never started" if self._query is None else without_java_stack(str(self._query.exception()))
 
     def forget(self) -> None:
         """The session is no more, and its queries with it: the next start has another one."""

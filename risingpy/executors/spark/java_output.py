@@ -39,6 +39,7 @@ _WORKER_GONE = re.compile(
     r"(?=(\tat .*\n)*\tat org\.apache\.spark\.[\w.]*python\.)",
     re.MULTILINE,
 )
+_JAVA_STACK = re.compile(r"\n\s*(?:at [\w.$]+|Driver stacktrace:|=== Streaming Query ===)")
 _CHATTER = re.compile(
     r"WARNING: Using incubator modules|Using Spark's default log4j|Setting (default|Spark) log level|To adjust logging"
     r"|.*NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP|Service )"
@@ -99,6 +100,11 @@ def sorted_out(record: list[str], *, ending: bool) -> tuple[int, str] | None:
         what = _message(record[0])
         return logging.WARNING, f"a process of Spark's ended before it was done, its work is done again: {what}"
     return _level(record[0], has_trace=has_trace), text
+
+
+def without_java_stack(text: str) -> str:
+    """What an error of Spark's says, with Python's traceback if it has one, and without where Java was."""
+    return _JAVA_STACK.split(text, 1)[0].rstrip()
 
 
 def is_hang_up(text: str) -> bool:

@@ -36,6 +36,11 @@ def has_executors(session: SparkSession) -> bool:
     return bool(java.getExecutorMemoryStatus().size() > 1)
 
 
+def cores_of(session: SparkSession) -> int | None:
+    """The cores of the cluster's executors; None without an executor. Spark counts two where there is one."""
+    return session.sparkContext.defaultParallelism if has_executors(session) else None
+
+
 def end_lost(session: SparkSession) -> None:
     """Ends what is left of the session. The next one then begins as the first one did, with a Java of its own."""
     from pyspark import SparkContext

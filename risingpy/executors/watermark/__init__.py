@@ -4,5 +4,7 @@ bound               the value below which a column has no further changes, from 
 watermark_filter    drops late rows, and moves the watermark
 eowc_sort           holds rows until the watermark has passed them
 passed_rows         deletes a join's rows that can match nothing more
+expiring_rows       deletes the rows of a table WITH TTL that the watermark has passed
+retained_rows       deletes the rows of a table with retention_seconds that are older
 now                 gives the time of the epoch
 """

@@ -1,7 +1,8 @@
-"""Deletes a join's rows that can match nothing more, a part of the table in every epoch, in rounds.
+"""Deletes rows that no row to come can concern, a part of the table in every epoch, in rounds.
 
-The watermark bounds an expression of a row, and the table is sorted by the join key: passed rows are not next to each
-other, and finding all of them would take a whole scan. So each epoch checks a slice, larger if more rows come.
+The watermark bounds an expression of a row, and the table is sorted by the key of a join or a partition: passed rows
+are not next to each other, and finding all of them would take a whole scan. So each epoch checks a slice, larger if
+more rows come.
 """
 
 from __future__ import annotations

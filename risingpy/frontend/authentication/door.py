@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 
 from risingpy.errors import SqlError
 from risingpy.frontend.authentication.applicant import Applicant, Dialogue
@@ -17,7 +19,7 @@ from risingpy.frontend.authentication.guessing import Guessing
 from risingpy.frontend.authentication.rules import ClientCertificate, LoginMethod, Rule, Rules
 from risingpy.frontend.authentication.scram import ScramExchange, mechanisms
 from risingpy.frontend.authentication.scram_secret import ScramSecret, mock_secret, parsed_secret
-from risingpy.meta.schema.databases import check_connects, check_room, existing_database
+from risingpy.meta.schema.databases import check_connects, check_room, reached_database
 from risingpy.meta.sessions import Sessions
 from risingpy.plan.catalog import BOOTSTRAP_NAME, UNLIMITED, Catalog, Role, roles_of
 
@@ -83,7 +85,7 @@ class Door:
         limited = role.connection_limit != UNLIMITED and not role.superuser
         if limited and _sessions_of(name, self._sessions) >= role.connection_limit:
             raise SqlError(f'too many connections for role "{name}"', sqlstate="53300")
-        database = existing_database(catalog, applicant.database)
+        database = reached_database(catalog, applicant.database)
         check_connects(catalog, role.role_id, database)
         check_room(database, self._sessions, is_superuser=role.superuser)
 
@@ -105,6 +107,8 @@ class Door:
 
     def _rule(self, applicant: Applicant) -> tuple[Rule, LoginMethod]:
         catalog = self._catalog()
+        with suppress(SqlError):  # a rule for a database holds under every name that leads there
+            applicant = replace(applicant, database=reached_database(catalog, applicant.database).name)
 
         def is_member(user: str, group: str) -> bool:
             member, of = catalog.role_named(user), catalog.role_named(group)

@@ -7,6 +7,7 @@ explicit. Called by the session's statements. sqlglot's trees end here.
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter import BoundAlterTable, bind_alter_table
 from risingpy.frontend.binder.ddl.alter_constraints import RowCheck
+from risingpy.frontend.binder.ddl.composites import altered_attributes, bind_composite
 from risingpy.frontend.binder.ddl.create import (
     BoundView,
     TableDefinition,
@@ -16,6 +17,7 @@ from risingpy.frontend.binder.ddl.create import (
     bind_view,
     check_column_name,
 )
+from risingpy.frontend.binder.ddl.domains import bind_domain, bind_domain_check, bind_domain_default
 from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
 from risingpy.frontend.binder.ddl.primary_key import BoundPrimaryKey, bind_primary_key, with_primary_key
 from risingpy.frontend.binder.ddl.source_column import bind_source_column
@@ -43,11 +45,16 @@ __all__ = [
     "SessionValues",
     "SetConfig",
     "TableDefinition",
+    "altered_attributes",
     "bind_alter_table",
     "bind_arguments",
+    "bind_composite",
     "bind_copy_target",
     "bind_default",
     "bind_delete",
+    "bind_domain",
+    "bind_domain_check",
+    "bind_domain_default",
     "bind_index",
     "bind_insert",
     "bind_merge",

@@ -27,6 +27,7 @@ from risingpy.frontend.parser.ast import (
     TypeName,
 )
 from risingpy.frontend.parser.cursor import fold
+from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.frontend.parser.tokenize import tokenize
 from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS
@@ -83,10 +84,10 @@ def _names(part: object) -> Iterator[_Name]:
         case ObjectName(database=str(database), schema=str(schema)):
             yield _Name((database, schema, part.name), 3, part.position, of_relation=True)
         case TypeName() if _DOTTED.match(part.text):
-            yield _type_name(part.text, part.position)
+            yield _type_name(part.text.partition("[")[0].rstrip(), part.position)
         case exp.Expr():
             for node in part.walk():
-                yield from _names_of_node(node)
+                yield from _names(node.statement) if isinstance(node, WriteInWith) else _names_of_node(node)
         case tuple() | list():
             for item in part:
                 yield from _names(item)

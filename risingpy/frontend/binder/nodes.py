@@ -24,6 +24,8 @@ NODE_BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     exp.National: leaves.bind_text,
     exp.Heredoc: leaves.bind_text,
     exp.UnicodeString: leaves.bind_unicode_text,
+    exp.BitString: leaves.bind_bits,
+    exp.HexString: leaves.bind_bits,
     exp.Boolean: leaves.bind_boolean,
     exp.Null: leaves.bind_null,
     exp.Parameter: leaves.bind_parameter,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
-from risingpy.types import VARCHAR, SqlType, TypeKind
-from risingpy.types.system_types import TEXT, is_object_identifier
+from risingpy.types import SqlType, TypeKind
+from risingpy.types.system_types import TEXT, by_name, is_object_identifier
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
 
@@ -81,18 +81,12 @@ def shown(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
     return converted(plan, lambda operand, _: _shown(operand, coercer), [1] * len(plan.schema))
 
 
-def as_of_system(schema: Schema) -> Schema:
-    """The columns of a query of system relations as clients hear of them: a text has the OID of text.
-
-    asyncpg, for one, knows text[] but asks for varchar[], with a query that has such a column: it would go on for ever.
-    """
-    return tuple(replace(f, type=_with_text(f.type)) for f in schema)
-
-
-def _with_text(sql_type: SqlType) -> SqlType:
-    if sql_type == VARCHAR:
-        return TEXT
-    return replace(sql_type, items=tuple(map(_with_text, sql_type.items))) if sql_type.items else sql_type
+def named_fields(schema: Schema, shown_schema: Schema) -> Schema:
+    """The columns of `shown`, as clients hear of them: the name of a regclass is a regclass."""
+    return tuple(
+        replace(field, type=by_name(given.type)) if is_object_identifier(given.type) else field
+        for given, field in zip(schema, shown_schema, strict=True)
+    )
 
 
 def _shown(operand: Operand, coercer: Coercer) -> Expr:

@@ -10,7 +10,14 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.cursor import fold
 from risingpy.frontend.parser.parser_tools import START
 
+NUMBER = "number"  # of a node among those of its tree, in its meta data: its copies have the same
 _BEGIN = "begin"  # where a tree is known to begin, in its meta data
+
+
+def number_of(tree: exp.Expr) -> int:
+    """What tells a node from the others of its tree, and not from its copies; else from all nodes."""
+    number = tree.meta.get(NUMBER)
+    return id(tree) if number is None else int(number)
 
 
 def position_of(tree: exp.Expr) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from http import HTTPStatus
 from risingpy.errors import CannotConnectNow, SqlError
 from risingpy.frontend.console.requests import PageRefused
 from risingpy.frontend.session import ClientSession
+from risingpy.sockets import has_hung_up
 
 MOST_RUNS = 24  # of a server: the other places of its listener are for monitoring
 LOOK_SECONDS = 0.25  # how often clients are looked at that may have gone
@@ -36,6 +36,9 @@ class RunningText:
         """As `cancel`, and the page is told the reason."""
         self.ended_by = reason
         self.cancel()
+
+    def notified(self) -> None:
+        """A page is sent no notifications."""
 
 
 class Runs:
@@ -96,15 +99,7 @@ class Runs:
                     return
                 runs = list(self._runs)
             for run in runs:
-                if _has_hung_up(run.connection):
+                if has_hung_up(run.connection):
                     run.cancel()
             with self._changed:
                 self._changed.wait_for(lambda: self._stops, LOOK_SECONDS)
-
-
-def _has_hung_up(connection: socket.socket) -> bool:
-    """Whether the client has closed its end: browsers send nothing more before they have an answer."""
-    try:
-        return bool(select.select((connection,), (), (), 0)[0])
-    except (OSError, ValueError):  # closed on this side
-        return True

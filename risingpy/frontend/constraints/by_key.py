@@ -20,6 +20,7 @@ from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_t
 from risingpy.frontend.constraints.violations import columns_by_id, missing_reference, shown_key, unique_violation
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_rows
+from risingpy.meta.writing.row_guard import Reference
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_at, keys_of, unique_places
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
@@ -27,12 +28,10 @@ from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A foreign key, the table that it refers to, and by which of its keys: its primary key, or a unique index."""
+    """A foreign key, and how its rows are found."""
 
     key: ForeignKey
-    target: Table
-    index: Index | None
-    places: tuple[int, ...]  # of the foreign key's columns, in the order of that key
+    by_key: Reference
 
 
 def can_go_by_key(session: StatementContext, table: Table, rows: int) -> bool:
@@ -42,7 +41,7 @@ def can_go_by_key(session: StatementContext, table: Table, rows: int) -> bool:
         return False
     if table.primary_key and not log_has_newest_rows(catalog, table):
         return False
-    if any(_places(table, index) is None for index in catalog.unique_indexes_of(table.relation_id)):
+    if any(places_of(table, index) is None for index in catalog.unique_indexes_of(table.relation_id)):
         return False
     return all(_reference(session, catalog, table, key) is not None for key in enforced_keys(table))
 
@@ -57,7 +56,7 @@ def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new
     if old.num_rows and _takes_referenced(catalog, table, old, new):
         return False
     references = [_reference(session, catalog, table, key) for key in enforced_keys(table)]
-    for target_id in sorted({each.target.relation_id for each in references if each is not None}):
+    for target_id in sorted({each.by_key.target.relation_id for each in references if each is not None}):
         session.transaction.lock(target_id, LockMode.FORM, session.cancelled)
     for index in catalog.unique_indexes_of(table.relation_id):
         _look_at_unique(session, table, index, old, new)
@@ -68,23 +67,31 @@ def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new
     return True
 
 
-def _places(table: Table, index: Index) -> tuple[int, ...] | None:
-    """The positions of the unique key's columns, if it can be looked at here."""
+def places_of(table: Table, index: Index) -> tuple[int, ...] | None:
+    """The positions of the unique key's columns, if it can be looked at by the keys of rows."""
     rule = index.index.unique
     ready = index.status is JobStatus.CREATED and rule is not None and rule.nulls_distinct
     return unique_places(table, index) if ready else None
 
 
 def _reference(session: StatementContext, catalog: Catalog, table: Table, key: ForeignKey) -> _Reference | None:
+    if session.transaction.has_large_change(key.table_id):
+        return None
+    found = reference_of(catalog, table, key)
+    return None if found is None else _Reference(key, found)
+
+
+def reference_of(catalog: Catalog, table: Table, key: ForeignKey) -> Reference | None:
+    """How the rows are found to which a foreign key refers; None if that takes more than their keys."""
     target = catalog.relations[key.table_id]
     assert isinstance(target, Table)
-    if key.matches_full or session.transaction.has_large_change(target.relation_id):
+    if key.matches_full:
         return None
     index, places = None, target.primary_key
     if key.index_id is not None:
         found = catalog.relations[key.index_id]
         assert isinstance(found, Index)
-        unique = _places(target, found)
+        unique = places_of(target, found)
         if unique is None:
             return None
         index, places = found, unique
@@ -94,7 +101,7 @@ def _reference(session: StatementContext, catalog: Catalog, table: Table, key: F
     theirs = dict(zip(key.referenced, key.columns, strict=True))
     ordered = tuple(own[theirs[target.columns[place].column_id]] for place in places)
     same = all(table.columns[o].type == target.columns[t].type for o, t in zip(ordered, places, strict=True))
-    return _Reference(key, target, index, ordered) if same else None
+    return Reference(target, index, ordered) if same else None
 
 
 def _takes_referenced(catalog: Catalog, table: Table, old: pa.Table, new: pa.Table) -> bool:
@@ -108,7 +115,7 @@ def _takes_referenced(catalog: Catalog, table: Table, old: pa.Table, new: pa.Tab
 
 
 def _look_at_unique(session: StatementContext, table: Table, index: Index, old: pa.Table, new: pa.Table) -> None:
-    places = _places(table, index)
+    places = places_of(table, index)
     assert places is not None
     gone, come = _keys(table, places, old), _keys(table, places, new)
     # A key that stays with its row is no news, and neither taken nor given up.
@@ -150,7 +157,7 @@ def _standing(
         elif pending.place is not None:
             (found[place],) = _identities(table, pending.row())
     if committed:
-        places = _places(table, index) or ()
+        places = places_of(table, index) or ()
         asked = _rows_at(rows, committed)
         stored = session.committed_by_index(index, [asked.column(place) for place in places])
         if not stored.num_rows:
@@ -166,20 +173,20 @@ def _standing(
 
 def _look_at_reference(session: StatementContext, table: Table, reference: _Reference, new: pa.Table) -> None:
     """Raises 23503 for the first row that refers to no row."""
-    target, places = reference.target, reference.places
+    target, index, places = reference.by_key.target, reference.by_key.index, reference.by_key.places
     keys = _keys(table, places, new)
     asked = {key: place for place, key in reversed(list(enumerate(keys))) if None not in key}
     if not asked:
         return
-    at = target.primary_key if reference.index is None else unique_places(target, reference.index) or ()
+    at = target.primary_key if index is None else unique_places(target, index) or ()
     first = _rows_at(new, list(asked.values()))
     renamed = pa.table({f"c{theirs}": first.column(ours) for theirs, ours in zip(at, places, strict=True)})
     there: set[RowKey] = set()
-    if reference.index is None:
+    if index is None:
         newest = newest_rows(session, target, renamed)
         there.update(keys_of(target, [newest.column(f"c{place}") for place in at]))
     else:
-        found = _standing(session, target, reference.index, _widened(target, renamed), list(asked))
+        found = _standing(session, target, index, _widened(target, renamed), list(asked))
         there.update(key for key, identity in zip(asked, found, strict=True) if identity is not None)
     if target.relation_id == table.relation_id:
         there.update(_keys(target, at, new))

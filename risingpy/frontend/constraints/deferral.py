@@ -25,6 +25,7 @@ class Deferral:
     put_off: set[int] = field(default_factory=set)
     modes: dict[int, bool] = field(default_factory=dict)
     mode_of_all: bool | None = None
+    of_statement: set[int] | None = None  # keys put off to the end of the running statement, which has several parts
 
     def set_all(self, *, deferred: bool) -> None:
         """SET CONSTRAINTS ALL: what was said of single ones before does not count any more."""
@@ -43,7 +44,9 @@ class Deferral:
         try:
             return look()
         except SqlError as error:
-            if error.sqlstate != _REFUSED or not self.is_deferred(key):
+            if error.sqlstate != _REFUSED or (self.of_statement is None and not self.is_deferred(key)):
                 raise
             self.put_off.add(key.constraint_id)
+            if self.of_statement is not None and not self.is_deferred(key):
+                self.of_statement.add(key.constraint_id)
             return otherwise

@@ -181,7 +181,8 @@ def _with_values(
     for column_id in ids:
         place = own[column_id]
         column = child.columns[place]
-        default = bind_default(column, session=values) if to_default else None
+        catalog = session.database.reads.catalog
+        default = bind_default(column, catalog, session=values) if to_default else None
         if default is None:
             filled: pa.Array | pa.ChunkedArray = pa.nulls(rows.num_rows, column.type.arrow)
         else:

@@ -21,6 +21,7 @@ from risingpy.frontend.parser.ast_alter import (
     AlterSubscription,
     AlterSystem,
     AlterTable,
+    AlterWatermark,
     DropColumn,
     DropConstraint,
     DropIdentity,
@@ -38,13 +39,15 @@ from risingpy.frontend.parser.connectors.secret import parse_alter_connection, p
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint
 from risingpy.frontend.parser.creation.sequence import parse_altered_sequence, parse_numbering, parse_one_option
-from risingpy.frontend.parser.creation.table_elements import parse_column
+from risingpy.frontend.parser.creation.table_elements import parse_column, parse_watermark
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_alter_database
 from risingpy.frontend.parser.dropping import parse_cascade
 from risingpy.frontend.parser.jobs.parse import parse_limit
 from risingpy.frontend.parser.roles.names import role_name
 from risingpy.frontend.parser.roles.trees import AlterOwner
+from risingpy.frontend.parser.user_types.domains import parse_alter_domain
+from risingpy.frontend.parser.user_types.parsing import parse_alter_type
 from risingpy.plan.catalog import (
     ExternalSource,
     Index,
@@ -221,7 +224,7 @@ def _parse_action(cursor: Cursor) -> AlterAction:
         return RenameColumn(column, cursor.name())
     if cursor.accept("ALTER"):
         if cursor.peek(2) == ["WATERMARK", "FOR"]:
-            cursor.unsupported("ALTER TABLE … ALTER WATERMARK")
+            return AlterWatermark(parse_watermark(cursor))
         cursor.accept("COLUMN")
         return _parse_column_action(cursor)
     if cursor.accept("VALIDATE", "CONSTRAINT"):
@@ -291,5 +294,7 @@ _OTHER_KINDS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "DATABASE": parse_alter_database,
         "SECRET": parse_alter_secret,
         "CONNECTION": parse_alter_connection,
+        "TYPE": parse_alter_type,
+        "DOMAIN": parse_alter_domain,
     }
 )

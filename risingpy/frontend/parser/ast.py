@@ -24,6 +24,7 @@ from risingpy.frontend.parser.ast_alter import AlterSubscription as AlterSubscri
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
 from risingpy.frontend.parser.ast_comment import CommentOn as CommentOn
+from risingpy.frontend.parser.ast_create import CallProcedure as CallProcedure
 from risingpy.frontend.parser.ast_create import CopiedTable as CopiedTable
 from risingpy.frontend.parser.ast_create import CreateConnection as CreateConnection
 from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
@@ -61,7 +62,9 @@ from risingpy.frontend.parser.ast_parts import SequenceOptions as SequenceOption
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkDefinition
 from risingpy.frontend.parser.ast_session import Backup as Backup
+from risingpy.frontend.parser.ast_session import Begin as Begin
 from risingpy.frontend.parser.ast_session import CloseCursor as CloseCursor
+from risingpy.frontend.parser.ast_session import Commit as Commit
 from risingpy.frontend.parser.ast_session import Deallocate as Deallocate
 from risingpy.frontend.parser.ast_session import DeclareCursor as DeclareCursor
 from risingpy.frontend.parser.ast_session import DeclareSubscriptionCursor as DeclareSubscriptionCursor
@@ -76,11 +79,17 @@ from risingpy.frontend.parser.ast_session import NamedTable as NamedTable
 from risingpy.frontend.parser.ast_session import Prepare as Prepare
 from risingpy.frontend.parser.ast_session import Recover as Recover
 from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
+from risingpy.frontend.parser.ast_session import Rollback as Rollback
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.frontend.parser.ast_session import SetConstraints as SetConstraints
+from risingpy.frontend.parser.ast_session import SetTransaction as SetTransaction
 from risingpy.frontend.parser.ast_session import Subscribe as Subscribe
 from risingpy.frontend.parser.ast_session import SubscriptionStart as SubscriptionStart
+from risingpy.frontend.parser.channels.trees import ChannelStatement as ChannelStatement
+from risingpy.frontend.parser.channels.trees import Listen as Listen
+from risingpy.frontend.parser.channels.trees import Notify as Notify
+from risingpy.frontend.parser.channels.trees import Unlisten as Unlisten
 from risingpy.frontend.parser.databases.trees import AlterDatabase as AlterDatabase
 from risingpy.frontend.parser.databases.trees import AlterSettings as AlterSettings
 from risingpy.frontend.parser.databases.trees import CreateDatabase as CreateDatabase
@@ -106,6 +115,16 @@ from risingpy.frontend.parser.roles.trees import GrantPrivileges as GrantPrivile
 from risingpy.frontend.parser.roles.trees import GrantRole as GrantRole
 from risingpy.frontend.parser.roles.trees import ReassignOwned as ReassignOwned
 from risingpy.frontend.parser.roles.trees import RevokeRole as RevokeRole
+from risingpy.frontend.parser.user_types.trees import AlterAttributes as AlterAttributes
+from risingpy.frontend.parser.user_types.trees import AlterDomain as AlterDomain
+from risingpy.frontend.parser.user_types.trees import AlterTypeAddValue as AlterTypeAddValue
+from risingpy.frontend.parser.user_types.trees import AlterTypePlace as AlterTypePlace
+from risingpy.frontend.parser.user_types.trees import AlterTypeRenameValue as AlterTypeRenameValue
+from risingpy.frontend.parser.user_types.trees import CreateCompositeType as CreateCompositeType
+from risingpy.frontend.parser.user_types.trees import CreateDomain as CreateDomain
+from risingpy.frontend.parser.user_types.trees import CreateType as CreateType
+from risingpy.frontend.parser.user_types.trees import DropType as DropType
+from risingpy.frontend.parser.user_types.trees import TypeStatement as TypeStatement
 from risingpy.optimizer.explain.tree import ExplainFormat
 from risingpy.plan.catalog import ConnectionDesc, RelationClass, SecretDesc
 
@@ -132,12 +151,12 @@ class DropHidden:
 
 @dataclass(frozen=True, slots=True)
 class DropFunction:
-    """Each function with its argument types, None where there is no list; or `aggregate`."""
+    """Each with its argument types, None where there is no list; `noun` is the word after DROP, in lower case."""
 
     functions: tuple[tuple[ObjectName, tuple[FunctionArgument, ...] | None], ...]
     if_exists: bool = False
     cascade: bool = False
-    aggregate: bool = False
+    noun: str = "function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,24 +268,6 @@ class WaitSink:
     name: ObjectName
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """`read_only` is None unless said."""
-
-    read_only: bool | None = None
-    isolation: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """COMMIT and END."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rollback:
-    """ROLLBACK and ABORT of the whole transaction; `RollbackTo` goes back to a savepoint."""
-
-
 class CopyDirection(Enum):
     """Where COPY's rows come from or go to; files and programs of the server are not offered."""
 
@@ -295,7 +296,7 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class NoOperation:
-    """What drivers send to reset a connection and finds nothing to do here (UNLISTEN *); `tag` answers."""
+    """What clients say and finds nothing to do here (SET TRANSACTION ISOLATION LEVEL …); `tag` answers."""
 
     tag: str
 
@@ -340,9 +341,11 @@ Statement = (
     | DatabaseStatement
     | AlterSettings
     | SchemaStatement
+    | CallProcedure
     | CreateFunction
     | DropFunction
     | DropHidden
+    | TypeStatement
     | Drop
     | Insert
     | Update
@@ -356,6 +359,7 @@ Statement = (
     | ShowVariable
     | SetVariable
     | SetConstraints
+    | SetTransaction
     | Describe
     | Flush
     | Backup
@@ -375,6 +379,7 @@ Statement = (
     | Fetch
     | Subscribe
     | CloseCursor
+    | ChannelStatement
     | NoOperation
     | Maintenance
     | LockTable

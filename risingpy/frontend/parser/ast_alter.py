@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast_parts import (
     ObjectName,
     SequenceOptions,
     TypeName,
+    WatermarkDefinition,
 )
 from risingpy.plan.catalog import RelationClass
 
@@ -132,8 +133,25 @@ class ValidateConstraint:
 
 ConstraintAction = AddConstraint | DropConstraint | RenameConstraint | ValidateConstraint
 IdentityAction = AddIdentity | SetIdentity | DropIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class AlterWatermark:
+    """ALTER WATERMARK FOR column AS expression [WITH TTL]: the expression for later rows."""
+
+    watermark: WatermarkDefinition
+
+
 AlterAction = (
-    AddColumn | DropColumn | RenameColumn | SetDefault | SetNotNull | SetType | ConstraintAction | IdentityAction
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | SetDefault
+    | SetNotNull
+    | SetType
+    | ConstraintAction
+    | IdentityAction
+    | AlterWatermark
 )
 
 

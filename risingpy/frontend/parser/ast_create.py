@@ -55,6 +55,14 @@ class LikeClause:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionText:
+    """An option's value as it is written, and where it stands."""
+
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
 
@@ -62,7 +70,8 @@ class CreateTable:
     `columns_place` and `references` are as in CreateSource; `validation` is VALIDATE [SECRET validation_secret] AS.
     `constraints` are all but the primary key, also those of columns; `key_name` is the name of the former's.
     `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
-    `temporary` is CREATE TEMPORARY, `on_commit` is None unless said. The columns of `likes` are not among `columns`.
+    `unlogged` has no effect either. `temporary` is CREATE TEMPORARY, `on_commit` is None unless said. The
+    columns of `likes` are not among `columns`. `retention` is what WITH (retention_seconds = …) says.
     """
 
     name: ObjectName
@@ -89,6 +98,8 @@ class CreateTable:
     temporary: bool = False
     on_commit: OnCommit | None = None
     likes: tuple[LikeClause, ...] = ()
+    unlogged: bool = False
+    retention: OptionText | None = None
 
     @property
     def is_fed(self) -> bool:
@@ -98,7 +109,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableAs:
-    """CREATE [TEMPORARY] TABLE name [(columns)] [ON COMMIT …] AS query [WITH [NO] DATA], and SELECT … INTO name."""
+    """CREATE [TEMPORARY | UNLOGGED] TABLE name [(columns)] [ON COMMIT …] AS query [WITH [NO] DATA], and SELECT INTO."""
 
     name: ObjectName
     query: Query
@@ -108,6 +119,7 @@ class CreateTableAs:
     storage_parameters: tuple[str, ...] = ()
     temporary: bool = False
     on_commit: OnCommit | None = None
+    unlogged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,18 +258,20 @@ class CreateMaterializedView:
 
 @dataclass(frozen=True, slots=True)
 class IndexElement:
-    """A key of an index; `nulls_first` is None unless said."""
+    """A key of an index; `nulls_first` is None unless said. `operator_class` is the name of one, if one is named."""
 
     expression: Expression
     descending: bool = False
     nulls_first: bool | None = None
+    operator_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
     """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns.
 
-    `unique` and `nulls_distinct` are CREATE UNIQUE INDEX … NULLS [NOT] DISTINCT.
+    `unique` and `nulls_distinct` are CREATE UNIQUE INDEX … NULLS [NOT] DISTINCT. `options` are those of an index of
+    vectors (USING hnsw), None of every other one.
     """
 
     name: ObjectName | None
@@ -269,6 +283,7 @@ class CreateIndex:
     storage_parameters: tuple[str, ...] = ()
     unique: bool = False
     nulls_distinct: bool = True
+    options: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +315,15 @@ class FunctionArgument:
 
     name: str
     type: TypeName
+    default: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CreateFunction:
     """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`).
 
-    `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then.
+    `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then, and for a
+    `procedure`.
     """
 
     name: ObjectName
@@ -323,3 +340,11 @@ class CreateFunction:
     if_not_exists: bool = False
     columns: tuple[FunctionArgument, ...] = ()
     aggregate: bool = False
+    procedure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallProcedure:
+    """CALL: `call` is written as a function's."""
+
+    call: Expression

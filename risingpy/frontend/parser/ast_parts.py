@@ -8,6 +8,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from risingpy.plan.catalog.domains import DomainType
 from risingpy.types import SqlType
 
 
@@ -36,12 +37,14 @@ class ColumnName:
 class TypeName:
     """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it.
 
-    `resolved` is the type of a column that nobody wrote: one of a source's schema.
+    `resolved` is the type of a column that nobody wrote: one of a source's schema, or of the model of LIKE, which may
+    be of a domain.
     """
 
     text: str
     position: int
     resolved: SqlType | None = None
+    domain: DomainType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +112,9 @@ class OnCommit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WatermarkDefinition:
-    """WATERMARK FOR column AS expression."""
+    """WATERMARK FOR column AS expression [WITH TTL]."""
 
     column: ColumnName
     expression: Expression
     position: int
+    ttl: bool = False

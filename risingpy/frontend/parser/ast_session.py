@@ -10,6 +10,32 @@ from risingpy.plan.catalog import RelationClass
 
 
 @dataclass(frozen=True, slots=True)
+class Begin:
+    """`read_only` is None unless said."""
+
+    read_only: bool | None = None
+    isolation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """COMMIT and END."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """ROLLBACK and ABORT of the whole transaction; `RollbackTo` goes back to a savepoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetTransaction:
+    """SET TRANSACTION, or with `of_session` SET SESSION CHARACTERISTICS AS TRANSACTION."""
+
+    modes: Begin
+    of_session: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Savepoint:
     """SAVEPOINT. A name may be set again: the newer one hides the older."""
 

@@ -108,8 +108,8 @@ class Cursor:
         """Syntax error that says more than "at or near"."""
         raise SyntaxError_(message, position=position)
 
-    def unsupported(self, what: str) -> NoReturn:
-        raise FeatureNotSupported(f"{what} is not supported", position=self.position)
+    def unsupported(self, what: str, *, hint: str | None = None) -> NoReturn:
+        raise FeatureNotSupported(f"{what} is not supported", position=self.position, hint=hint)
 
     def finish(self) -> None:
         """The statement must end here."""
@@ -208,6 +208,8 @@ class Cursor:
         depth = 0
         for token, following in pairwise(self._parser._tokens[self._parser._index :]):
             depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            if depth < 0:  # the end of the WITH in which the statement stands
+                return
             if not depth and (token.text.upper(), following.text.upper()) == words:
                 token.token_type = END_OF_QUERY
 
@@ -227,6 +229,10 @@ class Cursor:
             depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
             closed = not depth and token.token_type is TokenType.R_PAREN
         return ""
+
+    def may_write_within(self, parse: Callable[[], exp.Expr | None]) -> None:
+        """From here on a WITH may have statements that write: `parse` takes one, if one comes next."""
+        self._parser.parse_write = parse
 
     def common_tables(self) -> exp.With:
         """WITH and its common table expressions."""

@@ -17,6 +17,7 @@ from risingpy.frontend.parser.ast import (
     ObjectName,
     Statement,
 )
+from risingpy.frontend.parser.ast_create import OptionText
 from risingpy.frontend.parser.connectors.secret import parse_create_connection, parse_create_secret
 from risingpy.frontend.parser.connectors.sink import parse_create_sink
 from risingpy.frontend.parser.connectors.source import (
@@ -27,9 +28,11 @@ from risingpy.frontend.parser.connectors.source import (
     parse_format,
     parse_includes,
 )
+from risingpy.frontend.parser.creation.extension import parse_create_extension
 from risingpy.frontend.parser.creation.function import (
     parse_create_aggregate,
     parse_create_function,
+    parse_create_procedure,
 )
 from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
 from risingpy.frontend.parser.creation.sequence import parse_create_sequence
@@ -43,7 +46,11 @@ from risingpy.frontend.parser.databases.parsing import (
 from risingpy.frontend.parser.dml.table_of_query import parse_on_commit, parse_table_of_query
 from risingpy.frontend.parser.keywords import OTHER_OBJECTS
 from risingpy.frontend.parser.subscriptions import parse_create_subscription
+from risingpy.frontend.parser.user_types.domains import parse_create_domain
+from risingpy.frontend.parser.user_types.parsing import parse_create_type
 from risingpy.plan.operators import ConflictBehavior
+
+_RETENTION = "retention_seconds"
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
@@ -56,30 +63,39 @@ _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "SECRET": parse_create_secret,
         "CONNECTION": parse_create_connection,
         "SEQUENCE": parse_create_sequence,
+        "TYPE": parse_create_type,
+        "DOMAIN": parse_create_domain,
+        "EXTENSION": parse_create_extension,
+    }
+)
+
+_REPLACEABLE: Mapping[tuple[str, ...], Callable[[Cursor, bool], Statement]] = MappingProxyType(
+    {
+        ("VIEW",): lambda cursor, or_replace: _parse_create_view(cursor, or_replace),
+        ("MATERIALIZED", "VIEW"): lambda cursor, or_replace: _parse_create_materialized_view(cursor, or_replace),
+        ("FUNCTION",): lambda cursor, or_replace: parse_create_function(cursor, or_replace=or_replace),
+        ("AGGREGATE",): lambda cursor, or_replace: parse_create_aggregate(cursor, or_replace=or_replace),
+        ("PROCEDURE",): lambda cursor, or_replace: parse_create_procedure(cursor, or_replace=or_replace),
     }
 )
 
 
 def parse_create(cursor: Cursor) -> Statement:
-    """Raises FeatureNotSupported (0A000) for UNLOGGED, and for OR REPLACE of tables, sources and sinks."""
+    """Raises FeatureNotSupported (0A000) for OR REPLACE of tables, sources and sinks."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR", "REPLACE")
-    if cursor.word == "UNLOGGED":
-        cursor.unsupported(f"CREATE {cursor.word}")
+    if not or_replace and cursor.accept("UNLOGGED"):
+        cursor.expect("TABLE")
+        return replace(_parse_create_table(cursor), unlogged=True)
     if _accept_temporary(cursor):
         return _parse_create_temporary(cursor, or_replace)
-    if cursor.accept("VIEW"):
-        return _parse_create_view(cursor, or_replace)
-    if cursor.accept("FUNCTION"):
-        return parse_create_function(cursor, or_replace=or_replace)
-    if cursor.accept("AGGREGATE"):
-        return parse_create_aggregate(cursor, or_replace=or_replace)
+    for words, parse_replaced in _REPLACEABLE.items():
+        if cursor.accept(*words):
+            return parse_replaced(cursor, or_replace)
     if or_replace and cursor.word in ("TABLE", "SOURCE", "SINK", "SUBSCRIPTION"):
         cursor.unsupported(f"CREATE OR REPLACE {cursor.word}")
     if cursor.accept("TABLE"):
         return _parse_create_table(cursor)
-    if cursor.accept("MATERIALIZED", "VIEW"):
-        return _parse_create_materialized_view(cursor, or_replace)
     if cursor.accept("SOURCE"):
         return _parse_create_source(cursor)
     for word, parse_created in _PARSERS.items():
@@ -124,7 +140,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
             text = "WITH VERSION COLUMN of several columns is not supported"
             raise FeatureNotSupported(text, position=others[0].position)
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
-    options, storage = _table_options(cursor, reader)
+    options, storage, retention = _table_options(cursor, reader)
     on_commit = parse_on_commit(cursor)
     validation, secret = _parse_validation(cursor) if options else (None, None)
     message_format = parse_format(cursor, reader)
@@ -154,19 +170,29 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         key_name=names[0] if names else None,
         on_commit=on_commit,
         likes=elements.likes,
+        retention=retention,
     )
 
 
-def _table_options(cursor: Cursor, reader: OptionsReader) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """(The options of a source, the names of PostgreSQL's storage parameters), one of which is empty."""
+def _table_options(
+    cursor: Cursor, reader: OptionsReader
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], OptionText | None]:
+    """(The options of a source, the names of PostgreSQL's storage parameters, retention_seconds).
+
+    One of the first two is empty.
+    """
     if cursor.peek(2) != ["WITH", "("]:
-        return (), ()
+        return (), (), None
     cursor.expect("WITH")
-    options = reader.read()
+    options, retention = reader.read(), None
+    for place in [each for each in reader.places if each.name == _RETENTION and not each.is_reference]:
+        retention = OptionText(dict(options)[_RETENTION], place.begin)
+        reader.places.remove(place)
+    options = tuple(option for option in options if option[0] != _RETENTION)
     if not all(is_storage_parameter(name) for name, _ in options):
-        return options, ()
+        return options, (), retention
     reader.places.clear()
-    return (), tuple(name for name, _ in options)
+    return (), tuple(name for name, _ in options), retention
 
 
 def _parse_validation(cursor: Cursor) -> tuple[Expression | None, ObjectName | None]:

@@ -7,6 +7,7 @@ the name as written, so that the signature table alone decides what a name means
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -28,6 +29,8 @@ COMMA_JOIN = "comma"  # meta key of a Join written as a comma
 TOKENS_PER_CHECK = 256  # a power of two: how many are read between two looks whether the statement was cancelled
 END_OF_QUERY = TokenType.SPACE  # of a word that ends a query wherever it stands; no SQL that we read has such a token
 MORE_ROWS = "more rows"  # meta key of VALUES: the text of the rows after the first, which are like it
+SESSION_GAP = "session_gap"  # part of an Order: the gap of a window's SESSION WITH GAP
+NATURAL_COLUMNS = "natural columns"  # meta key of a NATURAL join that was bound: the columns that both sides have
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
 
@@ -113,6 +116,9 @@ class QueryParser(ExpressionParser):
         assert query is not None
         return query
 
+    parse_write: Callable[[], exp.Expr | None] | None = None
+    """Takes a statement that writes, where the statement around may have such in its WITH, if one comes next."""
+
     PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {TokenType.PARAMETER: lambda self: self._parse_parameter()}
 
     def _parse_parameter(self) -> exp.Parameter:
@@ -139,12 +145,16 @@ class QueryParser(ExpressionParser):
         return star
 
     def _parse_statement(self) -> exp.Expr | None:
-        # sqlglot asks for statements inside of WITH; only queries may stand there.
-        word = self._curr.text.upper()
+        # sqlglot asks for statements inside of WITH: queries, or what writes.
+        token, word = self._curr, self._curr.text.upper()
+        if self.parse_write is not None:
+            written = self.parse_write()
+            if written is not None:
+                return self._at(written, token)
         if word in ("INSERT", "UPDATE", "DELETE", "MERGE"):
-            message = f"{word} inside of WITH is not supported"
+            message = f"{word} inside of this WITH is not supported"
             hint = "Run it as a statement of its own, in the same transaction."
-            raise FeatureNotSupported(message, position=self._curr.start + 1, hint=hint)
+            raise FeatureNotSupported(message, position=token.start + 1, hint=hint)
         return self.parse_query()
 
     def _parse_cte(self) -> Any:
@@ -205,6 +215,15 @@ class QueryParser(ExpressionParser):
         if tree is not None and "start" not in tree.meta:
             tree.update_positions(token)
         return tree
+
+    def _parse_partition_and_order(self) -> Any:
+        """RisingWave's `SESSION WITH GAP gap` after ORDER BY, in place of a frame; the gap is kept in the `Order`."""
+        partition, order = super()._parse_partition_and_order()
+        if order is not None and self._match_text_seq("SESSION", "WITH", "GAP"):
+            order.set(SESSION_GAP, self._needed(self._parse_disjunction))
+            if self._curr.token_type is not TokenType.R_PAREN:
+                self.raise_error("closing parenthesis expected")
+        return partition, order
 
     def _parse_limit(
         self, this: exp.Expr | None = None, top: bool = False, skip_limit_token: bool = False
@@ -267,6 +286,27 @@ class QueryParser(ExpressionParser):
             return self._parse_table()
         self._retreat(index)
         return super()._parse_lateral()
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        """`ONLY (t)` is `ONLY t`, of which sqlglot knows the latter."""
+        if self._curr.token_type is not TokenType.ONLY or self._next.token_type is not TokenType.L_PAREN:
+            return super()._parse_table(*args, **kwargs)
+        self._advance(2)
+        table = self._parse_table_parts()
+        if not self._match(TokenType.R_PAREN):
+            self.raise_error("closing parenthesis expected")
+        table.set("only", True)
+        table.set("alias", self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS))
+        return table
+
+    def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
+        """`TABLESAMPLE method (argument, …) [REPEATABLE (seed)]`, of any expressions."""
+        if not self._match(TokenType.TABLE_SAMPLE):
+            return None
+        method = self._parse_id_var()
+        arguments = self._parse_wrapped(lambda: self._parse_csv(self._parse_assignment))
+        seed = self._parse_wrapped(self._parse_assignment) if self._match_text_seq("REPEATABLE") else None
+        return self.expression(exp.TableSample(method=method, expressions=arguments, seed=seed))
 
     def _parse_table_parts(self, *args: Any, **kwargs: Any) -> Any:
         token = self._curr
@@ -345,9 +385,12 @@ class RisingPyDialect(RisingWave):
 
         COMMANDS: ClassVar[set[TokenType]] = set()  # SHOW, EXPLAIN and the like are ours to parse
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
-            word: token
-            for word, token in RisingWave.Tokenizer.KEYWORDS.items()
-            if word not in ("==", "||/", "|/", "BEGIN", "END TRANSACTION")
+            **{
+                word: token
+                for word, token in RisingWave.Tokenizer.KEYWORDS.items()
+                if word not in ("==", "||/", "|/", "BEGIN", "END TRANSACTION")
+            },
+            **dict.fromkeys(("<#>", "<+>", "<<=", ">>="), TokenType.LR_ARROW),
         }
 
     Parser = QueryParser

@@ -11,6 +11,7 @@ from risingpy.frontend.parser.creation.function import parse_drop_function
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_drop_database, parse_drop_schema
 from risingpy.frontend.parser.keywords import OTHER_OBJECTS
+from risingpy.frontend.parser.user_types.parsing import parse_drop_type
 from risingpy.plan.catalog import (
     ExternalSource,
     Index,
@@ -46,9 +47,12 @@ def parse_drop(cursor: Cursor) -> Statement:
         return parse_drop_database(cursor)
     if cursor.word in ("SECRET", "CONNECTION"):
         return parse_drop_hidden(cursor)
-    for word, aggregate in (("FUNCTION", False), ("AGGREGATE", True)):
+    for word in ("FUNCTION", "AGGREGATE", "PROCEDURE", "ROUTINE"):
         if cursor.accept(word):
-            return parse_drop_function(cursor, aggregate=aggregate)
+            return parse_drop_function(cursor, word.lower())
+    for word in ("TYPE", "DOMAIN"):
+        if cursor.accept(word):
+            return parse_drop_type(cursor, word)
     if cursor.word in OTHER_OBJECTS:
         cursor.unsupported(f"DROP {cursor.word}")
     kind = next((kind for words, kind in _DROPPED.items() if cursor.accept(*words.split())), None)

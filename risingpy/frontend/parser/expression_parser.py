@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.frontend.parser.keywords import RESERVED
+from risingpy.frontend.parser.keywords import RESERVED, SYMBOLS
 from risingpy.frontend.parser.literals.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.literals.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
@@ -50,8 +50,6 @@ _BOOLEAN_TESTS = {"TRUE": exp.true, "FALSE": exp.false}
 _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE, TokenType.SIMILAR_TO)
 # Operators of arrays, JSON and the like, which sqlglot parses for the binder to name in its refusal.
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
-# Binary operators that sqlglot has nodes of its own for, or none.
-_SYMBOLS = ("^@", "->", "->>", "#>", "#>>", "@>", "<@", "&&", "?", "?|", "?&", "#-", "@?", "@@")
 _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",), ("!", "!"))
 _BEGIN_PREFIX = frozenset(pieces[0] for pieces in _PREFIXES)
@@ -100,8 +98,9 @@ class ExpressionParser(StrictLists):
         "TRIM": lambda self: self._parse_trim_call(),
     }
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {}
-    # `->` is an operator, no lambda; `=>` names an argument.
-    LAMBDAS: ClassVar[dict[Any, Any]] = {TokenType.FARROW: RisingWaveParser.LAMBDAS[TokenType.FARROW]}
+    # `->` is an operator, no lambda; `=>` and `:=` name an argument.
+    _named: ClassVar[Any] = RisingWaveParser.LAMBDAS[TokenType.FARROW]
+    LAMBDAS: ClassVar[dict[Any, Any]] = {TokenType.FARROW: _named, TokenType.COLON_EQ: _named}
 
     # -- the levels of precedence ---------------------------------------------------------------------------------
 
@@ -241,7 +240,7 @@ class ExpressionParser(StrictLists):
             elif token.token_type in _SHIFT and following.token_type is token.token_type and adjacent:
                 self._advance(2)
                 left = _SHIFT[token.token_type](this=left, expression=self._needed(self._parse_prefixed))
-            elif token.text in _SYMBOLS:
+            elif token.text in SYMBOLS:
                 self._advance()
                 left = Operator(this=token.text, expressions=[left, self._needed(self._parse_prefixed)])
             elif token.text == "!" and following.token_type in _NEGATED and adjacent:

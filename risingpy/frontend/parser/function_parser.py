@@ -13,6 +13,14 @@ from sqlglot.tokenizer_core import TokenType
 from risingpy.frontend.parser.interval_fields import RANGES
 from risingpy.frontend.parser.parser_tools import ParserTools
 
+SPELLING = "spelling"  # meta key of a call that was written in such a syntax: its first words
+
+
+def _spelled(name: str, args: list[exp.Expr], words: str) -> exp.Anonymous:
+    call = exp.Anonymous(this=name, expressions=args)
+    call.meta[SPELLING] = words
+    return call
+
 
 class FunctionParser(ParserTools):
     """The methods that `ExpressionParser`'s tables name."""
@@ -39,7 +47,7 @@ class FunctionParser(ParserTools):
         if self._match(TokenType.COMMA):  # as a function: position(text, needle)
             return exp.Anonymous(this="position", expressions=[needle, self._needed(self._parse_disjunction)])
         self._expect(TokenType.IN)
-        return exp.Anonymous(this="position", expressions=[self._needed(self._parse_bitwise), needle])
+        return _spelled("position", [self._needed(self._parse_bitwise), needle], "POSITION")
 
     def _parse_substring_call(self) -> exp.Expr:
         args = self._parse_csv(self._parse_disjunction)
@@ -61,7 +69,7 @@ class FunctionParser(ParserTools):
                 break
         if length is not None and start is None:
             start = exp.Literal.number(1)
-        return exp.Anonymous(this="substring", expressions=[*args, *(a for a in (start, length) if a is not None)])
+        return _spelled("substring", [*args, *(a for a in (start, length) if a is not None)], "SUBSTRING")
 
     def _parse_overlay_call(self) -> exp.Expr:
         args = self._parse_csv(self._parse_disjunction)
@@ -71,6 +79,7 @@ class FunctionParser(ParserTools):
             args.append(self._needed(self._parse_disjunction))
             if self._match(TokenType.FOR):
                 args.append(self._needed(self._parse_disjunction))
+            return _spelled("overlay", args, "OVERLAY")
         return exp.Anonymous(this="overlay", expressions=args)
 
     def _parse_normalize_call(self) -> exp.Expr:
@@ -83,7 +92,8 @@ class FunctionParser(ParserTools):
 
     def _parse_trim_call(self) -> exp.Expr:
         names = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
-        name = names.get(self._curr.text.upper())
+        word = self._curr.text.upper()
+        name = names.get(word)
         if name is not None:
             self._advance()
         args = [] if self._match(TokenType.FROM) else self._parse_csv(self._parse_disjunction)
@@ -91,7 +101,7 @@ class FunctionParser(ParserTools):
             args = [*self._parse_csv(self._parse_disjunction), *args]
         elif not args:
             args = self._parse_csv(self._parse_disjunction)
-        return exp.Anonymous(this=name or "btrim", expressions=args)
+        return _spelled(name or "btrim", args, f"TRIM({'BOTH' if name is None else word}")
 
     def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Interval | None:
         token = self._curr

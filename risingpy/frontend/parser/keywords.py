@@ -11,10 +11,12 @@ RESERVED = frozenset(
     then to trailing union unique using variadic when where window with
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
+# Binary operators that sqlglot has nodes of its own for, or none.
+SYMBOLS = frozenset("^@ -> ->> #> #>> @> <@ && ? ?| ?& #- @? @@ <-> <#> <=> <+> <<= >>=".split())  # noqa: SIM905
 # What PostgreSQL creates and drops, and this version does not: refused by name.
 OTHER_OBJECTS = frozenset(
     """
-    CAST COLLATION DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
-    PROCEDURE PUBLICATION RULE SERVER STATISTICS TRIGGER TYPE
+    CAST COLLATION EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
+    PUBLICATION RULE SERVER STATISTICS TRIGGER
     """.split()  # noqa: SIM905
 )

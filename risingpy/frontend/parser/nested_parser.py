@@ -15,10 +15,14 @@ from risingpy.frontend.parser.function_parser import FunctionParser
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 _TIME_ZONE = ("WITH", "WITHOUT", "TIME", "ZONE")
+_AFTER_TYPES = (*_TIME_ZONE, "PRECISION", "VARYING")  # the words of a type after its first one
+_MOST_OF_TYPE = 12  # tokens: `timestamp(3) with time zone array`
+_ARRAY_WORD = TokenType.BLOCK_START  # the ARRAY behind a type; the tokenizer gives no such token
 _LITERALS = (
     *(TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING),
     *(TokenType.NATIONAL_STRING, TokenType.BYTE_STRING, TokenType.UNICODE_STRING),
 )
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _JSON_KINDS = ("VALUE", "ARRAY", "OBJECT", "SCALAR")
 
 
@@ -56,7 +60,38 @@ class NestedParser(FunctionParser):
         """A type. Where it may be a call or an array, sqlglot would read all of that twice, at every level of it."""
         if check_func and self._next.token_type in _OPENING and not self._is_typed_literal():
             return None
-        return super()._parse_types(check_func, *args, **kwargs)
+        if self._curr.token_type in self.TYPE_TOKENS:
+            self._hide_array()
+        word = self._curr.text.upper()
+        kind = super()._parse_types(check_func, *args, **kwargs)
+        if kind is not None and word == "BIT" and self._match_text_seq("VARYING") and self._match(TokenType.L_PAREN):
+            self._parse_csv(self._parse_primary)  # `type_names` reads the length in the text
+            self._match_r_paren()
+        if kind is not None and self._match(_ARRAY_WORD):  # `integer ARRAY`, `integer ARRAY[3]`
+            if self._match(TokenType.L_BRACKET) and not (
+                self._match(TokenType.NUMBER) and self._match(TokenType.R_BRACKET)
+            ):
+                self.raise_error("number of elements expected")
+            kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind], nested=True)
+        return kind
+
+    def _parse_struct_types(self, type_required: bool = False) -> exp.Expr | None:
+        """`name type` of a struct<…>. sqlglot takes the name for the type before a type that a user has created."""
+        if self._curr.token_type not in self.TYPE_TOKENS and self._next.token_type in _NAMES:
+            name = self._parse_id_var()
+            return self.expression(exp.ColumnDef(this=name, kind=self._parse_types()))
+        return super()._parse_struct_types(type_required)
+
+    def _hide_array(self) -> None:
+        """Marks the ARRAY after the type that begins here: sqlglot would read what follows it as an expression."""
+        index, depth = self._index + 1, 0
+        for token in self._tokens[index : index + _MOST_OF_TYPE]:
+            if not depth and token.token_type is TokenType.ARRAY:
+                token.token_type = _ARRAY_WORD
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            is_modifier = depth > 0 or token.token_type is TokenType.R_PAREN
+            if depth < 0 or not (is_modifier or token.text.upper() in _AFTER_TYPES):
+                return
 
     def _is_typed_literal(self) -> bool:
         """Whether a literal follows what may be a type's parameters: `varchar(3) 'abc'`, `int[] '{1}'`.

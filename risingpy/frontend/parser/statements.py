@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import MappingProxyType
 
 from risingpy.frontend.parser import alter, ddl, dropping, maintenance, utility
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Select, Statement, Update
+from risingpy.frontend.parser.channels import parsing as channels
 from risingpy.frontend.parser.creation.comment import parse_comment
+from risingpy.frontend.parser.creation.function import parse_call
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import parse_use
 from risingpy.frontend.parser.dml import copy, merge, rows
 from risingpy.frontend.parser.dml.table_of_query import with_into
+from risingpy.frontend.parser.dml.within import WriteInWith, write_in_with
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
 from risingpy.frontend.parser.held import prepared, sql_cursors
 from risingpy.frontend.parser.jobs import parse as jobs
@@ -32,6 +36,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "CREATE": roles.or_role(roles.parse_create_role, ddl.parse_create),
     "DROP": roles.or_role(roles.parse_drop_role, dropping.parse_drop),
     **WRITES,
+    "CALL": parse_call,
     "COMMENT": parse_comment,
     "TRUNCATE": rows.parse_truncate,
     "COPY": copy.parse_copy,
@@ -61,7 +66,9 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "FETCH": sql_cursors.parse_fetch,
     "MOVE": sql_cursors.parse_fetch,
     "CLOSE": sql_cursors.parse_close,
-    "UNLISTEN": utility.parse_unlisten,
+    "LISTEN": channels.parse_listen,
+    "UNLISTEN": channels.parse_unlisten,
+    "NOTIFY": channels.parse_notify,
     "VACUUM": maintenance.parse_vacuum,
     "ANALYZE": maintenance.parse_analyze,
     "ANALYSE": maintenance.parse_analyze,
@@ -80,14 +87,30 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    CALL DO IMPORT KILL LISTEN LOAD NOTIFY SECURITY
+    DO IMPORT KILL LOAD SECURITY
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
+
+_INSTEAD = MappingProxyType({"DO": "CREATE PROCEDURE … LANGUAGE sql and CALL run several statements."})
+
+
+def _write_within(cursor: Cursor) -> WriteInWith | None:
+    """INSERT, UPDATE or DELETE as a common table expression, perhaps with a WITH of its own. PostgreSQL 15 has no
+    MERGE there."""
+    word = cursor.word_after_with() if cursor.word == "WITH" else cursor.word
+    if word not in WRITES or word == "MERGE":
+        return None
+    with_ = cursor.common_tables() if cursor.word == "WITH" else None
+    statement = WRITES[word](cursor)
+    assert not isinstance(statement, Merge)
+    return write_in_with(statement if with_ is None else replace(statement, with_=with_))
 
 
 def parse_statement(cursor: Cursor) -> Statement:
     """The statement at the cursor; the caller checks that nothing follows it."""
     word = cursor.word
+    if word in QUERIES or word in WRITES:  # only at the top of the statement, which the binder knows
+        cursor.may_write_within(lambda: _write_within(cursor))
     if word == "WITH" and cursor.word_after_with() in WRITES:
         with_ = cursor.common_tables()
         return replace(WRITES[cursor.word](cursor), with_=with_)
@@ -96,7 +119,7 @@ def parse_statement(cursor: Cursor) -> Statement:
     if word == "EXPLAIN":
         return parse_explain(cursor, parse_statement)
     if word in UNSUPPORTED_STATEMENTS:
-        cursor.unsupported(word)
+        cursor.unsupported(word, hint=_INSTEAD.get(word))
     parser = STATEMENT_PARSERS.get(word)
     if parser is None:
         cursor.fail()

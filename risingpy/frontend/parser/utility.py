@@ -15,6 +15,7 @@ from risingpy.frontend.parser.ast import (
     RollbackTo,
     Savepoint,
     SetConstraints,
+    SetTransaction,
     SetVariable,
     Show,
     ShowKind,
@@ -84,12 +85,17 @@ def parse_backup(cursor: Cursor) -> Backup:
 def parse_set(cursor: Cursor) -> Statement:
     """SET in all its spellings: NAMES is client_encoding, TIME ZONE is timezone.
 
-    A transaction's modes are checked and then have no effect: one isolation level serves them all.
+    Of a transaction's modes, those of isolation have no effect: one level serves them all. A snapshot has none either:
+    `pg_dump -j` reads each table at the epoch of that moment, as pg_dump without it does.
     """
     cursor.expect("SET")
-    if cursor.accept("SESSION", "CHARACTERISTICS", "AS", "TRANSACTION") or cursor.accept("TRANSACTION"):
-        _parse_transaction_modes(cursor)
+    if cursor.accept("TRANSACTION", "SNAPSHOT"):
+        cursor.string()
         return NoOperation("SET")
+    if cursor.accept("SESSION", "CHARACTERISTICS", "AS", "TRANSACTION"):
+        return SetTransaction(_parse_transaction_modes(cursor), of_session=True)
+    if cursor.accept("TRANSACTION"):
+        return SetTransaction(_parse_transaction_modes(cursor), of_session=False)
     if cursor.accept("CONSTRAINTS"):
         names = () if cursor.accept("ALL") else cursor.comma_separated(cursor.object_name)
         return SetConstraints(names, cursor.one_of("DEFERRED", "IMMEDIATE") == "DEFERRED")
@@ -100,7 +106,7 @@ def parse_set(cursor: Cursor) -> Statement:
     if cursor.accept("NAMES"):
         return SetVariable("client_encoding", _parse_values(cursor), local, position)
     if cursor.accept("TIME", "ZONE"):
-        return SetVariable("timezone", _parse_values(cursor), local, position)
+        return SetVariable("timezone", _parse_time_zone(cursor), local, position)
     if cursor.accept("SESSION", "AUTHORIZATION"):
         return SetVariable("session_authorization", _parse_role(cursor), local, position)
     if cursor.word == "ROLE" and cursor.peek(2)[1:] not in (["TO"], ["="]):
@@ -119,6 +125,16 @@ def _parse_values(cursor: Cursor) -> tuple[str, ...] | None:
     if cursor.accept("DEFAULT"):
         return None
     return cursor.comma_separated(cursor.value)
+
+
+def _parse_time_zone(cursor: Cursor) -> tuple[str, ...] | None:
+    """A zone, or `INTERVAL '-03:00' [HOUR TO MINUTE]`: its distance from UTC."""
+    if not cursor.accept("INTERVAL"):
+        return _parse_values(cursor)
+    distance = cursor.string()
+    if cursor.accept("HOUR"):
+        _ = cursor.accept("TO", "MINUTE")
+    return (distance,)
 
 
 def _parse_role(cursor: Cursor) -> tuple[str, ...] | None:
@@ -220,11 +236,3 @@ def parse_discard(cursor: Cursor) -> Discard:
     """What is discarded, in lower case; TEMP and TEMPORARY stay as they were written."""
     cursor.expect("DISCARD")
     return Discard(cursor.one_of("ALL", "PLANS", "SEQUENCES", "TEMPORARY", "TEMP").lower())
-
-
-def parse_unlisten(cursor: Cursor) -> NoOperation:
-    """UNLISTEN of a channel or of all: nothing to do, for LISTEN does not exist."""
-    cursor.expect("UNLISTEN")
-    if not cursor.accept("*"):
-        cursor.name()
-    return NoOperation("UNLISTEN")

@@ -7,7 +7,7 @@ In: the calls of `wire/session_protocol.py` by the wire layer. Out: the results 
     commands.py           binds, caches and runs statements
     committing_statements.py  which statements commit those before them in the same text
     recurring_texts.py    plans texts that come again with other values once for all of them
-    short_reads.py, short_writes.py  statements that are answered without a thread of their own
+    short_*.py, waits.py, parsed_texts.py  statements that are answered without a thread of their own
     statement_timeout.py  the deadline of a statement
     statement_clock.py    how long statements take, and the log of slow ones
 """

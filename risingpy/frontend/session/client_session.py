@@ -1,6 +1,6 @@
 """A client's session, as the wire layer calls it (`wire/session_protocol.py`), from a thread at a time.
 
-Only `cancel` may be called from another thread. Statements use the session's context.
+Only `cancel` and `has_notifications` may be called from another thread. Statements use the session's context.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from risingpy.backend import Notification
 from risingpy.errors import SqlError
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import (
+    CommandTag,
     CopyIn,
     Notice,
     Prepared,
     Result,
+    ShortControl,
     ShortRead,
     ShortWrite,
     StartupParameters,
@@ -24,14 +27,20 @@ from risingpy.frontend.results import (
 )
 from risingpy.frontend.session.context import SessionContext
 from risingpy.frontend.shown_text import shown_text, shown_unparsed
+from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.database import Database
-from risingpy.types import SqlType
+from risingpy.types import SqlType, TypeKind
+
+_KEEPALIVES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
+_ONLY_READS = {"in_hot_standby": "on", "transaction_read_only": "on", "default_transaction_read_only": "on"}
 
 
 def open_session(
     database: Database, startup: StartupParameters, defaults: Mapping[str, str] = MappingProxyType({})
 ) -> ClientSession:
     """The session of a new connection; `defaults` are settings that the server's operator gives every session."""
+    if database.followed is not None:
+        defaults = {**defaults, **_ONLY_READS}
     return ClientSession(SessionContext(database, startup, defaults))
 
 
@@ -60,14 +69,36 @@ class ClientSession:
     def recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
         return self.context.recurring(sql)
 
+    def insert_rows(self, sql: str) -> Result | None:
+        return self.context.short.long_inserts.run(sql)
+
+    def most_repeated(self, prepared: Prepared) -> int:
+        return self.context.short.repeated.most(prepared)
+
+    def execute_repeated(self, prepared: Prepared, rows: Sequence[Parameters]) -> CommandTag | None:
+        return self.context.short.repeated.execute(prepared, rows)
+
     def short_read(self, prepared: Prepared) -> ShortRead | None:
-        return self.context.short_reads.of(prepared)
+        return self.context.short.reads.of(prepared)
 
     def short_write(self, prepared: Prepared) -> ShortWrite | None:
-        return self.context.short_writes.of(prepared)
+        return self.context.short.writes.of(prepared)
+
+    def short_control(self, what: Prepared | str) -> ShortControl | None:
+        controls = self.context.short.controls
+        return controls.of_text(what) if isinstance(what, str) else controls.of(what)
 
     def known_recurring(self, sql: str) -> tuple[Prepared, Parameters] | None:
         return self.context.known_recurring(sql)
+
+    def parsed_before(self, text: str, parameter_oids: Sequence[int]) -> Prepared | None:
+        if self.context.transaction.status is TransactionStatus.FAILED:
+            return None
+        return self.context.short.parsed.find(text, parameter_oids)
+
+    def keep_parsed(self, text: str, parameter_oids: Sequence[int], prepared: Prepared) -> None:
+        if not self.context.has_notices:  # they would have to be given again
+            self.context.short.parsed.keep(text, parameter_oids, prepared)
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
         self.context.clock.is_known(statement)
@@ -116,6 +147,15 @@ class ClientSession:
     def named_value(self, sql_type: SqlType, text: str) -> object:
         return self.context.object_names().value(sql_type, text)
 
+    def newest_type(self, sql_type: SqlType) -> SqlType:
+        """The type as the catalog has it now: an enum may have more labels than when a statement was prepared."""
+        if sql_type.leaf.kind is not TypeKind.ENUM:
+            return sql_type
+        return self.context.database.reads.catalog.type_by_oid(sql_type.oid) or sql_type
+
+    def keepalives(self) -> tuple[int, ...]:
+        return tuple(int(self.context.settings.get(name)) for name in _KEEPALIVES)
+
     def parameter_status(self) -> Mapping[str, str]:
         return self.context.settings.reported()
 
@@ -125,6 +165,13 @@ class ClientSession:
     def drain_notices(self) -> Sequence[Notice]:
         return self.context.drain_notices()
 
+    def has_notifications(self) -> bool:
+        return self.context.notifications.has_mail
+
+    def drain_notifications(self) -> Sequence[Notification]:
+        is_idle = self.context.transaction.status is TransactionStatus.IDLE
+        return self.context.notifications.take() if is_idle else ()
+
     def drain_parameter_changes(self) -> Mapping[str, str]:
         return self.context.settings.drain_changes()
 
@@ -132,6 +179,9 @@ class ClientSession:
 
     def cancel(self) -> None:
         self.context.cancel()
+
+    def is_in_engine(self) -> bool:
+        return self.context.is_in_engine()
 
     def idle_end(self, seconds: float) -> SqlError | None:
         return self.context.idle_end(seconds)

@@ -11,15 +11,17 @@ import pyarrow as pa
 from risingpy.errors import FeatureNotSupported, StalePlan, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
-from risingpy.frontend.results import Prepared, Result, Statement
+from risingpy.frontend.results import Prepared, Result, ResultField, Statement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import bind_statement
 from risingpy.meta.writing.table_locks import LockMode
-from risingpy.types import UNKNOWN, SqlType
+from risingpy.types import UNKNOWN, SqlType, TypeKind
 from risingpy.types.oids import type_by_oid
 
 TRIES_OF_A_STALE_PLAN = 10  # a try fails if another session alters a relation while the statement is planned
 CACHED_STATEMENTS = 256  # bound statements that a session keeps; the oldest are dropped first
+
+_Key = tuple[str, tuple[int, ...], tuple[str, ...]]  # a text, its parameters' types, and what names its procedure gives
 
 
 class Commands:
@@ -27,7 +29,7 @@ class Commands:
 
     def __init__(self, context: StatementContext) -> None:
         self._context = context
-        self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, Command]] = {}
+        self._cache: dict[_Key, tuple[object, Command]] = {}
 
     def version(self) -> tuple[int, int]:
         """That of the catalog and the settings: while it is equal, a command may be run again."""
@@ -36,7 +38,7 @@ class Commands:
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
         """The command of a statement on the current catalog, perhaps from the cache."""
         version = self.version()
-        key = (statement.text, tuple(parameter_oids))
+        key = self._key(statement, parameter_oids)
         cached = self._cache.get(key)
         if cached is not None and cached[0] == version:
             return cached[1]
@@ -49,7 +51,7 @@ class Commands:
 
     def known(self, statement: Statement, parameter_oids: Sequence[int]) -> Command | None:
         """The command of a statement, if it is there already and for the current catalog."""
-        cached = self._cache.get((statement.text, tuple(parameter_oids)))
+        cached = self._cache.get(self._key(statement, parameter_oids))
         return cached[1] if cached is not None and cached[0] == self.version() else None
 
     def run_newest(self, statement: Statement, prepared: Prepared, parameters: Parameters) -> Result:
@@ -64,8 +66,10 @@ class Commands:
                 command = self.bind(statement, prepared.declared)
                 if command.parameter_types != types:  # the client has sent the values for `types`
                     command = self.bind(statement, [type_.oid for type_ in types])
-                if prepared.fields is not None and command.fields != prepared.fields:
-                    raise FeatureNotSupported("cached plan must not change result type")
+                if prepared.fields is not None and of_types(command.fields) != of_types(prepared.fields):
+                    changed = FeatureNotSupported("cached plan must not change result type")
+                    changed.about = (("R", "RevalidateCachedQuery"),)  # drivers prepare again where they read this
+                    raise changed
                 context.demands.begin(command.demands)
                 try:
                     return _begun(command.run(parameters))
@@ -78,12 +82,26 @@ class Commands:
                         kept.enter_context(table)
         raise AssertionError("the last try returns or raises")
 
+    def _key(self, statement: Statement, parameter_oids: Sequence[int]) -> _Key:
+        """What a name may mean in a procedure is in its arguments."""
+        procedures = self._context.procedures
+        names = (procedures[-1].name, *procedures[-1].argument_names) if procedures else ()
+        return statement.text, tuple(parameter_oids), names
+
     def _bound(self, statement: Statement, oids: Sequence[int]) -> Command:
         assert isinstance(statement, ParsedStatement)  # `split` gave it
         demands = self._context.demands
         demands.begin()
-        command = bind_statement(self._context, statement, [_type_of(oid) for oid in oids])
+        command = bind_statement(self._context, statement, [self._type_of(oid) for oid in oids])
         return replace(command, demands=demands.asked) if demands.asked else command
+
+    def _type_of(self, oid: int) -> SqlType:
+        if oid == 0:
+            return UNKNOWN
+        found = type_by_oid(oid) or self._context.database.reads.catalog.type_by_oid(oid)
+        if found is None:
+            raise UndefinedObject(f"type with OID {oid} does not exist")
+        return found
 
 
 def _begun(result: Result) -> Result:
@@ -115,10 +133,15 @@ class _Begun:
             close()
 
 
-def _type_of(oid: int) -> SqlType:
-    if oid == 0:
-        return UNKNOWN
-    found = type_by_oid(oid)
-    if found is None:
-        raise UndefinedObject(f"type with OID {oid} does not exist")
-    return found
+def of_types(fields: Sequence[ResultField] | None) -> Sequence[object] | None:
+    """Fields that are the same if their types are: ALTER TYPE adds values to an enum, and it is the same type.
+
+    The table that they are of may have been made anew.
+    """
+    if fields is None:
+        return None
+    return [(field.name, _same_if_equal(field.type)) for field in fields]
+
+
+def _same_if_equal(type_: SqlType) -> object:
+    return (type_.oid, type_.depth) if type_.leaf.kind is TypeKind.ENUM else type_

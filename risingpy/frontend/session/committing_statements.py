@@ -1,10 +1,18 @@
-"""Statements that first commit what stands before them in the same text: they are about committed rows."""
+"""Which statements change the schema: in a transaction block they are a part of it.
+
+Without one, they first commit what stands before them in the same text: they are about committed rows.
+"""
 
 from __future__ import annotations
 
 from risingpy.frontend.parser import ast
 
 ABOUT_COMMITTED_ROWS = (
+    ast.AlterTypeAddValue,
+    ast.AlterAttributes,
+    ast.AlterDomain,
+    ast.CreateCompositeType,
+    ast.CreateDomain,
     ast.AddPrimaryKey,
     ast.AlterDatabase,
     ast.AlterSettings,
@@ -21,6 +29,7 @@ ABOUT_COMMITTED_ROWS = (
     ast.Backup,
     ast.Flush,
     ast.CommentOn,
+    ast.CreateType,
     ast.CreateIndex,
     ast.CreateRole,
     ast.CreateTable,
@@ -36,9 +45,12 @@ ABOUT_COMMITTED_ROWS = (
     ast.DropOwned,
     ast.DropRole,
     ast.DropSchema,
+    ast.DropType,
     ast.GrantPrivileges,
     ast.GrantRole,
+    ast.AlterTypePlace,
     ast.ReassignOwned,
+    ast.AlterTypeRenameValue,
     ast.RenameSchema,
     ast.RevokeRole,
     ast.AlterBackfill,
@@ -55,3 +67,25 @@ def is_about_committed_rows(statement: ast.Statement) -> bool:
     if isinstance(statement, _MAY_BE_TEMPORARY) and statement.temporary:
         return False
     return isinstance(statement, ABOUT_COMMITTED_ROWS)
+
+
+_ABOUT_NO_SCHEMA = (ast.Backup, ast.Flush, ast.AlterBackfill, ast.WaitJobs, ast.WaitSink)
+_OTHERS = (
+    ast.AlterConnection,
+    ast.AlterConnector,
+    ast.AlterSecret,
+    ast.AlterSourceColumns,
+    ast.CreateConnection,
+    ast.CreateFunction,
+    ast.CreateSecret,
+    ast.DropFunction,
+    ast.DropHidden,
+)
+
+
+def changes_schema(statement: ast.Statement) -> bool:
+    """Whether the statement changes the schema as a part of its transaction block."""
+    return isinstance(statement, _CHANGES_SCHEMA) and not isinstance(statement, _ABOUT_NO_SCHEMA)
+
+
+_CHANGES_SCHEMA = (*ABOUT_COMMITTED_ROWS, *_OTHERS)

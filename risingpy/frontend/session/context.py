@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 import pyarrow as pa
 
-from risingpy.batch import BatchRunner, PreparedQuery
+from risingpy.batch import BatchRunner, PreparedQuery, StatementReads
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.binder.query.relations import check_has_answer
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.deferred import look_at_deferred
 from risingpy.frontend.demands import Demands
-from risingpy.frontend.parameter_definitions import VERSION_TEXT
-from risingpy.frontend.parameter_kinds import Visibility
+from risingpy.frontend.drafted_schema import DraftedSchema
+from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.parser import ast, parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
-from risingpy.frontend.session.committing_statements import is_about_committed_rows
+from risingpy.frontend.session.committing_statements import changes_schema, is_about_committed_rows
+from risingpy.frontend.session.nearest import finds_nearest
 from risingpy.frontend.session.newest_row import newest_row
+from risingpy.frontend.session.notifications import notifications_of
 from risingpy.frontend.session.recurring_texts import RecurringTexts
-from risingpy.frontend.session.short_reads import ShortReads
-from risingpy.frontend.session.short_writes import ShortWrites
-from risingpy.frontend.session.signal_rights import check_signals
+from risingpy.frontend.session.short_statements import ShortStatements
+from risingpy.frontend.session.signals import send_signal
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
+from risingpy.frontend.session.values import values_of
 from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.session_sequences import SessionSequences
 from risingpy.frontend.session_temporaries import SessionTemporaries
-from risingpy.frontend.settings import Settings
+from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.shown_text import masked_errors_of
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.system_catalog.names import ObjectNames
@@ -50,10 +52,10 @@ from risingpy.meta.cancellation import CancelFlag
 from risingpy.meta.database import Database
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.meta.schema.commands import SchemaCommands
-from risingpy.meta.schema.databases import check_connects, check_room, existing_database
+from risingpy.meta.schema.databases import check_connects, check_room, existing_database, reached_database
 from risingpy.meta.schema.first_settings import first_settings
-from risingpy.meta.sessions import SessionRecord, SessionState, Signal
-from risingpy.plan.catalog import OWN_TEMPORARY_SCHEMA, Catalog, Index, Table
+from risingpy.meta.sessions import SessionRecord, SessionState
+from risingpy.plan.catalog import Catalog, FunctionDesc, Index, Table
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import privileges_of, schema_of
 from risingpy.plan.expressions import Expr
@@ -65,7 +67,6 @@ _IDLE_STATES = {
     TransactionStatus.ACTIVE: SessionState.IN_TRANSACTION,
     TransactionStatus.FAILED: SessionState.IN_FAILED_TRANSACTION,
 }
-_LOOK_SECONDS = 0.02  # how often pg_terminate_backend with a timeout looks whether the session has gone
 _END_A_FAILED_TRANSACTION = (ast.Commit, ast.Rollback, ast.RollbackTo)
 
 
@@ -75,29 +76,33 @@ class SessionContext:
     def __init__(
         self, database: Database, startup: StartupParameters, defaults: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        found = database.reads.catalog.database_named(startup.database)
-        if found is None:
-            raise SqlError(f'database "{startup.database}" does not exist', sqlstate="3D000")
+        found = reached_database(database.reads.catalog, startup.database)
         self.database = database.seen_from(found.database_id)
-        self.startup = startup
-        self.identity = SessionIdentity(startup.user, lambda: database.reads.catalog)
+        self.startup = replace(startup, database=found.name)
+        self.identity = SessionIdentity(startup.user, lambda: self.database.reads.catalog)
         stored = first_settings(self.database.reads.catalog, self.identity.session_user_id)
         self.settings = Settings(startup, self.identity, defaults, stored)
-        self.transaction = Transaction(
-            database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
-        )
+        earlier = database.reads.lsn_of_earlier_runs
+        self.transaction = Transaction(database, last_lsn=earlier, process_id=startup.process_id)
+        self.transaction.reads_by_default = lambda: is_on(self.settings.get("default_transaction_read_only"))
         self.temporaries = SessionTemporaries(lambda: self.database, self.transaction)
         self.view_texts = ViewTexts()
         self.cancelled = CancelFlag(lambda: int(self.settings.get("lock_timeout")))
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
         self.subscription_cursors = SubscriptionCursors()
+        self.notifications = notifications_of(self)
+        drafted = DraftedSchema(self.transaction, self.cancelled, self._see, self.notice)
         self.scope = TransactionScope(
             *(database, self.transaction, self.settings, self.portals, self.cancelled),
-            *(lambda: look_at_deferred(self), self.temporaries),
+            *(lambda: look_at_deferred(self), self.temporaries, drafted, self.notifications),
         )
         self.demands = Demands(lambda: self.database.reads.seen_state)
+        self.parts: StatementReads | None = None
+        self.procedures: tuple[FunctionDesc, ...] = ()
         self._notices: list[Notice] = []
+        if found.name != startup.database:
+            self.notice(f'database "{startup.database}" does not exist: this session is in "{found.name}"')
         self.speak: Callable[[Notice], None] = lambda notice: None  # to a client that waits for a statement
         self._deadline: Deadline | None = None  # that of the current statement
         self.sequences = SessionSequences(
@@ -107,14 +112,15 @@ class SessionContext:
             self.identity,
             lambda verb: check_writable(self, verb),
         )
-        self._runner = BatchRunner(self.transaction, database.query_engines, self.limits, self._system)
+        self._runner = BatchRunner(
+            self.transaction, database.query_engines, self.limits, self._system, finds_nearest(self)
+        )
         self._commands = Commands(self)
         self.record = self._new_record()
         database.sessions.add(self.record)
         self.clock = StatementClock(database.sessions.statement_times, self.settings, self.record)
         self._recurring = RecurringTexts(self.split, self.bind, self._commands.version)
-        self.short_reads = ShortReads(self, self._commands, self.clock)
-        self.short_writes = ShortWrites(self, self._commands, self.clock)
+        self.short = ShortStatements(self, self._commands, self.clock)
 
     @property
     def ddl(self) -> SchemaCommands:
@@ -142,9 +148,12 @@ class SessionContext:
         found = existing_database(self.database.reads.catalog, name)
         check_connects(self.database.reads.catalog, self.identity.current_id, found)
         check_room(found, self.database.sessions, is_superuser=self.identity.is_superuser)
-        self.database = self.database.seen_from(found.database_id)
+        self._see(self.database.seen_from(found.database_id))
         self.startup = replace(self.startup, database=name)
         self.record.database = name
+
+    def _see(self, database: Database) -> None:
+        self.database = database
         self.settings.bind_again()  # names mean others from now on
 
     def object_names(self) -> ObjectNames:
@@ -152,39 +161,28 @@ class SessionContext:
         return object_names(self.database.reads.catalog, self.search_path())
 
     def session_values(self) -> SessionValues:
-        path = [schema for schema in self.search_path() if schema in self.database.reads.catalog.schemas]
-        own, named = self.temporaries.schema, self.settings.search_path()
-        if path and path[0] == own and named[:1] not in ((own,), (OWN_TEMPORARY_SCHEMA,)):
-            del path[0]  # it is searched before the others, and not named
-        return SessionValues(
-            user=self.identity.current_user,
-            session_user=self.identity.session_user,
-            is_superuser=self.identity.is_superuser,
-            database=self.database.reads.catalog.database,
-            schema=path[0] if path else None,
-            temporary_schema=own,
-            version=VERSION_TEXT,
-            time_zone=self.settings.get("timezone"),
-            process_id=self.startup.process_id,
-            role_id=self.identity.current_id,
-            data_directory=str(self.database.data_dir),
-            setting=self.settings.find,
-            check=self.check,
-        )
+        return values_of(self)
 
     def limits(self) -> StatementLimits:
         asked = parse_bytes(self.settings.get("statement_memory"))
         return StatementLimits(
             asked or share_of_memory(STATEMENT_SHARE),
             self.cancelled,
-            signal=self._signal,
+            signal=partial(send_signal, self),
+            blocking=self.database.writes.locks.blocking,
             set_config=self._set_config,
             sequences=self.sequences,
+            notify=self._notify,
         )
 
     def _set_config(self, name: str, value: str, local: bool) -> str:
         self.settings.set(name, (value,), local=local)
         return value
+
+    def _notify(self, channel: str, payload: str) -> None:
+        if self.database.followed is not None:
+            raise self.database.followed.refusal("NOTIFY")
+        self.notifications.notify(channel, payload)
 
     def check(self) -> None:
         if self.cancelled.is_set():
@@ -201,6 +199,10 @@ class SessionContext:
     def tell(self, message: str) -> None:
         if self.settings.lets_through("NOTICE"):
             self.speak(Notice(message, "NOTICE", "00000"))
+
+    @property
+    def has_notices(self) -> bool:
+        return bool(self._notices)
 
     def drain_notices(self) -> Sequence[Notice]:
         """The notices since the last call."""
@@ -239,8 +241,9 @@ class SessionContext:
         statement = prepared.statement
         assert statement is not None
         self._check_not_failed(statement)
-        if isinstance(statement, ParsedStatement) and is_about_committed_rows(statement.statement):
-            self.scope.commit_so_far()
+        if isinstance(statement, ParsedStatement):
+            commits, changes = is_about_committed_rows(statement.statement), changes_schema(statement.statement)
+            self.scope.begin_statement(self.database, commits_so_far=commits, changes_schema=changes)
         with masked_errors_of(statement):
             return self._commands.run_newest(statement, prepared, parameters)
 
@@ -270,11 +273,13 @@ class SessionContext:
         return PreparedQuery(query, self.database.reads.catalog if catalog is None else catalog)
 
     def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
+        if self.parts is not None:
+            return iter(self.run_to_table(query, parameters).to_batches())
         row = newest_row(self, query, parameters)
         return self._runner.run(query, parameters, self.snapshot) if row is None else iter((row,))
 
     def run_to_table(self, query: PreparedQuery, parameters: Parameters, given: pa.Table | None = None) -> pa.Table:
-        return self._runner.to_table(query, parameters, self.snapshot, given=given)
+        return self._runner.to_table(query, parameters, self.snapshot, given, self.parts)
 
     def rows_with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
         return self._runner.rows_with_keys(relation, keys, self.snapshot)
@@ -329,6 +334,10 @@ class SessionContext:
         self.cancelled.set()
         self._runner.interrupt()
 
+    def is_in_engine(self) -> bool:
+        """See `BatchRunner.is_in_engine`."""
+        return self._runner.is_in_engine
+
     def idle_end(self, seconds: float) -> SqlError | None:
         """The error that ends the session, if it has waited for its client longer than it may. From any thread."""
         is_open = self.transaction.status is not TransactionStatus.IDLE
@@ -345,6 +354,7 @@ class SessionContext:
         try:
             self.transaction.rollback()
         finally:
+            self.notifications.close()
             self.temporaries.close()
             self.database.sessions.remove(self.record)
 
@@ -362,26 +372,6 @@ class SessionContext:
             cancelled=self.cancelled,
             backend=self.startup.backend,
         )
-
-    def _signal(self, function: str, process_id: int, milliseconds: int) -> bool:
-        """pg_cancel_backend and pg_terminate_backend; waits so long for the end of the other session.
-
-        Raises InsufficientPrivilege for a session that is not this role's to end.
-        """
-        sessions = self.database.sessions
-        check_signals(self.identity, self.database.reads.catalog, Signal(function), sessions.user_of(process_id))
-        if not sessions.send(Signal(function), process_id):
-            self.notice(f"PID {process_id} is not a PostgreSQL backend process", severity="WARNING", sqlstate="01000")
-            return False
-        end = time.monotonic() + milliseconds / 1000
-        while milliseconds and sessions.has(process_id):
-            if time.monotonic() > end:
-                waited = f"backend with PID {process_id} did not terminate within {milliseconds} milliseconds"
-                self.notice(waited, severity="WARNING", sqlstate="01000")
-                return False
-            self.cancelled.wait(_LOOK_SECONDS)
-            self.check()
-        return True
 
     def _check_not_failed(self, statement: Statement) -> None:
         ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, _END_A_FAILED_TRANSACTION)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from risingpy.batch import Direct, PreparedQuery, direct_rows, key_table
 from risingpy.frontend.command import Parameters
-from risingpy.frontend.parameter_kinds import Visibility
+from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_rows
 from risingpy.plan.catalog import Table
 

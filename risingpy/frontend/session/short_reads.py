@@ -1,26 +1,30 @@
 """SELECTs of one row by its key, answered at once: without portals, Arrow, or waiting.
 
-A row of a table that the log has, and no epoch yet, is read there: so a strict read waits for no epoch. Each read
-looks first whether anything is not as usual: a transaction, another catalog, a view whose rows an epoch must compute
-first, or that has stopped, statements that are logged. Then it raises TakesLonger, and the long way is taken.
+A row of a table that the log has, and no epoch yet, is read there: so a strict read waits for no epoch. So is one that
+the session's transaction has written. Each read looks first whether anything is not as usual: a failed transaction,
+another catalog, a view whose rows an epoch must compute first, or that has stopped, statements that are logged. Then it
+raises TakesLonger, and the long way is taken.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from risingpy.batch import Datums, PointRead, point_read
 from risingpy.errors import SqlError
 from risingpy.frontend.command import PlainQuery
-from risingpy.frontend.parameter_kinds import Visibility
+from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.results import Prepared, ShortRead, TakesLonger
-from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.commands import Commands, of_types
 from risingpy.frontend.session.statement_clock import StatementClock
+from risingpy.frontend.session.waits import look_at_followed
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
+from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.epochs.published_state import is_partial
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Catalog, StoredRelation, Table
@@ -54,7 +58,8 @@ class ShortReads:
         if command is None:
             return None
         point = None
-        if command.fields == prepared.fields and command.parameter_types == prepared.parameter_types and command.plain:
+        is_same = of_types(command.fields) == of_types(prepared.fields)
+        if is_same and command.parameter_types == prepared.parameter_types and command.plain:
             point = point_read(command.plain.query.plan)
         if len(self._known) >= _MOST:
             self._known.clear()
@@ -71,6 +76,13 @@ def _log_key(catalog: Catalog, relation: StoredRelation) -> tuple[tuple[int, ...
         return None, 0
     places = [part.index for part in relation.table.key]
     return tuple(places.index(index) for index in relation.primary_key), relation.version
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnRow:
+    """What a transaction has made of a row; None: it has deleted it."""
+
+    row: Datums | None
 
 
 class SessionShortRead:
@@ -98,7 +110,8 @@ class SessionShortRead:
         """See `ShortRead`."""
         began = time.perf_counter()
         context = self._context
-        if context.transaction.is_open:
+        transaction = context.transaction
+        if transaction.is_open and (transaction.implicit or transaction.status is not TransactionStatus.ACTIVE):
             raise TakesLonger
         if context.settings.changes != self._changes:
             self._look_at_settings()
@@ -110,6 +123,12 @@ class SessionShortRead:
 
     def _read(self, key: Sequence[object]) -> Datums | None:
         reads, point = self._context.database.reads, self._point
+        if self._context.transaction.has_changes and self._has_touched():
+            own = self._own_row(key)
+            if own is not None:
+                return own.row
+        if self._context.transaction.followed:
+            look_at_followed(self._context.transaction)
         found = reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
         if found is None and self._row_key is not None:  # what the log has last of this row is what it has to give
             table_id = point.relation.relation_id
@@ -130,6 +149,30 @@ class SessionShortRead:
             return point.row(view, key)
         except (SqlError, OverflowError):  # the view has just been released, or cut; a number that the key cannot have
             raise TakesLonger from None
+
+    def _has_touched(self) -> bool:
+        """Whether the transaction has written to what is read, or to what that is made of."""
+        transaction = self._context.transaction
+        is_kept = not transaction.kept.table_ids.isdisjoint(self._relations)
+        return is_kept or (transaction.has_chunks and not transaction.chunk_tables.isdisjoint(self._relations))
+
+    def _own_row(self, key: Sequence[object]) -> _OwnRow | None:
+        """What the transaction has written last for the key, if it has."""
+        transaction, relation = self._context.transaction, self._point.relation
+        found = self._context.database.reads.glance(())
+        is_known = self._row_key is not None and not transaction.has_large_change(relation.relation_id)
+        if not is_known or found is None or not isinstance(relation, Table):
+            raise TakesLonger
+        self._look_at(found[0])
+        assert self._row_key is not None
+        row_key = tuple(key[place] for place in self._row_key)
+        kept = transaction.kept.find(relation.relation_id, row_key)
+        if kept is not None:
+            return _OwnRow(None if kept.last is None else [kept.last[column] for column in self._point.columns])
+        own = transaction.own_chunk_row(relation, row_key) if transaction.has_chunks else None
+        if own is None:
+            return None
+        return _OwnRow(None if own.place is None else self._point.logged_row(own.chunk, own.place))
 
     def _look_at(self, state: MetaState) -> None:
         if self._must_wait(state):

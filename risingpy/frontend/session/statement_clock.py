@@ -56,9 +56,12 @@ class StatementClock:
         if is_logged(statement, self._settings.get("log_statement")):
             _log.info("statement: %s", self._logged_text(), extra={"facts": self._facts()})
 
-    def ran(self, kind: str, seconds: float) -> None:
-        """A statement has run, all at once, in a session that neither logs statements nor slow ones."""
-        self._times.add(kind, seconds, failed=False)
+    def ran(self, kind: str, seconds: float, times: int = 1) -> None:
+        """A statement has run, all at once, in a session that neither logs statements nor slow ones.
+
+        It has run so many `times` in these seconds.
+        """
+        self._times.add(kind, seconds, failed=False, times=times)
 
     def end(self, *, failed: bool = False) -> None:
         """The statement has ended. One that was only prepared does not count, unless that failed."""

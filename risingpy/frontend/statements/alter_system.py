@@ -1,4 +1,4 @@
-"""ALTER SYSTEM SET: parallelism takes effect at the next start, the others at once."""
+"""ALTER SYSTEM SET takes effect at once; of parallelism, when no job is being created any more."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import re
 from collections.abc import Callable, Sequence
 
 from risingpy.config import MAX_PARALLELISM
-from risingpy.errors import FeatureNotSupported, InvalidParameterValue, UndefinedObject
+from risingpy.errors import InvalidParameterValue, SqlError, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.rights.server_rights import check_parameter
+from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema.system_parameters import (
+    with_adaptive_parallelism,
     with_job_epoch_seconds,
     with_old_snapshot_threshold,
-    with_parallelism,
 )
 from risingpy.meta.state import JOB_EPOCH_SECONDS, OLD_SNAPSHOT_SECONDS
 from risingpy.plan.catalog.acl import Privilege
@@ -25,6 +26,7 @@ from risingpy.types import SqlType
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)?")
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, None: 60, "h": 3600, "d": 86_400}  # PostgreSQL's unit of it is the minute
 
+ADAPTIVE = "adaptive"  # the value of parallelism that follows the engine's cores
 MOST_JOB_EPOCH_MS = 3_600_000
 
 
@@ -43,6 +45,8 @@ def bind(
     change = setter(session, statement.value)
 
     def run(parameters: Parameters) -> Result:
+        if session.transaction.status is not TransactionStatus.IDLE:
+            raise SqlError("ALTER SYSTEM cannot run inside a transaction block", sqlstate="25001")
         change()
         return Result(CommandTag("ALTER SYSTEM"))
 
@@ -51,15 +55,14 @@ def bind(
 
 def _set_parallelism(session: StatementContext, value: str | None) -> Callable[[], None]:
     database = session.database
+    if value is not None and value.lower() == ADAPTIVE:
+        return lambda: database.ddl.change(with_adaptive_parallelism, session.cancelled)
     shards = database.shards if value is None else _shards(value)
 
-    if database.is_shared and shards != database.shards:
-        raise FeatureNotSupported("a database in shared storage keeps its number of shards")
-
     def change() -> None:
-        database.ddl.change(lambda state: with_parallelism(state, shards), session.cancelled)
-        if shards != database.shards:
-            session.notice(f"the next start of the server will move the state to {shards} shards")
+        if not database.rescale(shards, session.cancelled):
+            when = "when no view or sink is being created, or at the next start of the server"
+            session.notice(f"the state will be moved to {shards} shards {when}")
 
     return change
 
@@ -83,7 +86,7 @@ def _milliseconds(value: str) -> int:
 
 def _shards(value: str) -> int:
     if not value.isdecimal() or not 1 <= int(value) <= MAX_PARALLELISM:
-        raise _invalid("parallelism", value, f"It is a whole number from 1 to {MAX_PARALLELISM}.")
+        raise _invalid("parallelism", value, f"It is a whole number from 1 to {MAX_PARALLELISM}, or {ADAPTIVE}.")
     return int(value)
 
 

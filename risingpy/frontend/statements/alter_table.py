@@ -34,6 +34,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetNotNull,
     ValidateConstraint,
 )
+from risingpy.frontend.renamed_text import with_new_names
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
@@ -41,6 +42,7 @@ from risingpy.frontend.statements.rights.checks import check_names_schema, check
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
+from risingpy.meta.writing.rows_of_altered import in_new_form
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import NumberSequence, Relation, Table, is_of_session
@@ -95,12 +97,7 @@ def _checked_table(relation: Relation, statement: AlterTable) -> Table:
 
 
 def _alter(session: StatementContext, relation: Table, statement: AlterTable) -> None:
-    if relation.relation_id in session.transaction.changed_tables:
-        raise SqlError(
-            f'cannot ALTER TABLE "{relation.name}" because this transaction has written to it',
-            sqlstate="55006",
-            hint="COMMIT first.",
-        )
+    refuse_spilled(session, relation)
     bound = bind_alter_table(
         relation,
         statement.actions,
@@ -109,8 +106,9 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
         search_path=session.search_path(),
         session=session.session_values(),
     )
-    known = {(column.column_id, column.type) for column in relation.columns}
-    made = (each.type for each in bound.relation.columns if (each.column_id, each.type) not in known)
+    known = {(column.column_id, column.domain or column.type) for column in relation.columns}
+    types = [(column.column_id, column.domain or column.type) for column in bound.relation.columns]
+    made = (each for column_id, each in types if (column_id, each) not in known)
     check_uses_types(session, made)
     for notice in bound.notices:
         session.notice(notice)
@@ -118,6 +116,16 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     for action in statement.actions:
         if isinstance(action, SetIdentity) and action.options:
             _alter_sequence(session, relation, action)
+
+
+def refuse_spilled(session: StatementContext, relation: Table) -> None:
+    """Raises 55006 if the transaction has copied so much into the table that the rows are in a file."""
+    if session.transaction.has_spilled(relation.relation_id):
+        raise SqlError(
+            f'cannot ALTER TABLE "{relation.name}" because this transaction has copied a large amount of data into it',
+            sqlstate="55006",
+            hint="COMMIT first.",
+        )
 
 
 def _alter_sequence(session: StatementContext, relation: Table, action: SetIdentity) -> None:
@@ -150,10 +158,18 @@ def replace_altered(session: StatementContext, relation: Table, bound: BoundAlte
             _check_rows(session, check)
         altered = replace(altered, definition=table_definition(altered, (), database.reads.catalog.relations))
         replacement = TableReplacement(
-            altered, bound.cascade, bound.generated, keys=key_changes(altered, changes), changes_form=not same
+            altered,
+            bound.cascade,
+            bound.generated,
+            keys=key_changes(altered, changes),
+            changes_form=not same,
+            reader=with_new_names,
         )
         for notice in session.ddl.replace_table(replacement, session.cancelled):
             session.notice(notice)
+        now = database.reads.catalog.relations.get(relation.relation_id)
+        if isinstance(now, Table) and now.version != relation.version:
+            session.transaction.renew_rows(now.relation_id, lambda each: in_new_form(each, relation, now))
 
 
 def _with_source(session: StatementContext, table: Table) -> Table:

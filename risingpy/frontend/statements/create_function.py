@@ -1,4 +1,4 @@
-"""CREATE FUNCTION, CREATE AGGREGATE, and DROP of them."""
+"""CREATE FUNCTION, AGGREGATE and PROCEDURE, and DROP of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from dataclasses import replace
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
 from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.functions.user_defined import definition_text, inlined
+from risingpy.frontend.binder.functions.arguments import bound_default
+from risingpy.frontend.binder.functions.sql_bodies import body_rows, inlined
+from risingpy.frontend.binder.functions.user_defined import definition_text
+from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.statement import make_context
+from risingpy.frontend.binder.typing.domain_names import refuse_domain
+from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
+from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement, TypeName
 from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.results import CommandTag, Result
+from risingpy.frontend.settings import is_on
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.placing import new_schema
+from risingpy.frontend.statements.call import check_body, check_statements
+from risingpy.frontend.statements.placing import known_types, new_schema
 from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema, check_owns_all, check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_language
 from risingpy.functions.python import call_worker
@@ -25,13 +32,13 @@ from risingpy.meta.schema.functions import FunctionTarget, create_function, drop
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for
-from risingpy.types import SqlType, narrow, struct_of
+from risingpy.types import VARCHAR, SqlType, narrow, struct_of
 
 
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateFunction, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Checks the body before anything is stored. IF NOT EXISTS gives a notice (42723)."""
+    """Checks the body before anything is stored, unless `check_function_bodies` is off. IF NOT EXISTS may notice."""
 
     def run(parameters: Parameters) -> Result:
         schema = new_schema(session, statement.name)
@@ -41,8 +48,8 @@ def bind(
             schema_name=schema,
             name=statement.name.name,
             argument_names=tuple(argument.name for argument in statement.arguments),
-            argument_types=_types(statement.arguments),
-            result=_result(statement),
+            argument_types=_types(session, statement.arguments),
+            result=_result(session, statement),
             language=FunctionLanguage(statement.language),
             body=f"SELECT {statement.body}" if statement.returns_expression else statement.body,
             definition=parsed.text,
@@ -52,6 +59,7 @@ def bind(
             kind=_kind(statement),
             column=statement.columns[0].name if len(statement.columns) == 1 else "",
         )
+        function = _with_defaults(session, function, statement)
         check_uses_types(session, (*function.argument_types, function.result))
         function = _checked(session, function, statement)
         if statement.or_replace:
@@ -65,7 +73,7 @@ def bind(
         )
         if not made:
             session.notice(f'function "{function.name}" already exists, skipping', sqlstate="42723")
-        return Result(CommandTag("CREATE AGGREGATE" if statement.aggregate else "CREATE FUNCTION"))
+        return Result(CommandTag(f"CREATE {function.noun.upper()}"))
 
     return Command(run)
 
@@ -73,16 +81,16 @@ def bind(
 def bind_drop(
     session: StatementContext, parsed: ParsedStatement, statement: DropFunction, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """DROP FUNCTION and DROP AGGREGATE: all names or none. Without argument types a name must be unique."""
+    """DROP FUNCTION and its like: all names or none. Without argument types a name must be unique."""
 
     def run(parameters: Parameters) -> Result:
         targets = [
             FunctionTarget(
                 name.schema,
                 name.name,
-                None if given is None else _types(given),
+                None if given is None else _types(session, given),
                 session.search_path(),
-                aggregate=statement.aggregate,
+                noun=statement.noun,
             )
             for name, given in statement.functions
         ]
@@ -92,27 +100,64 @@ def bind_drop(
         check_drops(session, lambda state: targets_of(state, targets))
         for notice in drop(session.ddl, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled):
             session.notice(notice)
-        return Result(CommandTag("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION"))
+        return Result(CommandTag(f"DROP {statement.noun.upper()}"))
 
     return Command(run)
 
 
-def _result(statement: CreateFunction) -> SqlType:
-    """The result's type; for a table function, that of a row."""
+def _result(session: StatementContext, statement: CreateFunction) -> SqlType:
+    """The result's type; for a table function, that of a row. SETOF a relation has its columns."""
+    if statement.procedure:
+        return VARCHAR
     if statement.returns is not None:
-        return resolve_type(statement.returns.text, statement.returns.position)
-    types = _types(statement.columns)
+        refuse_domain(statement.returns.text, statement.returns.position, known_types(session), "a function's result")
+        return resolve_type(statement.returns.text, statement.returns.position, known_types(session))
+    if len(statement.columns) == 1 and not statement.columns[0].name:
+        row = _row_of_relation(session, statement.columns[0].type)
+        if row is not None:
+            return row
+    types = _types(session, statement.columns)
     return types[0] if len(types) == 1 else struct_of([column.name for column in statement.columns], types)
+
+
+def _row_of_relation(session: StatementContext, type_: TypeName) -> SqlType | None:
+    """The row type of the relation that a type's name means, if no type has that name."""
+    *schema, name = [part.strip('"') for part in type_.text.split(".")]
+    relation = session.database.reads.catalog.find(name, schema[-1] if schema else None, session.search_path())
+    if relation is None:
+        return None
+    columns = [column for column in relation.columns if not column.hidden]
+    return struct_of([column.name for column in columns], [column.type for column in columns])
 
 
 def _kind(statement: CreateFunction) -> FunctionKind:
     if statement.aggregate:
         return FunctionKind.AGGREGATE
+    if statement.procedure:
+        return FunctionKind.PROCEDURE
     return FunctionKind.TABLE if statement.columns else FunctionKind.SCALAR
 
 
-def _types(arguments: Sequence[FunctionArgument]) -> tuple[SqlType, ...]:
-    return tuple(resolve_type(argument.type.text, argument.type.position) for argument in arguments)
+def _with_defaults(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
+    """The function with the defaults of its last arguments, each of which has the argument's type."""
+    defaults = list[str]()
+    context = make_context(session.database.reads.catalog, session.search_path(), (), session.session_values())
+    for place, argument in enumerate(statement.arguments):
+        if argument.default is None:
+            if defaults:
+                message = "input parameters after one with a default value must also have defaults"
+                raise InvalidFunctionDefinition(message, position=argument.type.position)
+            continue
+        bound_default(context, argument.default.tree, function, place)
+        defaults.append(text_with_schemas(argument.default, context.types))
+    return replace(function, argument_defaults=tuple(defaults))
+
+
+def _types(session: StatementContext, arguments: Sequence[FunctionArgument]) -> tuple[SqlType, ...]:
+    known = known_types(session)
+    for each in arguments:
+        refuse_domain(each.type.text, each.type.position, known, "a function's argument or result")
+    return tuple(resolve_type(each.type.text, each.type.position, known) for each in arguments)
 
 
 def _checked(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
@@ -130,15 +175,30 @@ def _checked(session: StatementContext, function: FunctionDesc, statement: Creat
             with working_for(session.limits()):
                 answer, _ = call_worker("check", definition_text(function))
             return replace(function, retracts=bool(answer["retracts"]))
-        if function.kind is not FunctionKind.SCALAR:
-            raise FeatureNotSupported(f"a {function.kind.value} in SQL is not supported", hint="Say LANGUAGE python.")
+        if function.kind is FunctionKind.AGGREGATE:
+            raise FeatureNotSupported("an aggregate in SQL is not supported", hint="Say LANGUAGE python.")
         if function.batch:
             raise InvalidFunctionDefinition("only functions in Python take batches")
         check_databases(parse(function.body), function.body, session.database_names())
-        context = make_context(session.database.reads.catalog, session.search_path(), (), session.session_values())
-        args = [InputRef(number, type_) for number, type_ in enumerate(function.argument_types)]
-        inlined(ExpressionBinder(context, Scope(), "a function's body"), function, args)
+        if function.kind is FunctionKind.PROCEDURE:
+            check_statements(function.body)
+        if is_on(session.settings.get("check_function_bodies")):
+            _check_body(session, function)
         return function
     except SqlError as error:
         error.position = statement.body_position
         raise
+
+
+def _check_body(session: StatementContext, function: FunctionDesc) -> None:
+    """Binds the body of a function in SQL, as a call would."""
+    if function.kind is FunctionKind.PROCEDURE:
+        check_body(session, function)
+        return
+    context = make_context(session.database.reads.catalog, session.search_path(), (), session.session_values())
+    binder = ExpressionBinder(QueryBinder(context).context, Scope(), "a function's body")
+    args = [InputRef(number, type_) for number, type_ in enumerate(function.argument_types)]
+    if function.kind is FunctionKind.TABLE:
+        body_rows(binder, function, args)
+    else:
+        inlined(binder, function, args)

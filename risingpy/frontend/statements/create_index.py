@@ -18,7 +18,7 @@ from risingpy.frontend.statements.create_view import without_effect
 from risingpy.frontend.statements.jobs.creation import creation_of
 from risingpy.frontend.statements.rights.checks import check_indexes
 from risingpy.meta.schema.indexes import NewIndex
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Index, Table
 from risingpy.types import SqlType
 
 
@@ -28,7 +28,7 @@ def bind(
     """Binds when it runs, on the catalog of that moment. IF NOT EXISTS gives a notice (42P07)."""
 
     def run(parameters: Parameters) -> Result:
-        catalog = session.database.reads.catalog
+        catalog = session.scope.schema.shown(session.database.reads.catalog)
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         check_indexes(session, bound.relation)
         if bound.definition.unique is not None:
@@ -42,11 +42,21 @@ def bind(
             cancelled=session.cancelled,
         )
         without_effect(session, statement.storage_parameters)
+        if created and bound.definition.nearest is not None:
+            _wait_for_graph(session, bound)
         if not created:
             session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
         return Result(CommandTag("CREATE INDEX"))
 
     return Command(run)
+
+
+def _wait_for_graph(session: StatementContext, bound: BoundIndex) -> None:
+    """Returns when searches use the index, unless `background_ddl` says not to wait."""
+    catalog = session.database.reads.catalog
+    index = catalog.find(bound.name, bound.relation.schema_name, ())
+    if isinstance(index, Index) and session.settings.get("background_ddl") != "true":
+        session.database.vector_indexes.until_built(catalog, index.relation_id, session.limits().look)
 
 
 def _create_unique(session: StatementContext, statement: CreateIndex, bound: BoundIndex, text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.connectors.secrets.hidden_options import StoredOptions
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.binder.ddl.constraints import ConstraintBinder
 from risingpy.frontend.binder.statement import make_context
@@ -28,8 +28,10 @@ from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.table_definition import definition_of_columns
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
-from risingpy.plan.catalog import Catalog, ColumnDesc, Webhook, is_temporary_schema
+from risingpy.plan.catalog import ColumnDesc, Webhook, is_temporary_schema
 from risingpy.types import BIGINT, SqlType
+
+_LONGEST_RETENTION = 100 * 366 * 86400  # a century
 
 
 def bind(
@@ -67,7 +69,7 @@ def bind(
                 if is_temporary_schema(schema):
                     made_temporary(session, schema, name, statement.on_commit)
                 complete_likes(session, statement, schema)
-        without_effect(session, statement.storage_parameters)
+        without_effect(session, statement.storage_parameters, unlogged=statement.unlogged)
         return Result(CommandTag("CREATE TABLE"))
 
     return Command(run)
@@ -94,7 +96,7 @@ def new_table(
     columns, key, upstream = defined.columns, defined.primary_key, None
     if statement.copied is not None:
         columns, key, upstream = copied_columns(session, statement.copied, defined)
-    check_uses_types(session, (column.type for column in columns if not column.hidden))
+    check_uses_types(session, (column.domain or column.type for column in columns if not column.hidden))
     columns = columns if key else with_row_id(columns)
     schema_name = table_schema(session, statement)
     bound = _bound_constraints(session, statement, columns, key)
@@ -114,7 +116,31 @@ def new_table(
         constraints=tuple(bound.constraints),
         uniques=new_uniques(schema_name, statement.name.name, bound.uniques),
         key_name=statement.key_name,
+        retention_seconds=_retention_seconds(statement),
     )
+
+
+def _retention_seconds(statement: CreateTable) -> int | None:
+    """What WITH (retention_seconds = …) says. Raises FeatureNotSupported if the table's rows may change."""
+    given = statement.retention
+    if given is None:
+        return None
+    if not given.text.isdecimal() or not 0 < int(given.text) <= _LONGEST_RETENTION:
+        message = f'invalid value for parameter "retention_seconds": "{given.text}"'
+        hint = f"It is a number of seconds from 1 to {_LONGEST_RETENTION}."
+        raise SqlError(message, sqlstate="22023", position=given.position, hint=hint)
+    rules = (
+        (not statement.append_only, "it is not APPEND ONLY"),
+        (bool(statement.primary_key) or any(c.primary_key for c in statement.columns), "it has a primary key"),
+        (statement.watermark is not None and statement.watermark.ttl, "it has a watermark WITH TTL"),
+        (statement.copied is not None, "it copies a table of a source"),
+    )
+    for holds, reason in rules:
+        if holds:
+            message = f'retention_seconds of table "{statement.name.name}" is not supported: {reason}'
+            hint = "WATERMARK FOR column AS expression WITH TTL ends rows that change, by a column of theirs."
+            raise FeatureNotSupported(message, position=given.position, hint=hint)
+    return int(given.text)
 
 
 def _bound_constraints(
@@ -123,13 +149,14 @@ def _bound_constraints(
     """The statement's UNIQUE, CHECK and FOREIGN KEY. Raises FeatureNotSupported if such a table can have none."""
     values, path = session.session_values(), session.search_path()
     binder = ConstraintBinder(
-        make_context(Catalog(), (), (), values),
+        make_context(session.database.reads.catalog.only_types(), path, (), values),
         *(session.database.reads.catalog, path, table_schema(session, statement), statement.name.name),
         *(columns, key, None, statement.key_name),
     )
-    if not statement.constraints:
+    domains = [column for column in columns if column.domain is not None]
+    if not statement.constraints and not domains:
         return binder
-    position = statement.constraints[0].position
+    position = statement.constraints[0].position if statement.constraints else statement.name.position
     rules = (
         (statement.is_fed or bool(statement.options), "other systems write its rows"),
         (statement.copied is not None, "it copies a table of a source"),
@@ -139,7 +166,8 @@ def _bound_constraints(
     )
     for holds, reason in rules:
         if holds:
-            message = f'constraints of table "{statement.name.name}" are not supported: {reason}'
+            what = "constraints" if statement.constraints else "domains as types of columns"
+            message = f'{what} of table "{statement.name.name}" are not supported: {reason}'
             raise FeatureNotSupported(message, position=position)
     # A foreign key may refer to a unique key that stands after it.
     for definition in sorted(statement.constraints, key=lambda each: isinstance(each, ForeignKeyDefinition)):
@@ -160,7 +188,12 @@ def _with_source(session: StatementContext, statement: CreateTable) -> tuple[Tab
     with given.masked_errors(statement.name.position):
         check_source(session, dict(statement.options), statement.message_format, statement.name.position)
         statement = with_schema_columns(statement)
-        defined = bind_table(statement, session=session.session_values())
+        defined = bind_table(
+            statement,
+            session.database.reads.catalog.only_types(),
+            session.search_path(),
+            session=session.session_values(),
+        )
         for column in defined.columns:
             if column.identity is not None or column.default is not None:
                 what = f'a value of its own for column "{column.name}"'

@@ -17,7 +17,8 @@ from risingpy.frontend.statements.rights.checks import check_owns_all, check_rea
 from risingpy.meta.schema.relations import NewMaterializedView, NewView
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.closing_column import optimize_view
-from risingpy.plan.catalog import View, is_temporary_schema
+from risingpy.plan.catalog import Catalog, View, is_temporary_schema
+from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 
 
@@ -27,7 +28,7 @@ def bind(
     """Stores the query's text and its plan; the relations that it reads cannot be dropped without CASCADE."""
 
     def run(parameters: Parameters) -> Result:
-        catalog = session.database.reads.catalog
+        catalog = session.scope.schema.shown(session.database.reads.catalog)
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         reads_temporary = reads_temporaries(catalog, bound.query)
         schema = relation_schema(session, statement.name, temporary=statement.temporary or reads_temporary)
@@ -35,7 +36,7 @@ def bind(
             session.notice(f'view "{statement.name.name}" will be a temporary view')
         if statement.or_replace:
             check_owns_all(session, lambda state: _replaced(state, schema, statement.name.name))
-        check_uses_types(session, (column.type for column in bound.columns))
+        check_uses_types(session, (column.domain or column.type for column in bound.columns))
         view = NewView(
             schema_name=schema,
             name=statement.name.name,
@@ -70,7 +71,7 @@ def bind_materialized(
     """Returns when the view has all rows that its inputs had. A notice tells what its plan cannot do well."""
 
     def run(parameters: Parameters) -> Result:
-        catalog = session.database.reads.catalog
+        catalog = session.scope.schema.shown(session.database.reads.catalog)
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         if reads_temporaries(catalog, bound.query):
             raise FeatureNotSupported("materialized views must not use temporary tables or views")
@@ -78,19 +79,15 @@ def bind_materialized(
         if statement.with_no_data:
             session.notice("WITH NO DATA has no effect: a materialized view has its rows at all times")
         replaced = replaced_view(session, statement, schema, bound)
-        check_uses_types(session, (column.type for column in bound.columns))
+        check_uses_types(session, (column.domain or column.type for column in bound.columns))
         check_reads(session, bound.query)
         view = NewMaterializedView(
             schema_name=schema,
             name=statement.name.name,
-            plan=optimize_view(
-                bound.query.plan,
-                catalog,
-                emit_on_window_close=statement.emit_on_window_close,
-                recursion_limit=statement.recursion_limit,
-                check=session.check,
-            ),
+            plan=_optimized(session, statement, bound.query.plan, catalog),
             column_names=bound.column_names,
+            texts=bound.query.texts,
+            domains=bound.query.domains,
             definition=parsed.text,
             query=statement.query.text,
             depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
@@ -106,11 +103,30 @@ def bind_materialized(
         )
         for notice in notices:
             session.notice(notice)
-        if not created:
-            skipped(session, statement.name)
+        _tell_of(session, statement, created=created)
         return Result(CommandTag("CREATE MATERIALIZED VIEW"))
 
     return Command(run)
+
+
+def _optimized(
+    session: StatementContext, statement: CreateMaterializedView, plan: LogicalPlan, catalog: Catalog
+) -> LogicalPlan:
+    return optimize_view(
+        plan,
+        catalog,
+        emit_on_window_close=statement.emit_on_window_close,
+        recursion_limit=statement.recursion_limit,
+        check=session.check,
+    )
+
+
+def _tell_of(session: StatementContext, statement: CreateMaterializedView, *, created: bool) -> None:
+    """The notices that the view was there already, or has no rows yet."""
+    if not created:
+        skipped(session, statement.name)
+    elif session.scope.schema.is_there:
+        session.notice(f'materialized view "{statement.name.name}" gets its rows when the transaction commits')
 
 
 def _replaced(state: MetaState, schema: str, name: str) -> list[View]:
@@ -118,7 +134,9 @@ def _replaced(state: MetaState, schema: str, name: str) -> list[View]:
     return [found] if isinstance(found, View) else []
 
 
-def without_effect(session: StatementContext, storage_parameters: Sequence[str]) -> None:
-    """Sends a notice for each storage parameter of PostgreSQL's that a statement sets."""
+def without_effect(session: StatementContext, storage_parameters: Sequence[str], *, unlogged: bool = False) -> None:
+    """Sends a notice for each storage parameter of PostgreSQL's that a statement sets, and one for UNLOGGED."""
+    if unlogged:
+        session.notice("UNLOGGED has no effect here: the table's rows are as durable as any")
     for name in storage_parameters:
         session.notice(f'storage parameter "{name}" has no effect here')

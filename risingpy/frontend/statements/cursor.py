@@ -14,6 +14,7 @@ from risingpy.frontend.results import BINARY, TEXT, CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
+from risingpy.frontend.statements.writes.with_writes import has_writes
 from risingpy.frontend.suspended.scrolled_rows import ScrolledRows
 from risingpy.types import SqlType
 
@@ -26,6 +27,8 @@ def bind_declare(
     Raises 25P01 outside a transaction, unless WITH HOLD, and 42P03 for a name in use.
     """
     [query] = inner_statements(session, statement.query)
+    if isinstance(query, ParsedStatement) and has_writes(query.statement):
+        raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
     bound = session.prepare(query, [type_.oid for type_ in parameter_types])
     options = CursorOptions(parsed.text, bool(statement.scroll), statement.hold, statement.binary)
 

@@ -29,6 +29,7 @@ def bind(
             session.subscription_cursors.close_all()
             session.statements.clear()
             session.sequences.forget()
+            session.notifications.unlisten(None)  # as its statement ends
             session.temporaries.discard()
             session.settings.reset("all")
             session.settings.reset("session_authorization")  # and with it the role

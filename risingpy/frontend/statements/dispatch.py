@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from risingpy.errors import SqlError
 from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.command import Command
 from risingpy.frontend.parser import ast
+from risingpy.frontend.parser.reading_statements import defines, name_of, only_reads
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import (
     alter_relation,
     alter_system,
     alter_table,
     backup,
+    call,
     copy,
     create_function,
     create_index,
@@ -29,10 +32,8 @@ from risingpy.frontend.statements import (
     insert,
     maintenance,
     prepare,
-    savepoint,
     set_variable,
     show,
-    transaction_control,
     truncate,
     update_delete,
 )
@@ -52,7 +53,16 @@ from risingpy.frontend.statements.objects import comment, sequence, set_constrai
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
-from risingpy.frontend.statements.writes import locked_select, merge
+from risingpy.frontend.statements.transactions import channels, savepoint, transaction_control
+from risingpy.frontend.statements.user_types import (
+    alter_domain,
+    alter_type,
+    composite_type,
+    create_domain,
+    create_type,
+    drop_type,
+)
+from risingpy.frontend.statements.writes import locked_select, merge, with_writes
 from risingpy.types import SqlType
 
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
@@ -74,15 +84,22 @@ BINDERS: dict[type, Binder] = {
     ast.AlterSourceColumns: source_columns.bind,
     ast.AlterSubscription: subscription.bind_alter,
     ast.AlterSystem: alter_system.bind,
+    ast.AlterAttributes: composite_type.bind_alter,
+    ast.AlterDomain: alter_domain.bind,
+    ast.AlterTypeAddValue: alter_type.bind_add_value,
     ast.AddPrimaryKey: add_primary_key.bind,
     ast.AlterTable: alter_table.bind,
     ast.Backup: backup.bind,
     ast.Begin: transaction_control.bind_begin,
+    ast.CallProcedure: call.bind,
     ast.CloseCursor: cursor.bind_close,
     ast.CommentOn: comment.bind,
     ast.Commit: transaction_control.bind_commit,
     ast.Copy: copy.bind,
     ast.CreateConnection: connection.bind,
+    ast.CreateCompositeType: composite_type.bind_create,
+    ast.CreateDomain: create_domain.bind,
+    ast.CreateType: create_type.bind,
     ast.CreateFunction: create_function.bind,
     ast.CreateIndex: create_index.bind,
     ast.CreateMaterializedView: create_view.bind_materialized,
@@ -109,6 +126,7 @@ BINDERS: dict[type, Binder] = {
     ast.DropOwned: roles.bind,
     ast.DropRole: roles.bind,
     ast.DropDatabase: database.bind,
+    ast.DropType: drop_type.bind,
     ast.DropSchema: schema.bind,
     ast.Execute: prepare.bind_execute,
     ast.Explain: explain.bind,
@@ -118,12 +136,16 @@ BINDERS: dict[type, Binder] = {
     ast.GrantPrivileges: privileges.bind,
     ast.GrantRole: roles.bind,
     ast.Insert: insert.bind,
+    ast.Listen: channels.bind_listen,
     ast.LockTable: transaction_control.bind_lock,
     ast.Maintenance: maintenance.bind,
     ast.Merge: merge.bind,
+    ast.AlterTypePlace: alter_type.bind_move,
     ast.NoOperation: discard.bind_no_operation,
+    ast.Notify: channels.bind_notify,
     ast.Prepare: prepare.bind,
     ast.Recover: maintenance.bind_recover,
+    ast.AlterTypeRenameValue: alter_type.bind_rename_value,
     ast.RenameSchema: schema.bind,
     ast.ReassignOwned: roles.bind,
     ast.ReleaseSavepoint: savepoint.bind_release,
@@ -133,11 +155,13 @@ BINDERS: dict[type, Binder] = {
     ast.Savepoint: savepoint.bind,
     ast.Select: locked_select.bind,
     ast.SetConstraints: set_constraints.bind,
+    ast.SetTransaction: transaction_control.bind_set,
     ast.SetVariable: set_variable.bind,
     ast.Show: show.bind,
     ast.ShowVariable: set_variable.bind_show,
     ast.Subscribe: subscribe.bind,
     ast.Truncate: truncate.bind,
+    ast.Unlisten: channels.bind_unlisten,
     ast.UseDatabase: database.bind,
     ast.Update: update_delete.bind_update,
     ast.AlterBackfill: job_commands.bind_alter_limit,
@@ -152,5 +176,16 @@ def bind_statement(
 ) -> Command:
     """Binds a statement on the session's catalog snapshot."""
     statement: Any = parsed.statement
+    followed = session.database.followed
+    if followed is not None and not only_reads(statement):
+        raise followed.refusal(name_of(parsed))
+    if session.transaction.read_only and defines(statement):
+        raise SqlError(f"cannot execute {name_of(parsed)} in a read-only transaction", sqlstate="25006")
     check_databases(statement, parsed.text, session.database_names(), session.readable_databases)
+    if with_writes.has_parts(session, statement):
+
+        def bind_part(part: with_writes.Whole, types: Sequence[SqlType]) -> Command:
+            return BINDERS[type(part)](session, parsed, part, types)
+
+        return with_writes.bind(session, statement, parameter_types, bind_part)
     return BINDERS[type(statement)](session, parsed, statement, parameter_types)

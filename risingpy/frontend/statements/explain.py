@@ -1,4 +1,4 @@
-"""EXPLAIN of a query, a statement that writes, CREATE TABLE, SINK or MATERIALIZED VIEW. It runs and stores nothing.
+"""EXPLAIN of a query, a statement that writes, CREATE of a relation that has a plan. It runs and stores nothing.
 
 EXPLAIN ANALYZE of a query runs it.
 """
@@ -14,6 +14,7 @@ from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import (
     bind_delete,
+    bind_index,
     bind_insert,
     bind_merge,
     bind_query,
@@ -23,9 +24,12 @@ from risingpy.frontend.binder import (
 )
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import (
+    CreateIndex,
     CreateMaterializedView,
     CreateSink,
     CreateTable,
+    CreateTableAs,
+    CreateView,
     Delete,
     Execute,
     Explain,
@@ -43,7 +47,10 @@ from risingpy.frontend.statements.connectors.sink import new_sink
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.objects.like import with_likes
 from risingpy.frontend.statements.prepare import executed_parts
+from risingpy.frontend.statements.rights.checks import check_indexes
 from risingpy.frontend.statements.text_table import text_fields, text_rows
+from risingpy.frontend.statements.writes.with_writes import has_writes
+from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.sinks import add_sink, sink_target
 from risingpy.meta.schema.tables import add_table
 from risingpy.meta.state import IdAllocator
@@ -69,6 +76,8 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Explain, parameter_types: Sequence[SqlType]
 ) -> Command:
     """Rows of one text column, QUERY PLAN. The plan is made now, so a prepared EXPLAIN shows what it was made for."""
+    if has_writes(statement.statement):
+        raise FeatureNotSupported("EXPLAIN of a statement with data-modifying statements in WITH is not supported")
     fields = text_fields("QUERY PLAN")
     if statement.analyze:
         return _bind_analyze(session, statement)
@@ -89,6 +98,8 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
             return _explain_sink(session, explain, parsed, sink)
         case CreateTable() as table:
             return _explain_table(session, explain, parsed.text, with_likes(session, table))
+        case CreateIndex() as index:
+            return _explain_index(session, explain, parsed.text, index)
     catalog = session.database.reads.catalog
     plan = _batch_plan(session, explain, catalog)
     if explain.kind is ExplainKind.LOGICAL:
@@ -155,8 +166,8 @@ def _bound_plan(
 ) -> LogicalPlan:
     path, values = session.search_path(), session.session_values()
     match statement:
-        case Select() as select:
-            return bind_query(select.query, catalog, path, types, session=values).plan
+        case Select() | CreateTableAs() | CreateView():
+            return bind_query(statement.query, catalog, path, types, session=values).plan
         case Insert() as insert:
             return bind_insert(insert, catalog, path, types, session=values).plan
         case Update() as update:
@@ -167,7 +178,8 @@ def _bound_plan(
             return bind_merge(merge, catalog, path, types, session=values).plan
     raise FeatureNotSupported(
         "EXPLAIN of this statement is not supported",
-        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, MERGE, EXECUTE, CREATE TABLE, SINK and MATERIALIZED VIEW.",
+        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, MERGE, EXECUTE, "
+        "CREATE TABLE [AS], [MATERIALIZED] VIEW, INDEX and SINK.",
     )
 
 
@@ -219,12 +231,27 @@ def _explain_table(session: StatementContext, explain: Explain, text: str, state
     if statement.copied is not None:
         what = "EXPLAIN of a table that copies another is not supported"
         raise FeatureNotSupported(what, position=statement.copied.position)
-    defined = bind_table(statement, session=session.session_values())
+    defined = bind_table(
+        statement,
+        session.database.reads.catalog.only_types(),
+        session.search_path(),
+        session=session.session_values(),
+    )
     stored = StoredOptions(statement.options, statement.message_format) if statement.is_fed else None
     before = session.database.reads.state
     after, _ = add_table(before, new_table(session, text, statement, defined, stored))
     (job_id,) = after.jobs.keys() - before.jobs.keys()
     job = after.jobs[job_id]
+    return _job_lines(explain, job.fragments[-1].root, job)
+
+
+def _explain_index(session: StatementContext, explain: Explain, text: str, statement: CreateIndex) -> list[str]:
+    """Plans the index's job as CREATE would; the key of a unique one is planned as any other."""
+    before = session.database.reads.state
+    bound = bind_index(statement, before.catalog, session.search_path(), session=session.session_values())
+    check_indexes(session, bound.relation)
+    after, index_id = add_index(before, NewIndex(bound.name, bound.relation, bound.definition, text))
+    job = after.jobs[index_id]
     return _job_lines(explain, job.fragments[-1].root, job)
 
 

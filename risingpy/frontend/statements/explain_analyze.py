@@ -29,6 +29,8 @@ _FIELDS = (
     ResultField("time_ms", DOUBLE),
     ResultField("state_rows", BIGINT),
     ResultField("state_bytes", BIGINT),
+    ResultField("state_lookups", BIGINT),
+    ResultField("state_found", BIGINT),
 )
 
 
@@ -83,7 +85,10 @@ def _running_job(session: StatementContext, relation: Relation) -> Job:
 
 def _rows(operators: Sequence[AnalyzedOperator]) -> Iterator[pa.RecordBatch]:
     rows = [
-        (o.identity, o.fragment_id, o.stage, o.rows_in, o.rows_out, o.milliseconds, o.state_rows, o.state_bytes)
+        (
+            *(o.identity, o.fragment_id, o.stage, o.rows_in, o.rows_out, o.milliseconds),
+            *(o.state_rows, o.state_bytes, o.lookups, o.found),
+        )
         for o in operators
     ]
     columns = zip(*rows, strict=True)

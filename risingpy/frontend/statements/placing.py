@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from risingpy.errors import DuplicateRelation, FeatureNotSupported, InvalidTableDefinition, SqlError
 from risingpy.frontend.binder import BoundQuery
+from risingpy.frontend.binder.typing.type_names import KnownTypes
 from risingpy.frontend.parser.ast import ObjectName
 from risingpy.frontend.parser.ast_parts import OnCommit
 from risingpy.frontend.statement_context import StatementContext
@@ -91,6 +92,11 @@ def reads_temporaries(catalog: Catalog, query: BoundQuery) -> bool:
     """Whether a query names a temporary relation."""
     named = (catalog.get(relation_id) for relation_id in query.dependencies)
     return any(relation is not None and is_of_session(relation) for relation in named)
+
+
+def known_types(session: StatementContext) -> KnownTypes:
+    """The types that users have created, as the session finds them."""
+    return KnownTypes(session.database.reads.catalog, session.search_path())
 
 
 def skipped(session: StatementContext, name: ObjectName) -> None:

@@ -15,6 +15,8 @@ from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, Pa
 from risingpy.frontend.portals import PreparedEntry
 from risingpy.frontend.results import CommandTag, Result, Statement
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.placing import known_types
+from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Values
 from risingpy.types import SqlType
@@ -33,7 +35,7 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Prepare, parameter_types: Sequence[SqlType]
 ) -> Command:
     """The inner statement is bound when PREPARE runs. Raises 42P05 for a name in use."""
-    oids = [_oid_of(name) for name in statement.types]
+    oids = [_oid_of(session, name) for name in statement.types]
     [inner] = inner_statements(session, statement.statement)
 
     def run(parameters: Parameters) -> Result:
@@ -46,9 +48,11 @@ def bind(
     return Command(run)
 
 
-def _oid_of(name: TypeName) -> int:
+def _oid_of(session: StatementContext, name: TypeName) -> int:
     """The OID of a declared type, as in Parse; 0 if the type must be inferred."""
-    return 0 if name.text.lower() == "unknown" else resolve_type(name.text, name.position, of_column=False).oid
+    if name.text.lower() == "unknown":
+        return 0
+    return resolve_type(name.text, name.position, known_types(session), of_column=False).oid
 
 
 def inner_statements(session: StatementContext, inner: InnerStatement) -> Sequence[Statement]:
@@ -96,11 +100,18 @@ def _bound_arguments(session: StatementContext, statement: Execute, types: Seque
 
 def _values(session: StatementContext, statement: Execute, types: Sequence[SqlType]) -> tuple[object | None, ...]:
     """The arguments' values, as Bind would decode them."""
-    expressions = _bound_arguments(session, statement, types)
+    return values_of(session, _bound_arguments(session, statement, types), ())
+
+
+def values_of(
+    session: StatementContext, expressions: Sequence[Expr], parameters: Parameters
+) -> tuple[object | None, ...]:
+    """The values of expressions without columns, as a client's parameters."""
     if not expressions:
         return ()
     fields = tuple(Field(f"c{index}", expr.type) for index, expr in enumerate(expressions))
-    row = session.run_to_table(session.planned(Values((expressions,), fields)), ())
+    plan = optimize(Values((tuple(expressions),), fields), session.check)
+    row = session.run_to_table(session.planned(plan), parameters)
     return tuple(_hashable(column[0].as_py()) for column in row.columns)
 
 

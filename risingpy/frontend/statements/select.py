@@ -10,6 +10,7 @@ from risingpy.frontend.command import Command, Parameters, PlainQuery
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.column_origins import NONE, Origin, column_origins
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Schema
@@ -29,7 +30,7 @@ def bind(
         session=session.session_values(),
     )
     query = session.planned(optimize(bound.plan, session.check), catalog)
-    fields = result_fields(bound.fields)
+    fields = result_fields(bound.shown_fields, column_origins(bound.plan, catalog, bound.dependencies))
 
     def run(parameters: Parameters) -> Result:
         _warn_of_stopped(session, bound.dependencies)
@@ -63,6 +64,7 @@ def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> 
             )
 
 
-def result_fields(schema: Schema) -> tuple[ResultField, ...]:
-    """A plan's schema as result columns."""
-    return tuple(ResultField(f.name, f.type) for f in schema)
+def result_fields(schema: Schema, origins: Sequence[Origin] = ()) -> tuple[ResultField, ...]:
+    """A plan's schema as result columns, with what they are columns of."""
+    known = origins or [NONE] * len(schema)
+    return tuple(ResultField(f.name, f.type, *origin) for f, origin in zip(schema, known, strict=True))

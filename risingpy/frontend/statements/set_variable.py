@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parameters.definitions import BY_NAME
 from risingpy.frontend.parser.ast import ParsedStatement, SetVariable, ShowVariable
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
+from risingpy.frontend.statements.transactions.read_write_transactions import after_set
 from risingpy.types import SqlType
 
 
@@ -27,6 +29,8 @@ def bind(
         definition = session.settings.set(statement.name, statement.values, local=statement.local)
         if definition is not None and definition.ignored:
             session.notice(f'parameter "{definition.name}" has no effect in RisingPy')
+        if definition is not None:
+            after_set(session, definition.name)
         return Result(CommandTag("SET"))
 
     return Command(run)
@@ -45,9 +49,13 @@ def bind_show(
 
         return Command(run_all, fields)
     session.settings.get(statement.name)
-    fields = text_fields(statement.name)
+    definition = BY_NAME.get(statement.name)
+    fields = text_fields(definition.reported or definition.name if definition is not None else statement.name)
 
     def run(parameters: Parameters) -> Result:
-        return Result(CommandTag("SHOW"), fields, text_rows(fields, [(session.settings.get(statement.name),)]))
+        value = session.settings.get(statement.name)
+        if statement.name == "transaction_read_only":  # which no SET sets
+            value = "on" if session.transaction.read_only else "off"
+        return Result(CommandTag("SHOW"), fields, text_rows(fields, [(value,)]))
 
     return Command(run, fields)

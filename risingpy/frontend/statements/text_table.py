@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 
 from risingpy.frontend.results import ResultField
-from risingpy.types import VARCHAR
+from risingpy.types.system_types import TEXT
 
 
 def text_fields(*names: str) -> tuple[ResultField, ...]:
     """Columns of text."""
-    return tuple(ResultField(name, VARCHAR) for name in names)
+    return tuple(ResultField(name, TEXT) for name in names)
 
 
 def text_rows(fields: Sequence[ResultField], rows: Iterable[Sequence[str | None]]) -> Iterator[pa.RecordBatch]:

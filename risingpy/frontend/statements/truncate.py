@@ -7,6 +7,7 @@ from functools import partial
 
 from risingpy.errors import FeatureNotSupported, StalePlan
 from risingpy.frontend import binder
+from risingpy.frontend.altered_sequence import restart_sequence
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.guarded import enforced_keys_to
@@ -14,7 +15,6 @@ from risingpy.frontend.parser.ast import Delete, ObjectName, ParsedStatement, Tr
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.update_delete import rewriting
-from risingpy.meta.writing.sequence_counters import SequencePosition
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.types import SqlType
@@ -27,7 +27,7 @@ def bind(
 ) -> Command:
     """Each table's rows go as DELETE without WHERE takes them; all tables in one transaction.
 
-    RESTART IDENTITY takes effect at once: as ALTER SEQUENCE … RESTART here, a ROLLBACK does not take it back.
+    RESTART IDENTITY is a change of the schema, as ALTER SEQUENCE … RESTART is: a ROLLBACK takes it back.
     """
     names: dict[int, ObjectName] = {}
     for name in statement.tables:  # a table may be named twice
@@ -60,10 +60,10 @@ def bind(
 
 def _restart_sequences(session: StatementContext, table_ids: Iterable[int]) -> None:
     """Has the sequences that the tables own begin again."""
+    session.scope.begin_statement(session.database, commits_so_far=False, changes_schema=True)
     for table_id in table_ids:
         for sequence in session.database.reads.state.catalog.sequences_of(table_id):
-            position = SequencePosition(sequence.counting.start, called=False)
-            session.database.writes.sequences.put(sequence, position)
+            restart_sequence(session, sequence)
 
 
 def _referring(session: StatementContext, names: Mapping[int, ObjectName], *, cascade: bool) -> dict[int, ObjectName]:

@@ -19,6 +19,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.locked_write import locked
+from risingpy.frontend.statements.writes.parts import untouched
 from risingpy.frontend.statements.writes.planned_rewrite import planned_rewrite
 from risingpy.frontend.statements.writes.update_by_key import run_by_key
 from risingpy.frontend.unique_keys import check_unique
@@ -80,13 +81,13 @@ def rewriting(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, verb)
-        changed = run_by_key(session, verb, planned, bind, parameters)
+        changed = None if session.parts is not None else run_by_key(session, verb, planned, bind, parameters)
         if changed is not None:
             return changed
         with guarded(session, planned.bound.relation), locked(session, planned.bound, bind) as bound:
             query = planned.for_form(session, bound).query
             width = len(bound.relation.columns)
-            found = session.run_to_table(query, parameters)
+            found = untouched(session, bound.relation, session.run_to_table(query, parameters))
             if bound.is_joined:
                 found = _each_once(bound.relation, found)
             old = _columns(found, 0, width)

@@ -15,10 +15,10 @@ def definition(function: FunctionDesc, arguments: str) -> str:
     """CREATE OR REPLACE FUNCTION … as PostgreSQL writes it."""
     name = f"{quote_name(function.schema_name)}.{quote_name(function.name)}"
     marks = [word for word, holds in (("IMMUTABLE", function.immutable), ("STRICT", function.strict)) if holds]
-    kind = "AGGREGATE" if function.kind is FunctionKind.AGGREGATE else "FUNCTION"
+    returns = [] if function.kind is FunctionKind.PROCEDURE else [f" RETURNS {function.result_text}"]
     lines = [
-        f"CREATE OR REPLACE {kind} {name}({arguments})",
-        f" RETURNS {function.result_text}",
+        f"CREATE OR REPLACE {function.noun.upper()} {name}({arguments})",
+        *returns,
         f" LANGUAGE {function.language.value}",
         *([f" {' '.join(marks)}"] if marks else []),
         f"AS {_dollar_quoted(function.body)}",

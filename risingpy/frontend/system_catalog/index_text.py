@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from risingpy.functions.topics.object_names import quote_name
 from risingpy.plan.catalog import Index, IndexedRelation, IndexKey
 from risingpy.plan.expressions import InputRef
+from risingpy.plan.operator_classes import CLASS_OF_DISTANCE
+
+_IS_CALL = re.compile(r'(?:\w+|"[^"]+")(?:\.(?:\w+|"[^"]+"))?\(')
 
 
 def key_text(key: IndexKey, indexed: IndexedRelation) -> str:
@@ -38,21 +44,47 @@ def index_key_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
     return [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in index.index.keys]
 
 
-def ordered_text(key: IndexKey, indexed: IndexedRelation, *, ascending: str = "") -> str:
+def shown_key(key: IndexKey, indexed: IndexedRelation, printed: Callable[[IndexKey], str] | None = None) -> str:
+    """The text of a key as a definition has it: an expression in parentheses, unless it is a call.
+
+    `printed` gives the text of an expression.
+    """
+    if isinstance(key.expression, InputRef):
+        return key_text(key, indexed)
+    text = key.text if printed is None else printed(key)
+    return text if _IS_CALL.match(text) and text.endswith(")") else f"({text})"
+
+
+def ordered_text(
+    key: IndexKey,
+    indexed: IndexedRelation,
+    *,
+    ascending: str = "",
+    printed: Callable[[IndexKey], str] | None = None,
+) -> str:
     """The text of a key with its order, unless that is the default."""
-    text = key_text(key, indexed)
-    if not isinstance(key.expression, InputRef) and not text.endswith(")"):
-        text = f"({text})"
+    text = shown_key(key, indexed, printed)
     text += " DESC" if key.descending else ascending
     if key.nulls_first != key.descending:
         text += " NULLS FIRST" if key.nulls_first else " NULLS LAST"
     return text
 
 
-def index_definition_text(index: Index, indexed: IndexedRelation) -> str:
-    """The index as pg_get_indexdef prints it."""
-    owner = f"{quote_name(indexed.schema_name)}.{quote_name(indexed.name)}"
-    keys = ", ".join(ordered_text(key, indexed) for key in index.index.keys)
+def index_definition_text(
+    index: Index,
+    indexed: IndexedRelation,
+    owner: str | None = None,
+    printed: Callable[[IndexKey], str] | None = None,
+) -> str:
+    """The index as pg_get_indexdef prints it. `owner` is what the relation is called, with its schema by default."""
+    if owner is None:
+        owner = f"{quote_name(indexed.schema_name)}.{quote_name(indexed.name)}"
+    nearest = index.index.nearest
+    if nearest is not None:
+        of = f"{key_text(index.index.keys[0], indexed)} {CLASS_OF_DISTANCE[nearest.distance]}"
+        options = f"m='{nearest.connectivity}', ef_construction='{nearest.construction}'"
+        return f"CREATE INDEX {quote_name(index.name)} ON {owner} USING hnsw ({of}) WITH ({options})"
+    keys = ", ".join(ordered_text(key, indexed, printed=printed) for key in index.index.keys)
     rule = index.index.unique
     text = (
         f"CREATE {'INDEX' if rule is None else 'UNIQUE INDEX'} {quote_name(index.name)} ON {owner} USING btree ({keys})"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from risingpy.frontend.system_catalog.constraints.expression_texts import default_text, generated_text
+from risingpy.frontend.system_catalog.objects.domains import base_names, data_type, measured_type
+from risingpy.frontend.system_catalog.objects.standard_numbers import octets, precisions, time_digits
+from risingpy.frontend.system_catalog.objects.user_types import column_udt
 from risingpy.frontend.system_catalog.rights.sight import is_owner, may, may_on
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
-from risingpy.frontend.table_definition import shown_default
 from risingpy.plan.catalog import (
     ColumnDesc,
+    DomainDesc,
     ExternalSource,
     MaterializedView,
     NumberSequence,
@@ -19,18 +23,9 @@ from risingpy.plan.catalog import (
     is_of_session,
 )
 from risingpy.plan.catalog.acl import OF_COLUMNS
-from risingpy.types import SqlType, TypeKind
-from risingpy.types.type_entries import TYPES
+from risingpy.types import TypeKind
 
-_BINARY_PRECISION = {
-    TypeKind.SMALLINT: 16,
-    TypeKind.INTEGER: 32,
-    TypeKind.BIGINT: 64,
-    TypeKind.REAL: 24,
-    TypeKind.DOUBLE: 53,
-}
-_WITH_TIME = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
-_TYPE_NAMES = {entry.oid: entry.name for entry in TYPES}
+_OTHER_TYPES = {TypeKind.ARRAY: "ARRAY", TypeKind.ENUM: "USER-DEFINED"}  # which data_type does not name
 
 
 def _seen(state: SystemState) -> Iterator[Table | MaterializedView | View | ExternalSource]:
@@ -47,19 +42,11 @@ def _tables(state: SystemState) -> Iterable[Row]:
     for found in _seen(state):
         kind, insertable = ("BASE TABLE", "YES") if isinstance(found, Table) else (found.noun.upper(), "NO")
         kind = "LOCAL TEMPORARY" if is_of_session(found) else kind
-        yield state.catalog.database, found.schema_name, found.name, kind, insertable
+        on_commit = "PRESERVE" if is_of_session(found) else None
+        head = state.catalog.database, found.schema_name, found.name, kind
+        yield *head, *(None,) * 5, insertable, "NO", on_commit
     for system in state.system_relations:
-        yield state.catalog.database, system.schema, system.name, "SYSTEM TABLE", "NO"
-
-
-def _precision(type_: SqlType) -> tuple[int | None, int | None, int | None]:
-    """(numeric_precision, numeric_precision_radix, numeric_scale)."""
-    if type_.kind is TypeKind.NUMERIC:
-        return (type_.precision, 10, type_.scale) if type_.declared else (None, 10, None)
-    bits = _BINARY_PRECISION.get(type_.kind)
-    if bits is None:
-        return None, None, None
-    return bits, 2, 0 if type_.is_integer else None
+        yield state.catalog.database, system.schema, system.name, "SYSTEM TABLE", *(None,) * 5, "NO", "NO", None
 
 
 def _identity(state: SystemState, column: ColumnDesc) -> tuple[str | None, ...]:
@@ -75,17 +62,27 @@ def _identity(state: SystemState, column: ColumnDesc) -> tuple[str | None, ...]:
 
 def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc) -> Row:
     database = state.catalog.database
-    nullable = "NO" if column.not_null or number - 1 in declared_key(owner) else "YES"
-    default = None if column.default is None else shown_default(column, state.catalog.relations, state.display_name)
-    date_digits = 6 if column.type.kind in _WITH_TIME else 0 if column.type.kind is TypeKind.DATE else None
+    domain = None if column.domain is None or column.domain.dimensions(column.type) else column.domain
+    made = None if domain is None else state.catalog.types.get(domain.oid)
+    shown, measured, names = _OTHER_TYPES.get(column.type.kind), column.type, column_udt(state, column)
+    shown = shown if column.type.composite is None else "USER-DEFINED"
+    refused = False
+    if isinstance(made, DomainDesc):
+        shown = shown if column.type.kind is TypeKind.ARRAY else data_type(state, made)
+        measured, names = measured_type(made), base_names(state, made)
+        refused = made.not_null
+    nullable = "NO" if column.not_null or refused or number - 1 in declared_key(owner) else "YES"
+    default = default_text(state, owner, column)
     return (
         *(database, owner.schema_name, owner.name, column.name, number, default, nullable),
-        *("ARRAY" if column.type.kind is TypeKind.ARRAY else column.type.name, column.type.length),
-        *(*_precision(column.type), date_digits, None),
-        *(database, "pg_catalog", _TYPE_NAMES[column.type.oid]),
-        *(None,) * 12,
+        *(shown or column.shown_type.name, measured.length),
+        *(octets(measured), *precisions(measured), time_digits(measured), None, None),
+        *(None,) * 6,
+        *((None,) * 3 if domain is None else (database, domain.schema_name, domain.name)),
+        *(database, *names),
+        *(None, None, None, None, str(number), "NO"),
         *_identity(state, column),
-        *(("NEVER", None) if column.generated is None else ("ALWAYS", column.generated.text)),
+        *("NEVER" if column.generated is None else "ALWAYS", generated_text(state, owner, column)),
         "YES",
     )
 
@@ -105,36 +102,41 @@ def _views(state: SystemState) -> Iterable[Row]:
                 state.catalog.database,
                 found.schema_name,
                 found.name,
-                state.view_text(found) if is_owner(state, found) else None,
+                state.view_text(found, False) if is_owner(state, found) else None,
                 "NONE",
-                "NO",
-                "NO",
+                *("NO",) * 5,
             )
 
 
 TABLES = relation(
     "information_schema",
     "tables",
-    "table_catalog name, table_schema name, table_name name, table_type text, is_insertable_into text",
+    "table_catalog name, table_schema name, table_name name, table_type text,"
+    "self_referencing_column_name name, reference_generation text, user_defined_type_catalog name,"
+    "user_defined_type_schema name, user_defined_type_name name, is_insertable_into text, is_typed text,"
+    "commit_action text",
     _tables,
 )
 COLUMNS = relation(
     "information_schema",
     "columns",
     "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4,"
-    "column_default text, is_nullable text, data_type text, character_maximum_length int4, numeric_precision int4,"
-    "numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type text, udt_catalog name,"
-    "udt_schema name, udt_name name, character_set_catalog name, character_set_schema name, character_set_name name,"
-    "collation_catalog name, collation_schema name, collation_name name, domain_catalog name, domain_schema name,"
-    "domain_name name, scope_catalog name, scope_schema name, scope_name name, is_identity text,"
-    "identity_generation text, identity_start text, identity_increment text, identity_maximum text,"
-    "identity_minimum text, identity_cycle text, is_generated text, generation_expression text, is_updatable text",
+    "column_default text, is_nullable text, data_type text, character_maximum_length int4,"
+    "character_octet_length int4, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4,"
+    "datetime_precision int4, interval_type text, interval_precision int4, character_set_catalog name,"
+    "character_set_schema name, character_set_name name, collation_catalog name, collation_schema name,"
+    "collation_name name, domain_catalog name, domain_schema name, domain_name name, udt_catalog name,"
+    "udt_schema name, udt_name name, scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int4,"
+    "dtd_identifier name, is_self_referencing text, is_identity text, identity_generation text, identity_start text,"
+    "identity_increment text, identity_maximum text, identity_minimum text, identity_cycle text, is_generated text,"
+    "generation_expression text, is_updatable text",
     _columns,
 )
 VIEWS = relation(
     "information_schema",
     "views",
     "table_catalog name, table_schema name, table_name name, view_definition text, check_option text,"
-    "is_updatable text, is_insertable_into text",
+    "is_updatable text, is_insertable_into text, is_trigger_updatable text, is_trigger_deletable text,"
+    "is_trigger_insertable_into text",
     _views,
 )

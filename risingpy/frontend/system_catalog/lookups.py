@@ -6,9 +6,14 @@ Their columns begin with `rp_`, so that no client's column in a function's argum
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from risingpy.frontend.system_catalog.constraints.expression_texts import check_text, key_expression
 from risingpy.frontend.system_catalog.constraints.listed import constraints_of
-from risingpy.frontend.system_catalog.index_text import index_definition_text, key_text, named_included_numbers
+from risingpy.frontend.system_catalog.index_text import index_definition_text, named_included_numbers, shown_key
+from risingpy.frontend.system_catalog.objects import domains
+from risingpy.frontend.system_catalog.objects.composites import own_composites
+from risingpy.frontend.system_catalog.objects.user_types import display_name, is_visible, type_spellings, type_texts
 from risingpy.frontend.system_catalog.oids import (
     index_oid,
     relation_oid,
@@ -28,25 +33,40 @@ from risingpy.types.type_entries import TYPES
 def _objects(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         visible = state.is_visible(found)
-        yield relation_oid(found), state.display_name(found), visible, False, None
+        yield relation_oid(found), state.display_name(found), visible, False, None, None
         if isinstance(found, Table) and found.primary_key:
             name = quote_name(index_name(found))
             shown = name if visible else f"{quote_name(found.schema_name)}.{name}"
-            yield index_oid(found), shown, visible, False, index_definition(found)
+            pretty = index_definition(found, state.display_name(found))
+            yield index_oid(found), shown, visible, False, index_definition(found), pretty
         if isinstance(found, Table):
-            for each in constraints_of(state.catalog, found):
-                yield each.oid, quote_name(each.name), visible, True, each.definition
+            yield from _constraints(state, found, visible=visible)
+    yield from domains.constraint_objects(state)
+    for made in own_composites(state.catalog):
+        yield made.relation_id, display_name(state, made), is_visible(state, made), False, None, None
     for sequence in state.sequences:
-        yield relation_oid(sequence), state.display_name(sequence), state.is_visible(sequence), False, None
+        yield relation_oid(sequence), state.display_name(sequence), state.is_visible(sequence), False, None, None
     for index, indexed in state.indexes:
-        text = index_definition_text(index, indexed)
-        yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text
+        printed = partial(key_expression, state, indexed)
+        text = index_definition_text(index, indexed, printed=printed)
+        pretty = index_definition_text(index, indexed, state.display_name(indexed), printed)
+        yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text, pretty
     for system in state.system_relations:
         found_by_name = system.schema in IMPLICIT_SCHEMAS
         shown = system.name if found_by_name else f"{system.schema}.{system.name}"
         # rw_catalog is searched, too, but psql's lists should show only the user's relations.
         visible = system.schema == "pg_catalog"
-        yield system_relation_oid(system.schema, system.name), shown, visible, False, None
+        yield system_relation_oid(system.schema, system.name), shown, visible, False, None, None
+
+
+def _constraints(state: SystemState, table: Table, *, visible: bool) -> Iterable[Row]:
+    """Each with its definition, also as it is with few parentheses."""
+    plain, pretty = (
+        list(constraints_of(state.catalog, table, state.search_path, partial(check_text, state, pretty=is_pretty)))
+        for is_pretty in (False, True)
+    )
+    for each, other in zip(plain, pretty, strict=True):
+        yield each.oid, quote_name(each.name), visible, True, each.definition, other.definition
 
 
 def _spellings(state: SystemState) -> Iterable[Row]:
@@ -58,6 +78,10 @@ def _spellings(state: SystemState) -> Iterable[Row]:
         yield from ((text, relation_oid(sequence)) for text in state.keys(sequence))
     for index, _ in state.indexes:
         yield from ((text, relation_oid(index)) for text in state.keys(index))
+    for made in own_composites(state.catalog):
+        yield relation_key([made.schema_name, made.name]), made.relation_id
+        if is_visible(state, made):
+            yield relation_key([made.name]), made.relation_id
     for system in state.system_relations:
         oid = system_relation_oid(system.schema, system.name)
         yield relation_key([system.schema, system.name]), oid
@@ -65,13 +89,15 @@ def _spellings(state: SystemState) -> Iterable[Row]:
             yield relation_key([system.name]), oid
 
 
-def _types(_state: SystemState) -> Iterable[Row]:
+def _types(state: SystemState) -> Iterable[Row]:
     for entry in TYPES:
         yield entry.oid, entry.display
+    yield from type_texts(state)
 
 
-def _type_spellings(_state: SystemState) -> Iterable[Row]:
-    return ((entry.name, entry.oid) for entry in TYPES)
+def _type_spellings(state: SystemState) -> Iterable[Row]:
+    yield from ((entry.name, entry.oid) for entry in TYPES)
+    yield from type_spellings(state)
 
 
 def _columns(state: SystemState) -> Iterable[Row]:
@@ -82,7 +108,7 @@ def _columns(state: SystemState) -> Iterable[Row]:
             yield index_oid(found), number, quote_name(found.columns[position].name)
     for index, indexed in state.indexes:
         for number, key in enumerate(index.index.keys, start=1):
-            yield relation_oid(index), number, key_text(key, indexed)
+            yield relation_oid(index), number, shown_key(key, indexed, partial(key_expression, state, indexed))
         for number, included in enumerate(named_included_numbers(index, indexed), start=len(index.index.keys) + 1):
             yield relation_oid(index), number, quote_name(indexed.columns[included - 1].name)
 
@@ -94,7 +120,7 @@ def _schemas(state: SystemState) -> Iterable[Row]:
 OBJECTS = relation(
     "risingpy",
     "rp_objects",
-    "rp_oid oid, rp_name text, rp_visible bool, rp_is_constraint bool, rp_definition text",
+    "rp_oid oid, rp_name text, rp_visible bool, rp_is_constraint bool, rp_definition text, rp_pretty text",
     _objects,
 )
 SPELLINGS = relation("risingpy", "rp_spellings", "rp_text text, rp_named oid", _spellings)

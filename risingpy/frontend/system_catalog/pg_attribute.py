@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.system_catalog.constraints.expression_texts import default_text, generated_text
 from risingpy.frontend.system_catalog.index_text import named_included_numbers
+from risingpy.frontend.system_catalog.objects.composites import attributes, own_composites
 from risingpy.frontend.system_catalog.oids import (
     DEFAULT_COLLATION_OID,
     default_oid,
@@ -15,10 +17,9 @@ from risingpy.frontend.system_catalog.oids import (
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
-from risingpy.frontend.table_definition import shown_default
 from risingpy.plan.catalog import ColumnDesc, Index, IndexedRelation
 from risingpy.plan.expressions import InputRef
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import NUMERIC, SqlType, TypeKind
 
 _BY_VALUE_BYTES = (1, 2, 4, 8)
 
@@ -37,11 +38,13 @@ def _row(
     identity: str = "",
     collation: int = 0,
     acl: list[str] | None = None,
+    base_oid: int | None = None,
 ) -> Row:
+    """`base_oid` is that of the type below a domain, whose values are stored as the domain's are."""
     by_value = length in _BY_VALUE_BYTES
-    storage = "p" if length > 0 else "x"
+    storage = "p" if length > 0 else "m" if (base_oid or type_oid) == NUMERIC.oid else "x"
     return (
-        *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, storage, "i", "", not_null, has_default),
+        *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, "i", storage, "", not_null, has_default),
         *(False, identity, "s" if generated else "", False, True, 0, collation, acl, None, None, None),
     )
 
@@ -59,7 +62,7 @@ def _column_row(
         owner,
         column.name,
         number,
-        type_oid=column.type.oid,
+        type_oid=column.type_oid,
         length=column.type.typlen,
         typmod=column.type.typmod,
         not_null=not_null,
@@ -68,6 +71,7 @@ def _column_row(
         identity="" if column.identity is None else "a" if column.identity.always else "d",
         collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
         acl=acl,
+        base_oid=column.shown_type.oid,
     )
 
 
@@ -75,7 +79,8 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
             not_null = column.not_null or number - 1 in declared_key(found)
-            has_default = column.default is not None or column.generated is not None
+            text = generated_text(state, found, column) or default_text(state, found, column)
+            has_default = text is not None
             acl = acl_texts(state, dict(found.column_acls).get(column.column_id))
             yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default, acl=acl)
         for number, position in enumerate(declared_key(found), start=1):
@@ -87,6 +92,9 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for sequence in state.sequences:
         for number, column in enumerate(sequence.columns, start=1):
             yield _column_row(relation_oid(sequence), number, column, not_null=True, has_default=False)
+    for made in own_composites(state.catalog):
+        for number, column in enumerate(attributes(made), start=1):
+            yield _column_row(made.relation_id, number, column, not_null=False, has_default=False)
     for system in state.system_relations:
         owner = system_relation_oid(system.schema, system.name)
         for number, described in enumerate(system.columns, start=1):
@@ -96,25 +104,23 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
 def _index_columns(index: Index, indexed: IndexedRelation) -> Iterable[tuple[str, SqlType]]:
     """The keys and included columns, with PostgreSQL's names for an index's columns: `expr` for an expression."""
-    names = {column.column_id: column.name for column in indexed.columns}
+    named = {column.column_id: column for column in indexed.columns}
     expressions = 0
     for key in index.index.keys:
         if isinstance(key.expression, InputRef):
-            yield names[key.expression.index], key.expression.type
+            yield named[key.expression.index].name, named[key.expression.index].shown_type
         else:
             yield f"expr{expressions or ''}", key.expression.type
             expressions += 1
     for number in named_included_numbers(index, indexed):
-        yield indexed.columns[number - 1].name, indexed.columns[number - 1].type
+        yield indexed.columns[number - 1].name, indexed.columns[number - 1].shown_type
 
 
 def _defaults(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
-            if column.generated is not None:
-                yield default_oid(found, number), relation_oid(found), number, f"({column.generated.text})"
-            if column.default is not None:
-                text = shown_default(column, state.catalog.relations, state.display_name)
+            text = generated_text(state, found, column) or default_text(state, found, column)
+            if text is not None:
                 yield default_oid(found, number), relation_oid(found), number, text
 
 
@@ -122,7 +128,7 @@ PG_ATTRIBUTE = relation(
     "pg_catalog",
     "pg_attribute",
     "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4,"
-    "attcacheoff int4, atttypmod int4, attbyval bool, attstorage char, attalign char, attcompression char,"
+    "attcacheoff int4, atttypmod int4, attbyval bool, attalign char, attstorage char, attcompression char,"
     "attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool,"
     "attislocal bool, attinhcount int4, attcollation oid, attacl _aclitem, attoptions _text, attfdwoptions _text,"
     "attmissingval text",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from risingpy.frontend.system_catalog.index_text import named_included_numbers
+from risingpy.frontend.system_catalog.objects.composites import own_composites
 from risingpy.frontend.system_catalog.oids import (
     BTREE_OID,
     HEAP_OID,
@@ -63,10 +64,11 @@ def _row(
     checks: int = 0,
     has_keys: bool = False,
     acl: list[str] | None = None,
+    of: int = 0,
 ) -> Row:
     has_rules = kind in ("v", "m")
     return (
-        *(oid, name, schema_oid(schema), 0, 0, owner, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
+        *(oid, name, schema_oid(schema), of, 0, owner, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
         *(
             "t" if is_temporary_schema(schema) else "p",
             kind,
@@ -127,6 +129,10 @@ def _rows(state: SystemState) -> Iterable[Row]:
         head = relation_oid(sequence), sequence.name, sequence.schema_name
         acl = acl_texts(state, sequence.acl)
         yield _row(*head, "S", len(sequence.columns), owner=sequence.owner, acl=acl)
+    for made in own_composites(state.catalog):
+        yield _row(
+            made.relation_id, made.name, made.schema_name, "c", len(made.names), owner=made.owner, of=made.type_id
+        )
     for system in state.system_relations:
         kind = "r" if system.schema == "pg_catalog" else "v"
         yield _row(

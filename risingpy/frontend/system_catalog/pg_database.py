@@ -14,9 +14,9 @@ _UTF8 = 6  # PostgreSQL's number of the encoding
 def _databases(state: SystemState) -> Iterable[Row]:
     for each in state.catalog.databases.values():
         yield (
-            *(each.database_id, each.name, each.owner, _UTF8, "c", "C.UTF-8", "C.UTF-8", None, None),
-            *(False, each.allows_connections, each.connection_limit, 0, 0, 0, DEFAULT_TABLESPACE_OID),
-            acl_texts(state, each.acl),
+            *(each.database_id, each.name, each.owner, _UTF8, "c"),
+            *(False, each.allows_connections, each.connection_limit, 0, 0, DEFAULT_TABLESPACE_OID),
+            *("C.UTF-8", "C.UTF-8", None, None, acl_texts(state, each.acl), 0),
         )
 
 
@@ -51,9 +51,9 @@ def setting_texts(settings: Mapping[str, str]) -> list[str] | None:
 PG_DATABASE = relation(
     "pg_catalog",
     "pg_database",
-    "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datcollate text, datctype text,"
-    "daticulocale text, datcollversion text, datistemplate bool, datallowconn bool, datconnlimit int4,"
-    "datlastsysoid oid, datfrozenxid oid, datminmxid oid, dattablespace oid, datacl _aclitem",
+    "oid oid, datname name, datdba oid, encoding int4, datlocprovider char, datistemplate bool, datallowconn bool,"
+    "datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, datcollate text, datctype text,"
+    "daticulocale text, datcollversion text, datacl _aclitem, datlastsysoid oid",
     _databases,
 )
 PG_DB_ROLE_SETTING = relation(

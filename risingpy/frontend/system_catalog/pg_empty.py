@@ -8,13 +8,9 @@ _COLUMNS = {
     "pg_cast": "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
     "pg_conversion": "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4,"
     "conproc regproc, condefault bool",
-    "pg_enum": "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
     "pg_event_trigger": "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char,"
     "evttags _text",
     "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
-    "pg_amop": "oid oid, amopfamily oid, amoplefttype oid, amoprighttype oid, amopstrategy int2, amoppurpose char,"
-    "amopopr oid, amopmethod oid, amopsortfamily oid",
-    "pg_amproc": "oid oid, amprocfamily oid, amproclefttype oid, amprocrighttype oid, amprocnum int2, amproc regproc",
     "pg_init_privs": "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _aclitem",
     "pg_aggregate": "aggfnoid regproc, aggkind char, aggnumdirectargs int2, aggtransfn regproc, aggfinalfn regproc,"
     "aggcombinefn regproc, aggserialfn regproc, aggdeserialfn regproc, aggmtransfn regproc, aggminvtransfn regproc,"
@@ -25,12 +21,9 @@ _COLUMNS = {
     "pg_shdepend": "dbid oid, classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, deptype char",
     "pg_shseclabel": "objoid oid, classoid oid, provider text, label text",
     "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
-    "pg_opclass": "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid,"
-    "opcdefault bool, opckeytype oid",
     "pg_operator": "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprcanmerge bool,"
     "oprcanhash bool, oprleft oid, oprright oid, oprresult oid, oprcom oid, oprnegate oid, oprcode regproc,"
     "oprrest regproc, oprjoin regproc",
-    "pg_opfamily": "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid",
     "pg_partitioned_table": "partrelid oid, partstrat char, partnatts int2, partdefid oid, partattrs int2vector,"
     "partclass oidvector, partcollation oidvector, partexprs text",
     "pg_policy": "oid oid, polname name, polrelid oid, polcmd char, polpermissive bool, polroles _oid, polqual text,"
@@ -50,9 +43,9 @@ _COLUMNS = {
     "provider text, label text",
     "pg_statistic_ext": "oid oid, stxrelid oid, stxname name, stxnamespace oid, stxowner oid, stxstattarget int4,"
     "stxkeys int2vector, stxkind _char, stxexprs text",
-    "pg_subscription": "oid oid, subdbid oid, subname name, subowner oid, subenabled bool, subconninfo text,"
-    "subslotname name, subsynccommit text, subpublications _text, subskiplsn text, subbinary bool, substream bool,"
-    "subtwophasestate char, subdisableonerr bool",
+    "pg_subscription": "oid oid, subdbid oid, subskiplsn text, subname name, subowner oid, subenabled bool,"
+    "subbinary bool, substream bool, subtwophasestate char, subdisableonerr bool, subconninfo text, subslotname name,"
+    "subsynccommit text, subpublications _text",
     "pg_subscription_rel": "srsubid oid, srrelid oid, srsubstate char, srsublsn text",
     "pg_timezone_names": "name text, abbrev text, utc_offset text, is_dst bool",
     "pg_transform": "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from risingpy.frontend.system_catalog.constraints.expression_texts import key_expression
 from risingpy.frontend.system_catalog.index_text import index_definition_text, index_key_numbers, named_included_numbers
+from risingpy.frontend.system_catalog.objects.operator_classes import collation, operator_class
 from risingpy.frontend.system_catalog.oids import (
     BTREE_OID,
     HEAP_OID,
@@ -15,8 +18,9 @@ from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import key_numbers
 from risingpy.functions.topics.object_names import quote_name
-from risingpy.plan.catalog import Index, IndexedRelation, Table
+from risingpy.plan.catalog import Index, IndexedRelation, IndexKey, Table
 from risingpy.plan.expressions import InputRef
+from risingpy.types import SqlType
 
 _HEAP_HANDLER_OID, _BTREE_HANDLER_OID = 3, 330  # heap_tableam_handler, bthandler
 
@@ -25,9 +29,10 @@ def _keyed(state: SystemState) -> Iterable[Table]:
     return (found for found in state.relations if isinstance(found, Table) and found.primary_key)
 
 
-def index_definition(of: Table) -> str:
-    """The index as pg_get_indexdef prints it."""
-    owner = f"{quote_name(of.schema_name)}.{quote_name(of.name)}"
+def index_definition(of: Table, owner: str | None = None) -> str:
+    """The index as pg_get_indexdef prints it. `owner` is what the table is called, with its schema by default."""
+    if owner is None:
+        owner = f"{quote_name(of.schema_name)}.{quote_name(of.name)}"
     return f"CREATE UNIQUE INDEX {quote_name(index_name(of))} ON {owner} USING btree ({_key_columns(of)})"
 
 
@@ -43,33 +48,50 @@ def _key_columns(of: Table) -> str:
 def _indexes(state: SystemState) -> Iterable[Row]:
     for found in _keyed(state):
         key = key_numbers(found)
-        zeros = [0] * len(key)
+        types = [found.columns[place].shown_type for place in found.primary_key]
         yield (
             *(index_oid(found), relation_oid(found), len(key), len(key), True, False, True, False, True, False, True),
-            *(False, True, True, False, key, zeros, zeros, zeros, None, None),
+            *(False, True, True, False, key, *_orders(types), [0] * len(key), None, None),
         )
     for index, indexed in state.indexes:
-        yield _secondary(index, indexed)
+        yield _secondary(state, index, indexed)
 
 
-def _secondary(index: Index, indexed: IndexedRelation) -> Row:
+def _secondary(state: SystemState, index: Index, indexed: IndexedRelation) -> Row:
     keys, rule = index.index.keys, index.index.unique
     attnums = [*index_key_numbers(index, indexed), *named_included_numbers(index, indexed)]
     options = [k.descending + 2 * k.nulls_first for k in keys]
-    zeros = [0] * len(keys)
-    expressions = ", ".join(k.text for k in keys if not isinstance(k.expression, InputRef)) or None
+    types = [_key_type(key, indexed) for key in keys]
+    expressions = ", ".join(_expressions(state, indexed, keys)) or None
     return (
         *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), rule is not None),
         *(rule is not None and not rule.nulls_distinct, False, False, True, False, True, False, True, True, False),
-        *(attnums, zeros, zeros, options, expressions, None),
+        *(attnums, *_orders(types), options, expressions, None),
     )
+
+
+def _expressions(state: SystemState, indexed: IndexedRelation, keys: Iterable[IndexKey]) -> list[str]:
+    return [key_expression(state, indexed, key) for key in keys if not isinstance(key.expression, InputRef)]
+
+
+def _key_type(key: IndexKey, indexed: IndexedRelation) -> SqlType:
+    if not isinstance(key.expression, InputRef):
+        return key.expression.type
+    return next(each.shown_type for each in indexed.columns if each.column_id == key.expression.index)
+
+
+def _orders(types: Iterable[SqlType]) -> tuple[list[int], list[int]]:
+    """The collations and the operator classes of keys of these types."""
+    known = list(types)
+    return [collation(each) for each in known], [operator_class(each) for each in known]
 
 
 def _pg_indexes(state: SystemState) -> Iterable[Row]:
     for found in _keyed(state):
         yield found.schema_name, found.name, index_name(found), None, index_definition(found)
     for index, indexed in state.indexes:
-        yield index.schema_name, indexed.name, index.name, None, index_definition_text(index, indexed)
+        text = index_definition_text(index, indexed, printed=partial(key_expression, state, indexed))
+        yield index.schema_name, indexed.name, index.name, None, text
 
 
 PG_INDEX = relation(

@@ -25,13 +25,19 @@ _ANY_ARRAY_OID = 2277
 # The argument and result types of types' functions: cstring, and internal or bytea.
 _FORM_OIDS = {"in": 2275, "out": 2275, "recv": 2281, "send": 17}
 _HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # named by pg_am; they have no rows here
-_OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
-_NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
+_OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249, Polymorphic.ENUM: 3500}
+_NAMES = {
+    Polymorphic.ARRAY: "anyarray",
+    Polymorphic.ENUM: "anyenum",
+    Polymorphic.MAP: "anymap",
+    Polymorphic.RECORD: "record",
+}
 _FIRST_OID = 10000  # the first of our own oids, below the users' range
 _PYTHON_HANDLER_OID = _FIRST_OID - 1  # the handler of Python functions, which has no row here
 _COST_OF_USERS, _ROWS_OF_SET = 100.0, 1000.0  # what PostgreSQL assumes where COST and ROWS are not said
 _UNSAID = (0, 0, False, None, None, None)  # provariadic, prosupport, proleakproof, protrftypes, prosqlbody, proconfig
-_KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
+_KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a", FunctionKind.PROCEDURE: "p"}
+_VOID_OID = 2278
 
 
 def _is_function(signature: Signature) -> bool:
@@ -69,7 +75,7 @@ def _all_arguments(function: FunctionDesc) -> tuple[list[int] | None, list[str] 
     return types, ["i"] * len(function.argument_types) + ["t"] * len(columns), shown
 
 
-def _rows(state: SystemState) -> Iterable[Row]:
+def _made(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.own_functions:
         arguments = [type_.oid for type_ in function.argument_types]
         kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
@@ -77,9 +83,11 @@ def _rows(state: SystemState) -> Iterable[Row]:
         owner = (schema_oid(function.schema_name), function.owner, language, kind, is_set, function.strict)
         volatility = "i" if function.immutable else "v"
         acl = acl_texts(state, function.acl)
+        defaults = function.argument_defaults
+        result = _VOID_OID if kind == "p" else function.result.oid
         yield (
-            *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
-            *(arguments, *_all_arguments(function), None, function.body, None, acl, "u", False),
+            *(function.function_id, function.name, *owner, volatility, len(arguments), len(defaults), result),
+            *(arguments, *_all_arguments(function), ", ".join(defaults) or None, function.body, None, acl, "u", False),
             *(_COST_OF_USERS, _ROWS_OF_SET if is_set else 0.0, *_UNSAID),
         )
     for oid, kind, signature in _numbered():
@@ -110,12 +118,19 @@ def _type_of(function: TypeFunction) -> int:
 
 def _signature_texts(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.own_functions:
-        given = zip(function.argument_names, function.argument_types, strict=True)
-        arguments = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in given)
-        yield function.function_id, function.result_text, arguments, definition(function, arguments)
+        identity = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in function.arguments)
+        arguments = function.arguments_text if function.argument_defaults else identity
+        result = None if function.kind is FunctionKind.PROCEDURE else function.result_text
+        yield function.function_id, result, arguments, identity, definition(function, arguments)
     for oid, _kind, signature in _numbered():
         result, arguments = _type_text(signature.result), ", ".join(map(_type_text, signature.args))
-        yield oid, result, arguments, built_in_definition(signature.name, arguments, result, signature.function)
+        yield (
+            oid,
+            result,
+            arguments,
+            arguments,
+            built_in_definition(signature.name, arguments, result, signature.function),
+        )
 
 
 def _spellings(state: SystemState) -> Iterable[Row]:
@@ -138,16 +153,29 @@ def _languages(state: SystemState) -> Iterable[Row]:
     yield LANGUAGE_OIDS["python"], "python", ROOT_USER_OID, True, False, _PYTHON_HANDLER_OID, 0, 0, of_python
 
 
-PG_PROC = relation(
-    "pg_catalog",
-    "pg_proc",
+_MADE = (
     "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
     "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector,"
-    "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
+    "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults pg_node_tree, prosrc text, probin text,"
     "proacl _aclitem, proparallel char, prosecdef bool, procost float4, prorows float4, provariadic oid,"
-    "prosupport regproc, proleakproof bool, protrftypes _oid, prosqlbody text, proconfig _text",
-    _rows,
+    "prosupport regproc, proleakproof bool, protrftypes _oid, prosqlbody pg_node_tree, proconfig _text"
 )
+"""The columns in the order in which `_made` has them: those in which functions differ come first."""
+_ORDER = (
+    "oid,proname,pronamespace,proowner,prolang,procost,prorows,provariadic,prosupport,prokind,prosecdef,proleakproof,"
+    "proisstrict,proretset,provolatile,proparallel,pronargs,pronargdefaults,prorettype,proargtypes,proallargtypes,"
+    "proargmodes,proargnames,proargdefaults,protrftypes,prosrc,probin,prosqlbody,proconfig,proacl"
+)
+_COLUMNS = [column.strip() for column in _MADE.split(",")]
+_PLACES = [[column.split()[0] for column in _COLUMNS].index(name) for name in _ORDER.split(",")]
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    for made in _made(state):
+        yield tuple(made[place] for place in _PLACES)
+
+
+PG_PROC = relation("pg_catalog", "pg_proc", ",".join(_COLUMNS[place] for place in _PLACES), _rows)
 PG_LANGUAGE = relation(
     "pg_catalog",
     "pg_language",
@@ -155,11 +183,11 @@ PG_LANGUAGE = relation(
     "lanvalidator oid, lanacl _aclitem",
     _languages,
 )
-# The texts of pg_get_function_result, pg_get_function_arguments and pg_get_functiondef.
+# The texts of pg_get_function_result, …_arguments, …_identity_arguments and pg_get_functiondef.
 FUNCTION_TEXTS = relation(
     "risingpy",
     "rp_functions",
-    "rp_oid oid, rp_result text, rp_arguments text, rp_definition text",
+    "rp_oid oid, rp_result text, rp_arguments text, rp_identity text, rp_definition text",
     _signature_texts,
 )
 # The texts that regproc and regprocedure read.

@@ -27,7 +27,7 @@ def _attributes(role: Role) -> Row:
 def _roles(state: SystemState) -> Iterable[Row]:
     for role in state.catalog.roles.values():
         limits = role.connection_limit, _MASK, _until(role), role.bypass_rls, setting_texts(role.settings)
-        yield role.role_id, role.name, *_attributes(role), *limits
+        yield role.name, *_attributes(role), *limits, role.role_id
 
 
 def _authid(state: SystemState) -> Iterable[Row]:
@@ -82,8 +82,8 @@ _SWITCHES = (
 PG_ROLES = relation(
     "pg_catalog",
     "pg_roles",
-    f"oid oid, rolname name, {_SWITCHES} rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz,"
-    "rolbypassrls bool, rolconfig _text",
+    f"rolname name, {_SWITCHES} rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz,"
+    "rolbypassrls bool, rolconfig _text, oid oid",
     _roles,
 )
 PG_AUTHID = relation(
@@ -113,5 +113,5 @@ RW_USERS = relation(
     _rw_users,
 )
 ROLE_NAMES = relation("risingpy", "rp_roles", "rp_oid oid, rp_name text, rp_role name", _role_names)
-FOR_SUPERUSERS = frozenset(("pg_authid", "pg_shadow"))
-"""Relations of pg_catalog with what nobody else may see."""
+FOR_SUPERUSERS = frozenset(("pg_authid", "pg_shadow", "rw_definitions"))
+"""System relations with what nobody else may see."""

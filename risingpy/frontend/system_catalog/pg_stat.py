@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -18,7 +19,7 @@ def _activity(state: SystemState) -> Iterable[Row]:
         database_id = None if database is None else database.database_id
         head = database_id, session.database, session.process_id, None, user_id, session.user
         if not state.may_watch(session.user):
-            yield *head, *(None,) * 13, HIDDEN, None
+            yield *head, *(None,) * 14, HIDDEN, None
             continue
         host, _, port = session.client_address.rpartition(":")
         times = (session.backend_start, session.transaction_start, session.query_start, session.state_change)
@@ -27,13 +28,18 @@ def _activity(state: SystemState) -> Iterable[Row]:
             *(session.application_name, host or None, None, int(port) if port.isdigit() else None),
             *map(_at, times),
             *(session.wait.value if session.wait is not None else (None, None)),
-            *(session.state.value, None, None, session.query, "client backend"),
+            *(session.state.value, None, None, None, session.query, "client backend"),
         )
 
 
 def _locks(state: SystemState) -> Iterable[Row]:
-    """Locks of tables and rows are all that sessions wait for; each is of a transaction, which has no number."""
+    """Locks of tables and rows are all that sessions wait for; each is of a transaction, which has no number.
+
+    A row's lock is seen, as in PostgreSQL, only while somebody waits for it; rw_locks has all.
+    """
     for lock in state.locks():
+        if lock.is_row and not lock.is_awaited:
+            continue
         yield (
             *(
                 "tuple" if lock.is_row else "relation",
@@ -48,7 +54,7 @@ def _locks(state: SystemState) -> Iterable[Row]:
                 None,
                 None,
             ),
-            *(lock.process_id, lock.mode.value, lock.waits_since is None, False, _at(lock.waits_since)),
+            *(lock.process_id, lock.mode, lock.is_granted, False, _at(lock.waits_since)),
         )
 
 
@@ -62,12 +68,28 @@ def _at(seconds: float | None) -> datetime | None:
 
 
 def _tables(state: SystemState) -> Iterable[Row]:
+    """The number of rows is the newest epoch's; nothing else is counted."""
     statistics = state.statistics()
     for found in state.relations:
         if isinstance(found, Table):
             table = statistics.get(found.relation_id)
             rows = 0 if table is None else table.rows
-            yield relation_oid(found), found.schema_name, found.name, None, None, rows
+            head = relation_oid(found), found.schema_name, found.name
+            yield *head, *(None,) * 8, rows, *(None,) * 11
+
+
+def _indexes(state: SystemState) -> Iterable[Row]:
+    for index, indexed in state.indexes:
+        if isinstance(indexed, Table):
+            oids = relation_oid(indexed), relation_oid(index)
+            yield *oids, index.schema_name, indexed.name, index.name, None, None, None
+
+
+def _databases(state: SystemState) -> Iterable[Row]:
+    """How many sessions each has; nothing else is counted."""
+    numbers = Counter(session.database for session in state.sessions())
+    for database in state.catalog.databases.values():
+        yield database.database_id, database.name, numbers[database.name], *(None,) * 25
 
 
 PG_STAT_ACTIVITY = relation(
@@ -76,7 +98,7 @@ PG_STAT_ACTIVITY = relation(
     "datid oid, datname name, pid int4, leader_pid int4, usesysid oid, usename name, application_name text,"
     "client_addr text, client_hostname text, client_port int4, backend_start timestamptz, xact_start timestamptz,"
     "query_start timestamptz, state_change timestamptz, wait_event_type text, wait_event text, state text,"
-    "backend_xid oid, backend_xmin oid, query text, backend_type text",
+    "backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text",
     _activity,
 )
 PG_LOCKS = relation(
@@ -87,9 +109,29 @@ PG_LOCKS = relation(
     "waitstart timestamptz",
     _locks,
 )
-PG_STAT_USER_TABLES = relation(
+_OF_TABLES = (
+    "relid oid, schemaname name, relname name, seq_scan int8, seq_tup_read int8, idx_scan int8, idx_tup_fetch int8,"
+    "n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, n_live_tup int8, n_dead_tup int8,"
+    "n_mod_since_analyze int8, n_ins_since_vacuum int8, last_vacuum timestamptz, last_autovacuum timestamptz,"
+    "last_analyze timestamptz, last_autoanalyze timestamptz, vacuum_count int8, autovacuum_count int8,"
+    "analyze_count int8, autoanalyze_count int8"
+)
+_OF_INDEXES = (
+    "relid oid, indexrelid oid, schemaname name, relname name, indexrelname name, idx_scan int8, idx_tup_read int8,"
+    "idx_tup_fetch int8"
+)
+PG_STAT_USER_TABLES = relation("pg_catalog", "pg_stat_user_tables", _OF_TABLES, _tables)
+PG_STAT_ALL_TABLES = relation("pg_catalog", "pg_stat_all_tables", _OF_TABLES, _tables)
+PG_STAT_USER_INDEXES = relation("pg_catalog", "pg_stat_user_indexes", _OF_INDEXES, _indexes)
+PG_STAT_ALL_INDEXES = relation("pg_catalog", "pg_stat_all_indexes", _OF_INDEXES, _indexes)
+PG_STAT_DATABASE = relation(
     "pg_catalog",
-    "pg_stat_user_tables",
-    "relid oid, schemaname name, relname name, seq_scan int8, idx_scan int8, n_live_tup int8",
-    _tables,
+    "pg_stat_database",
+    "datid oid, datname name, numbackends int4, xact_commit int8, xact_rollback int8, blks_read int8, blks_hit int8,"
+    "tup_returned int8, tup_fetched int8, tup_inserted int8, tup_updated int8, tup_deleted int8, conflicts int8,"
+    "temp_files int8, temp_bytes int8, deadlocks int8, checksum_failures int8, checksum_last_failure timestamptz,"
+    "blk_read_time float8, blk_write_time float8, session_time float8, active_time float8,"
+    "idle_in_transaction_time float8, sessions int8, sessions_abandoned int8, sessions_fatal int8,"
+    "sessions_killed int8, stats_reset timestamptz",
+    _databases,
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.system_catalog.objects.user_types import pg_type_rows
 from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_USER_OID, schema_oid
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import function_oids
 from risingpy.types.type_entries import TYPES, VALUE_TYPES
 
-_PREFERRED = ("bool", "float8", "interval", "oid", "text", "timestamptz")
+_PREFERRED = ("bool", "float8", "inet", "interval", "oid", "text", "timestamptz", "varbit")
 _TEXTUAL = ("text", "varchar", "bpchar", "name")
 
 
@@ -22,21 +23,22 @@ def _rows(state: SystemState) -> Iterable[Row]:
         by_value = entry.length in (1, 2, 4, 8)
         yield (
             *(entry.oid, entry.name, schema_oid("pg_catalog"), ROOT_USER_OID, entry.length, by_value, entry.kind),
-            *(entry.category, entry.name in _PREFERRED, True, ",", 0, entry.element_oid, entry.array_oid),
-            *function_oids("array" if is_array else entry.name),
-            *("i", "p" if entry.length > 0 else "x", False, 0, -1, 0, collation),
+            *(entry.category, entry.name in _PREFERRED, True, ",", 0, 0, entry.element_oid, entry.array_oid),
+            *(*function_oids("array" if is_array else entry.name), 0, 0, 0),
+            *("i", "p" if entry.length > 0 else "m" if entry.name == "numeric" else "x", False, 0, -1, 0, collation),
             *(None, None, acl_texts(state, acls.get(entry.name))),
         )
+    yield from pg_type_rows(state)
 
 
 PG_TYPE = relation(
     "pg_catalog",
     "pg_type",
     "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, typbyval bool, typtype char, typcategory char,"
-    "typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typelem oid, typarray oid, typinput regproc,"
-    "typoutput regproc, typreceive regproc, typsend regproc, typalign char, typstorage char, typnotnull bool,"
-    "typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin text, typdefault text,"
-    "typacl _aclitem",
+    "typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typsubscript regproc, typelem oid,"
+    "typarray oid, typinput regproc, typoutput regproc, typreceive regproc, typsend regproc, typmodin regproc,"
+    "typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, typbasetype oid,"
+    "typtypmod int4, typndims int4, typcollation oid, typdefaultbin pg_node_tree, typdefault text, typacl _aclitem",
     _rows,
 )
 
@@ -54,9 +56,12 @@ PG_COLLATION = relation(
 )
 
 
-def _rw_types(_state: SystemState) -> Iterable[Row]:
+def _rw_types(state: SystemState) -> Iterable[Row]:
     for entry in VALUE_TYPES:
         yield entry.oid, entry.display, entry.oid, entry.element_oid, entry.array_oid
+    for made in state.catalog.own_types:
+        yield made.type_id, made.name, made.type_id, 0, made.array_id
+        yield made.array_id, f"{made.name}[]", made.array_id, made.type_id, 0
 
 
 RW_TYPES = relation(

@@ -32,7 +32,7 @@ def _tables(state: SystemState) -> Iterable[Row]:
 def _views(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         if isinstance(found, View):
-            yield found.schema_name, found.name, state.role_name(found.owner), state.view_text(found)
+            yield found.schema_name, found.name, state.role_name(found.owner), state.view_text(found, False)
 
 
 def _matviews(state: SystemState) -> Iterable[Row]:
@@ -46,13 +46,18 @@ def _matviews(state: SystemState) -> Iterable[Row]:
                 None,
                 False,
                 populated,
-                state.view_text(found),
+                state.view_text(found, False),
             )
 
 
 def _view_texts(state: SystemState) -> Iterable[Row]:
     for found in with_query(state):
-        yield relation_oid(found), state.view_text(found)
+        yield relation_oid(found), state.view_text(found, False)
+
+
+def _pretty_view_texts(state: SystemState) -> Iterable[Row]:
+    for found in with_query(state):
+        yield relation_oid(found), state.view_text(found, True)
 
 
 def _rules(state: SystemState) -> Iterable[Row]:
@@ -95,4 +100,5 @@ PG_REWRITE = relation(
 )
 # The texts of pg_get_viewdef.
 VIEW_TEXTS = relation("risingpy", "rp_view_texts", "rp_oid oid, rp_definition text", _view_texts)
+PRETTY_VIEW_TEXTS = relation("risingpy", "rp_pretty_view_texts", "rp_oid oid, rp_definition text", _pretty_view_texts)
 RW_DEPEND = relation("rw_catalog", "rw_depend", "objid int4, refobjid int4", _rw_depend)

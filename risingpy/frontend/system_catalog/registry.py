@@ -30,8 +30,21 @@ from risingpy.frontend.system_catalog import (
 )
 from risingpy.frontend.system_catalog.constraints import pg_constraint, usage
 from risingpy.frontend.system_catalog.names import ObjectNames
-from risingpy.frontend.system_catalog.objects import pg_depend, pg_description, pg_sequence, routines
+from risingpy.frontend.system_catalog.objects import (
+    domains,
+    pg_depend,
+    pg_description,
+    pg_sequence,
+    routines,
+    rw_definitions,
+    rw_locks,
+    standard_names,
+    user_types,
+)
 from risingpy.frontend.system_catalog.objects.absent_objects import ABSENT_OBJECTS
+from risingpy.frontend.system_catalog.objects.absent_standard import ABSENT_STANDARD
+from risingpy.frontend.system_catalog.objects.absent_statistics import ABSENT_STATISTICS
+from risingpy.frontend.system_catalog.objects.operator_classes import OPERATOR_CLASSES
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
 from risingpy.frontend.system_catalog.rights import acls, named_objects, privilege_views, role_views
@@ -64,7 +77,12 @@ _MODULES = (
     pg_description,
     pg_sequence,
     routines,
+    standard_names,
     information_schema,
+    rw_definitions,
+    rw_locks,
+    user_types,
+    domains,
     rw_relations,
     rw_jobs,
     rw_sinks,
@@ -76,7 +94,8 @@ INTERNAL_SCHEMA = "risingpy"  # the schema of relations for functions, which no 
 
 def _all_relations() -> dict[tuple[str, str], SystemRelation]:
     defined = [value for module in _MODULES for value in vars(module).values() if isinstance(value, SystemRelation)]
-    return {(r.schema, r.name): r for r in (*defined, *EMPTY_RELATIONS, *ABSENT_OBJECTS)}
+    absent = (*EMPTY_RELATIONS, *ABSENT_OBJECTS, *ABSENT_STANDARD, *ABSENT_STATISTICS, *OPERATOR_CLASSES)
+    return {(r.schema, r.name): r for r in (*defined, *absent)}
 
 
 _ALL = _all_relations()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from risingpy.frontend.definitions import definitions
 from risingpy.frontend.portals import CursorOptions, Portals, PreparedEntry
 from risingpy.frontend.results import Prepared
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import (
+    Row,
     SessionCursor,
     SessionStatement,
     SystemState,
@@ -26,7 +28,7 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
     schemas = snapshot.catalog.schemas
     path = tuple(schema for schema in session.search_path() if schema in schemas)
     return SystemState(
-        catalog=snapshot.catalog,
+        catalog=session.scope.schema.shown(snapshot.catalog),
         system_relations=NAMED_RELATIONS,
         user=session.identity.current_user,
         role_id=session.identity.current_id,
@@ -53,10 +55,21 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         compactions=snapshot.view.compactions,
         position=database.writes.sequences.position,
         views=tuple(database.introspection.pinned_epochs()),
-        view_text=lambda view: session.view_texts.definition(view, snapshot.catalog, path),
+        view_text=lambda view, pretty: session.view_texts.definition(view, snapshot.catalog, path, pretty=pretty),
+        printed=lambda text, relation, wanted, pretty: session.view_texts.expression(
+            text, relation, wanted, snapshot.catalog, path, pretty=pretty
+        ),
+        definitions=lambda: _definitions(session, snapshot),
         statements=_statements(session.statements),
         cursors=_cursors(session.portals),
     )
+
+
+def _definitions(session: StatementContext, snapshot: CommittedSnapshot) -> Iterator[Row]:
+    database = session.database
+    found = definitions(snapshot.catalog, database.introspection.parameters(), database.writes.sequences.position)
+    for place, each in enumerate(found, 1):
+        yield place, each.part.value, each.database, list(each.search_path), each.kind, each.name, each.text, each.rows
 
 
 def _statements(entries: Mapping[str, PreparedEntry]) -> tuple[SessionStatement, ...]:

@@ -16,8 +16,8 @@ from risingpy.meta.memory_use import MemoryUse
 from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
+from risingpy.meta.writing.seen_locks import SeenLock
 from risingpy.meta.writing.sequence_counters import SequencePosition
-from risingpy.meta.writing.table_locks import SeenLock
 from risingpy.plan.catalog import (
     BOOTSTRAP_ROLE_ID,
     OWN_TEMPORARY_SCHEMA,
@@ -41,7 +41,18 @@ from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import privileges_of, securable
 from risingpy.plan.graph import Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
-from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, REAL, SMALLINT, TIMESTAMPTZ, SqlType, array_of
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    REAL,
+    SMALLINT,
+    TIMESTAMPTZ,
+    VARCHAR,
+    SqlType,
+    array_of,
+)
 from risingpy.types.system_types import SYSTEM_TYPES
 
 Row = tuple[object, ...]
@@ -106,6 +117,11 @@ class SessionCursor:
     scrolls: bool
 
 
+PrintedExpression = Callable[[str, Relation, "SqlType | None", bool], "str | None"]
+"""Of the text of an expression over a relation's columns, the type that it is assigned to, and whether it is pretty:
+the text that PostgreSQL prints; None if it has none."""
+
+
 def typed_query(view: QueryRelation) -> str:
     """A view's query as it was typed, without a semicolon."""
     return view.query.strip().rstrip(";").rstrip()
@@ -142,7 +158,9 @@ class SystemState:
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedEpoch, ...] = ()
     position: Callable[[NumberSequence], SequencePosition | None] = lambda sequence: None
-    view_text: Callable[[QueryRelation], str] = lambda view: f" {typed_query(view)};"
+    view_text: Callable[[QueryRelation, bool], str] = lambda view, pretty: f" {typed_query(view)};"
+    printed: PrintedExpression = lambda text, relation, wanted, pretty: None
+    definitions: Callable[[], Iterable[Row]] = tuple  # the rows of rw_definitions
     statements: tuple[SessionStatement, ...] = ()
     cursors: tuple[SessionCursor, ...] = ()
 
@@ -251,6 +269,10 @@ def no_rows(_state: SystemState) -> Iterable[Row]:
 def relation(
     schema: str, name: str, columns: str, rows: Callable[[SystemState], Iterable[Row]] = no_rows
 ) -> SystemRelation:
-    """A relation from a list such as `oid oid, relname name, relkind char`."""
+    """A relation from a list such as `oid oid, relname name, relkind char`.
+
+    The texts of information_schema are of PostgreSQL's domains over character varying.
+    """
     pairs = (entry.split() for entry in columns.split(","))
-    return SystemRelation(schema, name, tuple(SystemColumn(n, _TYPES[t]) for n, t in pairs), rows)
+    varied = {"text": VARCHAR} if schema == "information_schema" else {}
+    return SystemRelation(schema, name, tuple(SystemColumn(n, varied.get(t, _TYPES[t])) for n, t in pairs), rows)

@@ -30,7 +30,8 @@ def _functions() -> Iterable[TypeFunction]:
     owners += [(name, each.functions, each.function_prefix) for name, each in SYSTEM_FAMILIES.items() if each.functions]
     for type_name, oids, prefix in owners:
         for purpose, oid in zip(_PURPOSES, oids, strict=True):
-            yield TypeFunction(oid, prefix + purpose, type_name, purpose)
+            if oid:
+                yield TypeFunction(oid, prefix + purpose, type_name, purpose)
 
 
 TYPE_FUNCTIONS: tuple[TypeFunction, ...] = tuple(_functions())

@@ -41,6 +41,14 @@ class ByteQueue:
         """Whether the next byte is this one."""
         return self._length > 0 and self._pieces[0][self._offset] == byte[0]
 
+    def all(self) -> bytes:
+        """All that is there, which stays there; it becomes one piece."""
+        if len(self._pieces) > 1 or self._offset or (self._pieces and isinstance(self._pieces[0], bytearray)):
+            joined = b"".join(self._cut(self._length))
+            self._length = len(joined)
+            self._pieces.append(joined)
+        return bytes(self._pieces[0]) if self._pieces else b""
+
     def take(self, count: int) -> bytes | None:
         """The next `count` bytes; None, and nothing is taken, if there are not as many."""
         if count > self._length:

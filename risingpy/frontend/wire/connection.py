@@ -11,12 +11,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
-import select
 import socket
 import ssl
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from buenavista.postgres import BuenaVistaHandler
@@ -34,11 +32,12 @@ from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.sasl_dialogue import SaslDialogue
 from risingpy.frontend.wire.session_protocol import Session
 from risingpy.frontend.wire.short_path.at_rest import AtRest
+from risingpy.frontend.wire.short_path.series import Repeats
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
-from risingpy.frontend.wire.threads.event_loop import Next
 from risingpy.frontend.wire.threads.priority import StatementPriority
 from risingpy.frontend.wire.tls import ALPN, common_name
-from risingpy.frontend.wire.transport import WRITE_BUFFER_BYTES, TlsTransport, Transport, peer_name
+from risingpy.frontend.wire.transport import WRITE_BUFFER_BYTES, Keepalives, TlsTransport, Transport, peer_name
+from risingpy.sockets import has_hung_up
 
 if TYPE_CHECKING:
     from risingpy.frontend.wire.server import _Listener
@@ -52,6 +51,7 @@ _READ_BYTES = 1 << 16  # asked of the socket at a time
 _TLS_HANDSHAKE = b"\x16"  # the first byte of a client that speaks TLS without asking
 _PAUSE_MILLISECONDS = 250  # how often a client that must wait is looked at
 _MOST_READ_BYTES = 1 << 20  # if a message lacks so much: its length is only a claim, so memory grows step by step
+_STUCK_SECONDS = 5.0  # after which a client that reads nothing is not waited for
 _LINGER_MILLISECONDS = 20  # a client that says its next thing so soon finds the thread that has answered the last one
 
 
@@ -84,20 +84,18 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         self.priority = StatementPriority()
         self._secret_key = secrets.token_bytes(4)
         self._ending: SqlError | None = None
+        self._ending_since = self._began
         self._protocol = ClientProtocol(self.server.limits.max_message_bytes)
         if not self._is_local:
             self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, True)
+        self._keepalives = Keepalives(self.request)
 
     def serve(self) -> None:
         """Serves the client until it is at rest, or gone: from the start, or on from where it rested. Never raises."""
         self._transport.unpark()
-        if self._is_served_to_rest():
-            begins = self._at_rest is not None and self._at_rest.is_writing
-            self._transport.park()
-            self.server.loop.park(self)
-            if begins:
-                self.server.loop.resume(self)()
+        if self._is_served_to_rest() and self._at_rest is not None:
+            self._at_rest.park()
             return
         self._end()
         try:
@@ -123,21 +121,6 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             _log.exception("a connection failed")
             self._say_fatal(InternalError(f"internal error: {error}"))
         return False
-
-    def fileno(self) -> int:
-        """The socket's descriptor, for the event loop."""
-        return self.request.fileno()
-
-    def wake(self) -> Next:
-        """The client of a connection at rest has said something, or has gone."""
-        assert self._at_rest is not None
-        return Next.SERVE if self._ending is not None and not self._at_rest.is_writing else self._at_rest.wake()
-
-    def resumed(self) -> Next:
-        """A request that writes can go on."""
-        assert self._at_rest is not None
-        then = self._at_rest.resumed()
-        return Next.SERVE if self._ending is not None and not self._at_rest.is_writing else then
 
     def _send_unsent(self) -> None:
         unsent = b"" if self._at_rest is None else self._at_rest.take_unsent()
@@ -205,9 +188,8 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             _log.info("connection authorized: %s encryption=%s", self._who, encryption)
         self.activity.start(time.monotonic())
         known = {**PARAMETER_STATUS, "session_authorization": first.user, **session.parameter_status()}
-        loop = self.server.loop
-        resume = partial(loop.resume, self)
-        self._at_rest = AtRest(self._transport, self._protocol, self.activity, session, resume, loop.soon)
+        own = self._transport, self._protocol, self.activity, session
+        self._at_rest = AtRest(*own, self.server.loop, self.serve, self._is_ending)
         responder = Responder(session, self)
         greet(responder, known, process_id, self._secret_key)
         return responder
@@ -280,7 +262,8 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             if message is None and not self._protocol.has_begun:
                 self.rest()
                 has_priority = self.priority.end()
-                if self._at_rest is not None and self._can_park():
+                status = self._status_at_rest()
+                if self._at_rest is not None and status is not None:
                     if not has_priority or not self._transport.has_more(_LINGER_MILLISECONDS):
                         return None
                     if self._at_rest.answer():
@@ -294,9 +277,12 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
                 return message
             self._receive()
 
-    def _can_park(self) -> bool:
-        """Whether nothing depends on this thread: all is answered, and no transaction is open that may hold locks."""
-        return self._protocol.is_at_rest and self.session is not None and self.session.transaction_status() == b"I"
+    def _status_at_rest(self) -> bytes | None:
+        """The transaction's status if all is answered and the connection can park; else None."""
+        if not self._protocol.is_at_rest or self.session is None:
+            return None
+        status = self.session.transaction_status()
+        return None if status == b"E" else status
 
     def next_copy_message(self, check: Callable[[], None]) -> CopyMessage:
         while True:
@@ -307,10 +293,17 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             self._receive_checking(check)
 
     def sync_follows(self) -> bool:
-        if not self._protocol.kept_bytes:
+        return self._with_arrived(at_least=1).sync_is_next
+
+    def repeats(self, most: int, answered: Repeats | None) -> Repeats | None:
+        return self._with_arrived(at_least=_READ_BYTES // 2).repeats(most, answered)
+
+    def _with_arrived(self, *, at_least: int) -> ClientProtocol:
+        """The protocol, with what has arrived meanwhile if it has fewer bytes."""
+        if self._protocol.kept_bytes < at_least:
             with contextlib.suppress(BlockingIOError):
                 self._protocol.receive(self._transport.receive_now(_READ_BYTES))
-        return self._protocol.sync_is_next
+        return self._protocol
 
     def skip_to_sync(self) -> None:
         self._protocol.skip_to_sync()
@@ -346,7 +339,12 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         self.wfile.flush()
 
     def rest(self, forget_cancel: Callable[[], None] | None = None) -> None:
+        if self.session is not None:
+            self._keepalives.ask(self.request, self.session.keepalives())
         self.activity.rest(time.monotonic(), forget_cancel)
+
+    def _is_ending(self) -> bool:
+        return self._ending is not None
 
     def check_ending(self) -> None:
         if self._ending is not None:
@@ -366,9 +364,19 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     def terminate(self, reason: SqlError) -> None:
         """Ends the connection as soon as its statement has stopped, and tells the client `reason`."""
-        self._ending = reason
+        self._ending, self._ending_since = reason, time.monotonic()
         self.cancel()
         self.shut(socket.SHUT_RD)
+
+    def notified(self) -> None:
+        """Notifications wait for the session: sends them, unless it works; then they come with the end of that."""
+        if self._at_rest is not None:
+            self._at_rest.nudge()
+
+    def cut_if_stuck(self, now: float) -> None:
+        """Cuts a client that was to be told long ago that its connection ends: it reads nothing of what is sent."""
+        if self._ending is not None and now - self._ending_since > _STUCK_SECONDS:
+            self.shut(socket.SHUT_RDWR)
 
     def shut(self, how: int) -> None:
         """Wakes the connection's thread from reading (SHUT_RD), or from reading and writing (SHUT_RDWR)."""
@@ -376,12 +384,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
 
     def has_hung_up(self) -> bool:
         """True if the client has closed its end (Linux): its statement can then be cancelled."""
-        poller = select.poll()
-        try:
-            poller.register(self.request, select.POLLRDHUP)
-            return bool(poller.poll(0))
-        except (OSError, ValueError):
-            return False  # closed meanwhile; its thread notices that itself
+        return has_hung_up(self.request)
 
     def _say_fatal(self, error: SqlError) -> None:
         with contextlib.suppress(OSError):  # the client is gone

@@ -19,9 +19,10 @@ from risingpy.frontend.wire.client_messages import (
     Parse,
     Target,
 )
-from risingpy.frontend.wire.parameters import decode_parameters, expand_formats
+from risingpy.frontend.wire.parameters import decode_parameters, result_formats
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
+from risingpy.frontend.wire.short_path.repeated import RepeatedStatements
 
 
 class ExtendedQuery:
@@ -30,6 +31,7 @@ class ExtendedQuery:
     def __init__(self, responder: Responder) -> None:
         self._responder = responder
         self._session = responder.session
+        self._repeated = RepeatedStatements(responder)
 
     def handle(self, message: ExtendedMessage) -> None:
         match message:
@@ -53,12 +55,21 @@ class ExtendedQuery:
             raise SqlError(f'prepared statement "{name}" already exists', sqlstate="42P05")
         if not name:
             statements.pop("", None)
+        prepared = self._session.parsed_before(message.text, message.parameter_oids)
+        if prepared is None:
+            prepared = self._prepared(message)
+        statements[name] = PreparedEntry(prepared, message.text)
+        self._say(ServerResponse.PARSE_COMPLETE)
+
+    def _prepared(self, message: Parse) -> Prepared | None:
         parsed = self._session.split(message.text)
         if len(parsed) > 1:
             raise SqlError("cannot insert multiple commands into a prepared statement", sqlstate="42601")
-        prepared = self._session.prepare(parsed[0], message.parameter_oids) if parsed else None
-        statements[name] = PreparedEntry(prepared, message.text)
-        self._say(ServerResponse.PARSE_COMPLETE)
+        if not parsed:
+            return None
+        prepared = self._session.prepare(parsed[0], message.parameter_oids)
+        self._session.keep_parsed(message.text, message.parameter_oids, prepared)
+        return prepared
 
     def _say(self, kind: bytes) -> None:
         """Sends a message without a body."""
@@ -86,7 +97,7 @@ class ExtendedQuery:
         formats = arguments.result_formats
         if prepared.fields is not None:
             count = len(prepared.fields)
-            formats = expand_formats(formats, count, f"result formats but query has {count} columns")
+            formats = result_formats(prepared.fields, formats, f"result formats but query has {count} columns")
         self._session.portals.add(message.portal, Portal(entry, parameters, formats))
         self._say(ServerResponse.BIND_COMPLETE)
 
@@ -119,6 +130,7 @@ class ExtendedQuery:
             if result.batches is None or result.fields is None:
                 portal.done = True
                 send_without_rows(self._responder, result)
+                self._repeated.answer(portal)
                 return
             portal.rows = row_stream(result)
         elif portal.failed or (portal.rows is None and portal.result.fields is None):
@@ -131,7 +143,7 @@ class ExtendedQuery:
         sent = 0
         if portal.rows is not None and not portal.done:
             if len(portal.formats) != len(fields):
-                portal.formats = expand_formats(portal.formats, len(fields), "result formats")
+                portal.formats = result_formats(fields, portal.formats, "result formats")
             part = portal.begin_part(portal.rows.take(limit))
             sent = send_rows(self._responder, part, fields, portal.formats, live=portal.result.is_live)
             if limit is not None and (sent == limit or not portal.rows.at_end):

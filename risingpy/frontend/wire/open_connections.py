@@ -92,7 +92,9 @@ class OpenConnections:
     def look_after(self, now: float) -> None:
         """One round of the watchman."""
         for connection in self.all():
-            connection.priority.lower_if_long()
+            if connection.session is not None and connection.session.is_in_engine():
+                connection.priority.lower_if_long()
+            connection.cut_if_stuck(now)
             match connection.activity.due(now, self.limits):
                 case Due.CUT:
                     connection.shut(socket.SHUT_RDWR)

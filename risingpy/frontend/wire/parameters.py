@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import ProtocolViolation
-from risingpy.frontend.results import BINARY, TEXT, Prepared
+from risingpy.frontend.results import BINARY, TEXT, Prepared, ResultField
 from risingpy.frontend.wire.client_messages import Arguments
 from risingpy.frontend.wire.payload import decode_text
 from risingpy.frontend.wire.session_protocol import Session
 from risingpy.types import SqlType
 from risingpy.types.forms import decode_binary, parse_text
-from risingpy.types.system_types import names_objects
+from risingpy.types.system_types import is_by_name, names_objects
 
 
 def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
@@ -26,6 +26,15 @@ def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
     raise ProtocolViolation(f"bind message has {len(formats)} {what}")
 
 
+def result_formats(fields: Sequence[ResultField], formats: Sequence[int], what: str) -> list[int]:
+    """One format per column, as RowDescription has them.
+
+    The name of a regclass or its like comes as text all the same: its binary form is the oid, which is not known here.
+    """
+    expanded = expand_formats(formats, len(fields), what)
+    return [TEXT if is_by_name(field.type) else each for field, each in zip(fields, expanded, strict=True)]
+
+
 def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, session: Session) -> list[object | None]:
     """The values of a Bind message's parameters; `name` is the statement's.
 
@@ -38,7 +47,7 @@ def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, sessi
         )
     formats = expand_formats(arguments.formats, count, f"parameter formats but {count} parameters")
     return [
-        None if value is None else _decode(type_, value, format_, session)
+        None if value is None else _decode(session.newest_type(type_), value, format_, session)
         for type_, value, format_ in zip(prepared.parameter_types, arguments.values, formats, strict=True)
     ]
 

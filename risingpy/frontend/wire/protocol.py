@@ -50,6 +50,7 @@ from risingpy.frontend.wire.client_messages import (
 )
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.limits import MAX_CONTROL_BYTES, MAX_PASSWORD_BYTES, MAX_STARTUP_BYTES
+from risingpy.frontend.wire.short_path.series import Repeats, cut_repeats
 from risingpy.frontend.wire.startup import (
     CancelRequest,
     EncryptionRequest,
@@ -144,6 +145,15 @@ class ClientProtocol:
     def sync_is_next(self) -> bool:
         """Whether the next message is a Sync; also False if nothing more has arrived yet."""
         return self._header is None and self._bytes.starts_with(ClientCommand.SYNC)
+
+    def repeats(self, most: int, answered: Repeats | None) -> Repeats | None:
+        """What comes next and is the same statement again and again, as far as it has arrived; it is not taken yet.
+
+        First it takes what has been `answered` of that.
+        """
+        if answered is not None:
+            self._bytes.drop(answered.ends[-1])
+        return cut_repeats(self._bytes.all(), most) if self.phase is Phase.SERIES and self._header is None else None
 
     # What the server does
 

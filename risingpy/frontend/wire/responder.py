@@ -16,6 +16,7 @@ from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.session_protocol import Session
+from risingpy.frontend.wire.short_path.series import Repeats
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,12 @@ class Channel(Protocol):
 
     def sync_follows(self) -> bool:
         """Whether the client's Sync is next; also False if nothing more has arrived yet."""
+
+    def repeats(self, most: int, answered: Repeats | None) -> Repeats | None:
+        """The client's next messages, if they are one statement again and again: at most so often. None: they differ.
+
+        Only what has arrived, after an Execute. They stay what comes next, until they are told to be `answered`.
+        """
 
     def skip_to_sync(self) -> None:
         """Drops all that the client sends, up to its Sync."""
@@ -89,10 +96,12 @@ class Responder:
         self.ready()
 
     def ready(self) -> None:
-        """Sends ReadyForQuery, after the notices and parameter changes of the series that it ends."""
+        """Sends ReadyForQuery, after the notices, parameter changes and notifications of the series that it ends."""
         self.send_notices()
         for name, value in self.session.drain_parameter_changes().items():
             self.write(server_messages.parameter_status(name, value))
+        for notification in self.session.drain_notifications():
+            self.write(server_messages.notification_response(notification))
         self.channel.rest(self.session.forget_cancel)
         self.write(server_messages.ready_for_query(self.session.transaction_status()))
         self.channel.flush()

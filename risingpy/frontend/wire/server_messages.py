@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from buenavista.postgres import ServerResponse
 
+from risingpy.backend import Notification
 from risingpy.errors import SqlError
 from risingpy.frontend.results import Notice, ResultField
 
@@ -16,6 +17,7 @@ COPY_OUT_RESPONSE = b"H"
 COPY_DATA = b"d"
 COPY_DONE = b"c"
 NEGOTIATE_PROTOCOL_VERSION = b"v"
+NOTIFICATION_RESPONSE = b"A"
 
 ENCRYPTION_REFUSED, ENCRYPTION_ACCEPTED = b"N", b"S"
 """The answers to an EncryptionRequest: one byte, which is no message."""
@@ -62,6 +64,12 @@ def notice_response(notice: Notice) -> bytes:
     parts = [("S", notice.severity), ("V", notice.severity), ("C", notice.sqlstate), ("M", notice.message)]
     parts += [(code, value) for code, value in (("D", notice.detail), ("H", notice.hint)) if value is not None]
     return message(ServerResponse.NOTICE_RESPONSE, _coded(parts))
+
+
+def notification_response(notification: Notification) -> bytes:
+    """NotificationResponse: the process id of who has said it, the channel, the payload."""
+    texts = (text.encode(errors="replace") + b"\0" for text in (notification.channel, notification.payload))
+    return message(NOTIFICATION_RESPONSE, notification.process_id.to_bytes(4, "big") + b"".join(texts))
 
 
 def _coded(parts: Sequence[tuple[str, str]]) -> bytes:

@@ -11,6 +11,7 @@ from risingpy.frontend.portals import row_stream
 from risingpy.frontend.results import BINARY, TEXT, Prepared, Statement
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import QueryMessage
+from risingpy.frontend.wire.parameters import result_formats
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 
@@ -28,6 +29,10 @@ def _run(responder: Responder, text: str) -> None:
     recurring = session.recurring(text)
     if recurring is not None:
         _execute(responder, *recurring)
+        return
+    written = session.insert_rows(text)
+    if written is not None:
+        send_without_rows(responder, written)
         return
     statements = session.split(text)
     if not statements:
@@ -57,7 +62,7 @@ def _execute(responder: Responder, prepared: Prepared, values: Sequence[object |
         return
     rows = row_stream(result)
     try:
-        formats = [BINARY if result.binary else TEXT] * len(result.fields)
+        formats = result_formats(result.fields, [BINARY if result.binary else TEXT], "result formats")
         responder.write(server_messages.row_description(result.fields, formats))
         sent = send_rows(responder, rows.take(None), result.fields, formats, live=result.is_live)
     finally:

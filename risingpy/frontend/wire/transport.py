@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import pwd
-import select
 import socket
 import ssl
 import struct
+from collections.abc import Sequence
 from typing import IO
+
+from risingpy.sockets import is_readable
 
 WRITE_BUFFER_BYTES = 1 << 16
 RECORD_BYTES = 1 << 14  # the most that a record of TLS has: a read gives no more, and takes memory for all it asks
+_KEEPALIVES = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT")  # as systems have them
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 
@@ -60,7 +63,7 @@ class Transport:
 
     def has_more(self, milliseconds: int) -> bool:
         """Waits for bytes, or the end, so long; False if nothing has come."""
-        return _is_readable(self._socket, milliseconds)
+        return is_readable(self._socket, milliseconds / 1000)
 
     def writer(self) -> IO[bytes]:
         """A buffered file for what is sent."""
@@ -135,12 +138,6 @@ class TlsTransport(Transport):
         self._tls.close()
 
 
-def _is_readable(connected: socket.socket, milliseconds: int) -> bool:
-    poller = select.poll()
-    poller.register(connected, select.POLLIN)
-    return bool(poller.poll(milliseconds))
-
-
 def peer_name(connected: socket.socket) -> str | None:
     """The operating system's user at the other end of a Unix socket; None if it has no name."""
     raw = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -153,3 +150,31 @@ def user_name(user_id: int) -> str | None:
         return pwd.getpwuid(user_id).pw_name
     except KeyError:
         return None
+
+
+class Keepalives:
+    """How soon a connection whose client does not answer is given up. Of one that is not TCP it means nothing.
+
+    The socket has SO_KEEPALIVE. The values are those of the session's tcp_keepalives_… and tcp_user_timeout.
+    """
+
+    def __init__(self, client: socket.socket) -> None:
+        names = () if client.family == socket.AF_UNIX else _KEEPALIVES
+        options = [getattr(socket, name, None) for name in names]  # not all systems have all of them
+        self._defaults = [
+            (each, 0 if each is None else client.getsockopt(socket.IPPROTO_TCP, each)) for each in options
+        ]
+        self._asked: Sequence[int] = (0,) * len(_KEEPALIVES)
+
+    def ask(self, client: socket.socket, values: Sequence[int]) -> None:
+        """Seconds before the first probe, between two, how many; milliseconds for unacknowledged data. 0: the system's.
+
+        `client` is the same socket, perhaps with TLS. What the system refuses, it does as before.
+        """
+        if values == self._asked:
+            return
+        self._asked = values
+        for (option, default), value in zip(self._defaults, values, strict=False):
+            if option is not None:
+                with contextlib.suppress(OSError):  # the client is gone, or the system takes no such value
+                    client.setsockopt(socket.IPPROTO_TCP, option, value or default)

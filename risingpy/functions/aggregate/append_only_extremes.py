@@ -17,6 +17,7 @@ _INTEGER_LIKE = {
     TypeKind.SMALLINT: pa.int16(),
     TypeKind.INTEGER: pa.int32(),
     TypeKind.BIGINT: pa.int64(),
+    TypeKind.ENUM: pa.int64(),
     TypeKind.DATE: pa.int32(),
     TypeKind.TIME: pa.int64(),
     TypeKind.TIMESTAMP: pa.int64(),

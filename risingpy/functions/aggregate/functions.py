@@ -10,6 +10,7 @@ from risingpy.functions.aggregate.moments import REGRESSIONS, SPREADS, FloatSpre
 from risingpy.functions.aggregate.scale_counts import ScaleBits
 from risingpy.functions.aggregate.sums import ExactSum, FloatSum, IntervalSum
 from risingpy.functions.aggregate.value_state import BooleanState, Count, Extreme, ValueState
+from risingpy.functions.aggregate.vector_sums import VectorSum
 from risingpy.functions.aggregate.wide_sums import WideSum
 from risingpy.types import SqlType, TypeKind
 
@@ -27,6 +28,8 @@ def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlT
             return LargeSum()
         case "sum" if arguments[0].is_wide:
             return WideSum()
+        case "vector_sum" | "vector_avg":
+            return VectorSum(average=function == "vector_avg")
         case "sum":
             return ExactSum(types_of(function, arguments), result_type)
         case "min" | "max":

@@ -11,6 +11,8 @@ Both are the same, because a state is the sum of its changes:
     sum of rw_int256                      exact sum (exact_sums), number of values
     sum of real and double precision      exact sum of the finite values (exact_sums), numbers of values,
                                           of NaN, of Infinity and of -Infinity
+    vector_sum, vector_avg                exact sum of each dimension, numbers of values, of their dimensions and
+                                          of the squares of these (vector_sums)
     sum of interval                       months, days, nanoseconds, number of values
     min, max (input only grows)           the extreme
     bool_and, bool_or                     numbers of true and of false
@@ -29,7 +31,7 @@ from collections.abc import Sequence
 from risingpy.errors import InternalError
 from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.logical import AggCall
-from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, numeric
+from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, array_of, numeric
 
 # With so many digits, a 128-bit sum cannot overflow before a group has 10^10 rows.
 _SAFE_PRECISION = 28
@@ -47,6 +49,8 @@ def types_of(function: str, arguments: Sequence[SqlType]) -> tuple[SqlType, ...]
             return (BIGINT,)
         case "sum":
             return _sum_types(arguments[0])
+        case "vector_sum" | "vector_avg":
+            return (array_of(BYTEA), BIGINT, BIGINT, BIGINT)
         case "min" | "max":
             return (arguments[0],)
         case "bool_and" | "bool_or":

@@ -26,6 +26,7 @@ from risingpy.statement_limits import current_limits
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 from risingpy.types.families import FAMILIES
+from risingpy.types.forms import parse_column, text_column
 from risingpy.types.wide_numeric import key_column
 
 Value: TypeAlias = "pa.Array | pa.ChunkedArray | pa.Scalar"
@@ -263,6 +264,10 @@ def _cast(cast: Cast) -> Evaluate | None:
     value = compile_arrow(cast.arg)
     if value is None or cast.safe or not _is_plain_cast(source, target) or isinstance(cast.arg, Literal):
         return None
+    if source.kind is TypeKind.ENUM and target.is_text:
+        return lambda columns: _array_function(_labels, value(columns), source)
+    if target.kind is TypeKind.ENUM and source.is_text:
+        return lambda columns: _array_function(_numbers, value(columns), target)
     if target.is_wide and not source.is_wide:
         return lambda columns: _array_function(of_numbers, value(columns))
     if source.is_wide and target.kind is TypeKind.NUMERIC and not target.is_wide:
@@ -279,6 +284,14 @@ def _array_function(function: Callable[..., pa.Array], value: Value, *rest: obje
     return function(value, *rest)
 
 
+def _labels(numbers: pa.Array | pa.ChunkedArray, enum: SqlType) -> Value:
+    return text_column(enum, whole(numbers))
+
+
+def _numbers(labels: pa.Array | pa.ChunkedArray, enum: SqlType) -> Value:
+    return parse_column(enum, whole(labels))
+
+
 def _is_plain_cast(source: SqlType, target: SqlType) -> bool:
     """Whether Arrow's checked cast gives SQL's result, or a function for wide numerics does."""
     if source.is_wide:
@@ -292,6 +305,10 @@ def _is_plain_cast(source: SqlType, target: SqlType) -> bool:
             return True
         case TypeKind.DATE, TypeKind.TIMESTAMP:
             return True
+    if TypeKind.ENUM in (source.kind, target.kind) and (source.is_text or target.is_text):
+        return target.length is None and target.kind is not TypeKind.CHARACTER
+    if TypeKind.INET in (source.kind, target.kind) and source.kind is not target.kind:
+        return source.kind is TypeKind.CIDR and target.kind is TypeKind.INET
     same = source == target or (source.kind is target.kind and not source.is_nested)
     return (same or target.kind is TypeKind.VARCHAR) and source.arrow == target.arrow and target.length is None
 

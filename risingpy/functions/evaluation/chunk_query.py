@@ -14,6 +14,7 @@ import pyarrow as pa
 from risingpy.errors import ExternalRoutineLimitExceeded, OutOfMemory, QueryCanceled, SqlError
 from risingpy.functions.evaluation.arrow_functions import Evaluate, as_column
 from risingpy.functions.evaluation.duckdb_connection import connect, translate_error
+from risingpy.functions.evaluation.duckdb_failures import as_duckdb_error
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.sql_text import intervals_apart
@@ -83,7 +84,12 @@ def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:
 
 
 def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
-    """A query over `chunk`, which DuckDB finds by its name among this function's variables."""
+    """A query over `chunk`, which DuckDB finds by its name among this function's variables: a row for each of its rows.
+
+    The rows keep their order. DuckDB makes a join of an IN with five items, and a join holds batches of less than 64
+    rows back until others fill them up. So the chunk is one batch, of which only the end can be so short.
+    """
+    chunk = chunk.combine_chunks()
     connection = _thread_database().knowing(sql)
     try:
         columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
@@ -91,6 +97,8 @@ def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
         if _REFUSED_BY_SYSTEM.search(str(error)):
             raise MemoryError(str(error).splitlines()[0]) from error
         raise
+    except UnicodeDecodeError as error:
+        raise as_duckdb_error(error) from error
     return columns
 
 

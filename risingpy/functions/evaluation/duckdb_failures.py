@@ -11,7 +11,7 @@ from risingpy.errors import QueryCanceled, SqlError
 from risingpy.statement_limits import StatementLimits, out_of_memory
 
 INTERRUPT_AGAIN_SECONDS = 0.05  # DuckDB forgets an interrupt that comes before it has begun to run
-QUERY_FAILURES = (duckdb.Error, OSError, pa.ArrowException, MemoryError)
+QUERY_FAILURES = (duckdb.Error, OSError, pa.ArrowException, MemoryError, UnicodeDecodeError)
 
 # The beginnings of DuckDB's texts, whose rest may quote users' texts.
 _INTERRUPTED = "INTERRUPT Error"
@@ -34,10 +34,13 @@ def ended_by_limits(error: Exception, limits: StatementLimits) -> SqlError | Non
 
 
 def as_duckdb_error(error: Exception) -> duckdb.Error:
-    """DuckDB's error, which comes as one of Arrow's if it happens after the first batch."""
+    """DuckDB's error, which comes as one of Arrow's if it happens after the first batch.
+
+    Its text may quote a user's and cut that within a character: then it comes as Python's, which could not decode it.
+    """
     if isinstance(error, duckdb.Error):
         return error
-    text = str(error)
+    text = error.object.decode(errors="replace") if isinstance(error, UnicodeDecodeError) else str(error)
     found = next((kind for name, kind in _ERRORS.items() if text.startswith(name)), duckdb.Error)
     return found(text)
 

@@ -22,7 +22,7 @@ from risingpy.types import BOOLEAN, SqlType, TypeKind, array_of
 SHORTEST = 32  # items: DuckDB compares with each item of a shorter list faster than it joins
 _FLOATS = frozenset({TypeKind.REAL, TypeKind.DOUBLE})  # Arrow tells -0 from 0
 _LISTED = _FLOATS | {
-    *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.NUMERIC, TypeKind.BYTEA),
+    *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.NUMERIC, TypeKind.BYTEA, TypeKind.ENUM),
     *(TypeKind.VARCHAR, TypeKind.CHARACTER, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
 }
 _NO_SEPARATOR = "the texts of a list hold all characters that could stand between them"

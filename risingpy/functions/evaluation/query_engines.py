@@ -21,6 +21,7 @@ from typing import IO
 
 import duckdb
 
+from risingpy.functions.evaluation.admission import Admission
 from risingpy.functions.evaluation.duckdb_connection import connect
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.memory import QUERIES_SHARE, share_of_memory
@@ -28,6 +29,7 @@ from risingpy.sql_quoting import quoted_text
 
 SPILL_DIRECTORY = "spill"
 LEAST_MEMORY = 32 << 20  # enough for a scan, a small sort and a small join
+MOST_QUERIES = 8  # that compute at a time, unless the server says so
 _MOST_INSTANCES = 16
 _MOST_SUSPENDED = 8  # open queries, from which on one that is suspended is computed to its end
 _MEMORY = "SELECT sum(memory_usage_bytes)::BIGINT, sum(temporary_storage_bytes)::BIGINT FROM duckdb_memory()"
@@ -60,8 +62,12 @@ class Lease:
 class QueryEngines:
     """The instances of a server, for all threads."""
 
-    def __init__(self, data_dir: Path, memory: int | None = None) -> None:
-        """`memory` is for all statements together. Clears the spill directory of an earlier run."""
+    def __init__(self, data_dir: Path, memory: int | None = None, *, most: int = MOST_QUERIES) -> None:
+        """`memory` is for all statements together. Clears the spill directory of an earlier run.
+
+        Those that read relations compute under `admission`, `most` of them at a time.
+        """
+        self.admission = Admission(most)
         self._directory = data_dir / SPILL_DIRECTORY
         shutil.rmtree(self._directory, ignore_errors=True)
         self._memory = share_of_memory(QUERIES_SHARE) if memory is None else memory

@@ -7,8 +7,10 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 from __future__ import annotations
 
 from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
-from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, SqlType, TypeKind
+from risingpy.functions.topics.enums import packed_enum
+from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, VECTOR, SqlType, TypeKind, array_of
 from risingpy.types.date_units import MICROS_OF_DAY
+from risingpy.types.enums.enumeration import labels_of
 from risingpy.types.families import FAMILIES
 
 _EXACT_IN_DOUBLE = 15  # digits
@@ -19,6 +21,10 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
     """The cast of the SQL expression `value` from one type to another."""
     if source.is_nested and source.kind is target.kind:
         return _items_cast(value, source, target)
+    if TypeKind.VECTOR in (source.kind, target.kind) and not (source.is_text or target.is_text):
+        return _vector_cast(value, source, target)
+    if source.is_bits or target.is_bits:
+        return _bits_cast(value, source, target)
     if source.kind is target.kind and source.kind is not TypeKind.NUMERIC:
         return _cut(value, target)
     if TypeKind.INT256 in (source.kind, target.kind) and (source.is_numeric or target.is_numeric):
@@ -27,6 +33,14 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         return _wide_cast(value, source, target)
     plain = f"CAST({value} AS {target.duckdb})"
     match source.kind, target.kind:
+        case TypeKind.CIDR, TypeKind.INET:
+            return value
+        case TypeKind.INET, TypeKind.CIDR:
+            return own_call("network", [value], target)
+        case TypeKind.INET, TypeKind.VARCHAR | TypeKind.CHARACTER:
+            return _cut(own_call("inet_shown", [value], VARCHAR), target)
+        case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN, TypeKind.VECTOR:
+            return _vector_cast(_parsed(value, VECTOR), VECTOR, target)
         case _, TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN:
             return _cut(text_of(value, source), target)
         case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN, _:
@@ -48,6 +62,31 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         case TypeKind.INTERVAL, TypeKind.TIME:
             return _time_of(value)
     return plain
+
+
+def _vector_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast between vectors, which checks the number of dimensions, and between vectors and arrays."""
+    if target.kind is TypeKind.ARRAY:
+        return own_call("array_of_vector", [value], target)
+    if source.kind is TypeKind.ARRAY:
+        value = own_call("vector_of_array", [cast(value, source, array_of(DOUBLE))], VECTOR)
+    if target.length in (None, source.length):
+        return value
+    return own_call("vector_of_dimensions", [value, str(target.length)], target)
+
+
+def _bits_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast of digits 0 and 1: bit(n) cuts them or adds zeros, bit varying(n) cuts them."""
+    if source.is_integer:
+        return own_call("bits_of_integer", [f"CAST({value} AS BIGINT)", str(target.length or 1)], target)
+    if target.is_integer:
+        return own_call(f"bits_to_{target.kind.value}", [value], target)
+    if target.is_text or target.kind is TypeKind.UNKNOWN:
+        return _cut(value, target)
+    bits = value if source.is_bits else _parsed(value, SqlType(target.kind))
+    if target.length is None:
+        return bits
+    return f"left({bits}, {target.length})" if target.kind is TypeKind.VARBIT else f"rpad({bits}, {target.length}, '0')"
 
 
 def _large_cast(value: str, source: SqlType, target: SqlType) -> str:
@@ -86,7 +125,7 @@ def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:
 
 def text_of(value: str, type_: SqlType) -> str:
     """The text that PostgreSQL shows of a value."""
-    if type_.is_text or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
+    if type_.is_text or type_.is_bits or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
         return value
     match type_.kind:
         case TypeKind.ARRAY:
@@ -103,11 +142,21 @@ def text_of(value: str, type_: SqlType) -> str:
             entries = f"list_transform(map_entries({value}), lambda entry: {' || chr(58) || '.join(parts)})"
             joined = joined_texts(entries, ",", empty=f"cardinality({value}) = 0")
             return f"('{{' || {joined} || '}}')"
+        case TypeKind.ENUM:
+            return _label_of(value, type_)
     if type_.is_wide:
         return own_call("wide_text", [value], VARCHAR)
     if FAMILIES[type_.kind].own_text:
         return f"rpy_text_{type_.kind.name.lower()}({value})"
     return f"CAST({value} AS VARCHAR)"
+
+
+def _label_of(value: str, type_: SqlType) -> str:
+    """The label that a number stands for. A CASE would have the value in it as often as there are labels."""
+    labels = labels_of(type_)
+    numbers = f"CAST([{', '.join(str(label.number) for label in labels)}] AS BIGINT[])"
+    texts = f"CAST([{', '.join(quoted(label.text) for label in labels)}] AS VARCHAR[])"
+    return f"list_extract({texts}, list_position({numbers}, {value}))"
 
 
 def part_text(value: str, type_: SqlType) -> str:
@@ -167,6 +216,8 @@ def _parsed(value: str, target: SqlType) -> str:
             pieces = f"rpy_fields_of_row({value}, {len(target.items)})"
             fields = ", ".join(cast(f"{pieces}[{k}]", VARCHAR, item) for k, item in enumerate(target.items, 1))
             return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
+        case TypeKind.ENUM:
+            return own_call("enum_of", [quoted(packed_enum(target)), value], target)
     read = f"{parse_function(target)}({value})"
     if target.kind is TypeKind.NUMERIC and target.precision != MAX_PRECISION:
         return f"CAST({read} AS {target.duckdb})"

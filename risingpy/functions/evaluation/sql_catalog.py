@@ -48,11 +48,14 @@ _LENGTH = "'(' || (b - 4) || ')'"
 _FORMAT_TYPE = (
     "CASE WHEN a = 0 THEN '-' WHEN a IS NOT NULL THEN coalesce((SELECT"
     " CASE WHEN rp_oid IN (1042, 1014) AND b = -1 THEN replace(rp_display, 'character', 'bpchar')"
+    " WHEN rp_oid IN (1560, 1561) AND b = -1 THEN replace(rp_display, 'bit', '\"bit\"')"
     " WHEN b IS NULL OR b < 0 THEN rp_display"
     " WHEN rp_oid IN (1114, 1184, 1083, 1115, 1185, 1183)"
     " THEN regexp_replace(rp_display, '^(timestamp|time)', '\\1(' || b || ')')"
     " WHEN b >= 4 AND rp_oid IN (1700, 1231)"
     " THEN replace(rp_display, 'numeric', 'numeric(' || ((b - 4) // 65536) || ',' || ((b - 4) % 65536) || ')')"
+    " WHEN b > 0 AND regexp_full_match(rp_display, '(bit|bit varying|vector)(\\[\\])?')"
+    " THEN regexp_replace(rp_display, '^([a-z ]+)', '\\1(' || b || ')')"
     " WHEN b <= 4 THEN rp_display"
     f" WHEN rp_oid IN (1042, 1043) THEN rp_display || {_LENGTH}"
     f" WHEN rp_oid IN (1014, 1015) THEN replace(rp_display, '[]', {_LENGTH} || '[]')"
@@ -120,6 +123,7 @@ def _looked_up(kind: str, text: str, database: str, schemas: str | None) -> str:
     )
 
 
+_NOT_IN_RECOVERY = "'recovery is not in progress' || CASE WHEN random() < 0 THEN ' ' ELSE '' END"  # each time anew
 _COMMENTS = "FROM rp_comments WHERE rp_described = a"
 
 
@@ -147,15 +151,28 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     "pg_table_is_visible": _template("(SELECT rp_visible FROM rp_objects WHERE rp_oid = {0})"),
     "pg_get_definition": _template(_DEFINITION),
     "pg_get_viewdef": _template("(SELECT rp_definition FROM rp_view_texts WHERE rp_oid = {0})"),
+    "pg_get_viewdef_pretty": _body(
+        "CASE WHEN b THEN (SELECT rp_definition FROM rp_pretty_view_texts WHERE rp_oid = a)"
+        " WHEN NOT b THEN (SELECT rp_definition FROM rp_view_texts WHERE rp_oid = a) END"
+    ),
+    "pg_get_viewdef_wrapped": _body(
+        "CASE WHEN b IS NOT NULL THEN (SELECT rp_definition FROM rp_pretty_view_texts WHERE rp_oid = a) END"
+    ),
     "obj_description": _described,
     "shobj_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_shared AND rp_catalog = b)"),
     "col_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_catalog = 'pg_class' AND rp_subid = b)"),
+    "pg_get_shown_definition": _body(
+        "CASE WHEN b IS NOT NULL THEN"
+        " (SELECT CASE WHEN b THEN rp_pretty ELSE rp_definition END FROM rp_objects WHERE rp_oid = a) END"
+    ),
     "pg_get_indexdef_column": _body(
-        "CASE WHEN b = 0 THEN (SELECT rp_definition FROM rp_objects WHERE rp_oid = a)"
+        "CASE WHEN b = 0 THEN"
+        " (SELECT CASE WHEN c THEN rp_pretty ELSE rp_definition END FROM rp_objects WHERE rp_oid = a)"
         " ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = a AND rp_number = b) END"
     ),
     "pg_get_function_result": _template("(SELECT rp_result FROM rp_functions WHERE rp_oid = {0})"),
     "pg_get_function_arguments": _template("(SELECT rp_arguments FROM rp_functions WHERE rp_oid = {0})"),
+    "pg_get_function_identity_arguments": _template("(SELECT rp_identity FROM rp_functions WHERE rp_oid = {0})"),
     "pg_get_functiondef": _template("(SELECT rp_definition FROM rp_functions WHERE rp_oid = {0})"),
     "pg_table_size": _template(_SIZE.format(column="rp_bytes")),
     "pg_indexes_size": _template(_SIZE.format(column="rp_index_bytes")),
@@ -174,6 +191,7 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
         "CASE WHEN a IS NULL THEN NULL"
         f" ELSE coalesce({_DIGEST}, {own_call('digest_refused', ['a', f'EXISTS {_DIGEST}', 'random()'], VARCHAR)}) END"
     ),
+    "not_in_recovery": lambda call, args: raised("55000", _NOT_IN_RECOVERY, call.type),
     "setting_value": _template("(SELECT rp_value FROM rp_settings WHERE rp_setting = lower({0}))"),
     "vector_text": _template("array_to_string({0}, ' ')"),
     "vector_subscripts": _template("CAST(range(0, len({0})) AS INTEGER[])"),

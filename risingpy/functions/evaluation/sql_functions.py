@@ -18,12 +18,14 @@ from risingpy.functions.evaluation.sql_strings import STRINGS
 from risingpy.functions.evaluation.sql_text import own_call, raised
 from risingpy.functions.volatile import SEQUENCE_CALLS
 from risingpy.plan.expressions import Call
+from risingpy.types import BYTEA
 
 # fmt: off
 TEMPLATES: dict[str, str] = {
     # comparison and logic
     "eq": "({0} = {1})", "ne": "({0} <> {1})",
     "not": "(NOT {0})",
+    "enum_range": "list_filter({0}, lambda label: coalesce(label >= {1}, TRUE) AND coalesce(label <= {2}, TRUE))",
     "is_null": "({0} IS NULL)", "is_not_null": "({0} IS NOT NULL)",
     "is_true": "coalesce({0}, FALSE)", "is_not_true": "(NOT coalesce({0}, FALSE))",
     "is_false": "(NOT coalesce({0}, TRUE))", "is_not_false": "coalesce({0}, TRUE)",
@@ -51,7 +53,7 @@ TEMPLATES: dict[str, str] = {
     "random": "random()", "gen_random_uuid": "unhex(replace(CAST(gen_random_uuid() AS VARCHAR), '-', ''))",
     "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
     # dates and times
-    "now": "CAST(now() AS TIMESTAMPTZ)",
+    "now": "CAST(now() AS TIMESTAMPTZ)", "proctime": "CAST(now() AS TIMESTAMPTZ)",
     "isfinite": "CASE WHEN {0} IS NOT NULL THEN TRUE END",
 }
 # fmt: on
@@ -67,6 +69,25 @@ def _only_row(call: Call, args: list[str]) -> str:
 def _each_time(call: Call, args: list[str]) -> str:
     """A call that DuckDB must neither precompute nor share: it has a random number as an argument."""
     return own_call(call.function, [*args, "random()"], call.type)
+
+
+def _random_of_row(call: Call, args: list[str]) -> str:
+    """A number in [0, 1) of 52 bits, by a seed and the key of the row."""
+    return f"(CAST(concat('0x', left({_digest(args)}, 13)) AS UBIGINT) / 4503599627370496.0)"
+
+
+def _uuid_of_row(call: Call, args: list[str]) -> str:
+    """A uuid of version 4 whose 122 random bits are a digest of a seed and the key of the row."""
+    digest = _digest(args)
+    return (
+        f"unhex(concat(left({digest}, 12), '4', substr({digest}, 14, 3),"
+        f" translate(substr({digest}, 17, 1), '0123456789abcdef', '89ab89ab89ab89ab'), substr({digest}, 18)))"
+    )
+
+
+def _digest(args: list[str]) -> str:
+    """32 hexadecimal digits. DuckDB's own hash may be another one in its next version; a view's rows outlive that."""
+    return f"md5({own_call('ascending_keys', args, BYTEA)})"
 
 
 def _numeric_keys(call: Call, args: list[str]) -> str:
@@ -89,11 +110,14 @@ def _first_of_key(call: Call, args: list[str]) -> str:
 
 SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "only_row": _only_row,
+    "random_of_row": _random_of_row,
+    "uuid_of_row": _uuid_of_row,
     "numeric_keys": _numeric_keys,
     "firsts_of_keys": _firsts_of_keys,
     "first_of_key": _first_of_key,
     **dict.fromkeys(("clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
-    **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend", "set_config"), _each_time),
+    **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend", "pg_blocking_pids"), _each_time),
+    **dict.fromkeys(("set_config", "pg_notify"), _each_time),
     **dict.fromkeys(SEQUENCE_CALLS, _each_time),
     **ARITHMETIC,
     **STRINGS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -13,6 +14,7 @@ from risingpy.errors import InternalError
 from risingpy.functions.packed_types import packed_type, type_of_packed
 from risingpy.sql_quoting import quoted_text
 from risingpy.types import (
+    BIGINT,
     JSONB,
     VARCHAR,
     SqlType,
@@ -53,12 +55,20 @@ OWN_RESULTS = (
 _FURTHER = "rpy_result_"  # those that users' functions have: the name says the type, in hexadecimal digits
 
 
+def held(type_: SqlType) -> SqlType:
+    """The type with bigints, which hold their values, in the places of enums."""
+    if type_.kind is TypeKind.ENUM:
+        return BIGINT
+    return replace(type_, items=tuple(map(held, type_.items))) if type_.items else type_
+
+
 def own_function(result: SqlType) -> str:
     """The name in DuckDB by which functions of ours with this result are called; a numeric comes as text."""
     if result.is_wide:
         return "rpy_bytea"
     if result.kind is TypeKind.NUMERIC:
         return "rpy_varchar"
+    result = held(result)
     plain = SqlType(result.leaf.kind)
     for _ in range(result.depth):
         plain = array_of(plain)
@@ -89,7 +99,7 @@ def literal(value: object, type_: SqlType) -> str:
     """A constant of exactly this type."""
     if value is None:
         return f"CAST(NULL AS {type_.duckdb})"
-    if type_.is_text or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
+    if type_.is_text or type_.is_bits or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
         return quoted(str(value))
     if type_.is_nested:
         return _nested_literal(value, type_)

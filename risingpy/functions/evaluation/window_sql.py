@@ -12,7 +12,7 @@ from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
 from risingpy.functions.evaluation.duckdb_sql import compile_expression
 from risingpy.functions.evaluation.sql_casts import cast
 from risingpy.functions.evaluation.sql_text import own_call
-from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.window_calls import (
     DEFAULT_FRAME,
@@ -44,7 +44,7 @@ def window_sql(
     over = f" OVER ({_window(call, column, partition_by, order_by)})"
     condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
     if call.function not in FRAMELESS | VALUE_FUNCTIONS:
-        if call.function in SPREADS | REGRESSIONS | {"array_agg"}:
+        if call.function in SPREADS | REGRESSIONS | OF_VECTORS | {"array_agg"}:
             return _of_list(call, args, condition + over)
         if call.function == "string_agg" and not _is_text(call.args[1]):
             return _joined(args[0], args[1], "" if call.filter is None else f" AND {column(call.filter)}", over)

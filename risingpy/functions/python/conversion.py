@@ -6,7 +6,8 @@ rw_int256                                  int
 date, time, timestamp, timestamptz         date, time, datetime (timestamptz: aware)
 interval                                   pyarrow.MonthDayNano
 jsonb, uuid                                what json.loads gives; uuid.UUID, a result may be its text
-macaddr                                    its text
+macaddr, inet, cidr, bit                   its text
+vector                                     list of float; a result may be any sequence of numbers, a NumPy array too
 arrays, structs, maps                      list; dict, a result may be a tuple too; list of pairs
 """
 
@@ -18,6 +19,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import NumericValueOutOfRange
@@ -25,6 +27,7 @@ from risingpy.types import SqlType, TypeKind, int256
 from risingpy.types.exact_numeric import fit
 from risingpy.types.forms import format_text, parse_text
 from risingpy.types.jsonb import canonical
+from risingpy.types.packed import float_vector
 from risingpy.types.wide_numeric import to_bytes
 
 Convert = Callable[[Any], Any]
@@ -59,8 +62,10 @@ def _to_python(type_: SqlType) -> Convert | None:
             return int256.to_int
         case TypeKind.UUID:
             return lambda value: UUID(bytes=value)
-        case TypeKind.MACADDR:
+        case TypeKind.MACADDR | TypeKind.INET | TypeKind.CIDR:
             return lambda value: format_text(type_, value)
+        case TypeKind.VECTOR:
+            return lambda value: float_vector.to_reals(value).tolist()
         case TypeKind.ARRAY:
             element = _to_python(type_.element)
             return None if element is None else lambda items: [None if i is None else element(i) for i in items]
@@ -89,8 +94,10 @@ def _to_sql(type_: SqlType) -> Convert | None:
             return _large
         case TypeKind.UUID:
             return lambda value: (value if isinstance(value, UUID) else UUID(value)).bytes
-        case TypeKind.MACADDR:
+        case TypeKind.MACADDR | TypeKind.INET | TypeKind.CIDR | TypeKind.BIT | TypeKind.VARBIT:
             return lambda value: parse_text(type_, value)
+        case TypeKind.VECTOR:
+            return lambda value: float_vector.of_reals(type_, np.asarray(value, np.float32))
         case TypeKind.CHARACTER:
             return lambda value: value.rstrip(" ")
         case TypeKind.ARRAY:

@@ -31,6 +31,7 @@ from risingpy.functions.python.messages import BUILTIN, WALLS, Header, message_p
 from risingpy.functions.python.printed import PrintedText
 from risingpy.functions.python.walls import Wall
 from risingpy.memory import STATEMENT_SHARE, share_of_memory
+from risingpy.process_priority import lower_priority
 from risingpy.statement_limits import look
 from risingpy.types import VARCHAR
 
@@ -93,8 +94,7 @@ class _Worker:
             cwd="/",
             start_new_session=True,
         )
-        with contextlib.suppress(OSError, AttributeError):  # it has ended already, or the system has no priorities
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
+        lower_priority(self._process.pid, NICENESS)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None and stdout is not None and stderr is not None
         self._pipes = (stdin, stdout)

@@ -8,16 +8,19 @@ Those that end statements of others are in `topics/backends.py`.
 SYSTEM = """
 format_type format_type oid = TEXT | oid int4 = TEXT
 pg_table_is_visible pg_table_is_visible oid = bool
-pg_get_viewdef pg_get_viewdef regclass = TEXT | regclass bool = TEXT | regclass int4 = TEXT
+pg_get_viewdef pg_get_viewdef regclass = TEXT
+pg_get_viewdef pg_get_viewdef_pretty regclass bool = TEXT
+pg_get_viewdef pg_get_viewdef_wrapped regclass int4 = TEXT
 obj_description obj_description oid = TEXT | oid text = TEXT
 shobj_description shobj_description oid text = TEXT
 col_description col_description oid int4 = TEXT
-pg_get_constraintdef pg_get_definition oid = TEXT | oid bool = TEXT
+pg_get_constraintdef pg_get_definition oid = TEXT
+pg_get_constraintdef pg_get_shown_definition oid bool = TEXT
 pg_get_indexdef pg_get_definition oid = TEXT
 pg_get_indexdef pg_get_indexdef_column oid int4 bool = TEXT
 pg_get_function_result pg_get_function_result oid = TEXT
 pg_get_function_arguments pg_get_function_arguments oid = TEXT
-pg_get_function_identity_arguments pg_get_function_arguments oid = TEXT
+pg_get_function_identity_arguments pg_get_function_identity_arguments oid = TEXT
 pg_get_functiondef pg_get_functiondef oid = TEXT
 pg_table_size pg_table_size regclass = int8
 pg_indexes_size pg_indexes_size regclass = int8
@@ -25,6 +28,8 @@ pg_total_relation_size pg_total_relation_size regclass = int8
 pg_relation_size pg_relation_size regclass = int8 | regclass text = int8
 pg_database_size pg_database_size oid = int8 | text = int8
 pg_cancel_backend pg_cancel_backend int4 = bool
+pg_blocking_pids pg_blocking_pids int4 = int4[]
+pg_notify pg_notify text text = TEXT
 pg_terminate_backend pg_terminate_backend int4 = bool | int4 int8 = bool
 pg_size_pretty pg_size_pretty int8 = TEXT | numeric = TEXT
 """

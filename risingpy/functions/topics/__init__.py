@@ -6,9 +6,14 @@ whole chunks (`arrow_functions.py`), and from DuckDB's SQL by `rpy_<result type>
 
 from __future__ import annotations
 
+from risingpy.functions.topics.addresses import ADDRESSES
 from risingpy.functions.topics.aggregates import AGGREGATES
 from risingpy.functions.topics.backends import BACKENDS
+from risingpy.functions.topics.binary_forms import BINARY_FORMS
+from risingpy.functions.topics.bit_strings import BIT_STRINGS
 from risingpy.functions.topics.calling import Function, call
+from risingpy.functions.topics.domains import DOMAINS
+from risingpy.functions.topics.enums import ENUMS
 from risingpy.functions.topics.fields_by_name import FIELDS_BY_NAME
 from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
@@ -23,6 +28,7 @@ from risingpy.functions.topics.numbers.wide_scales import WIDE_SCALES
 from risingpy.functions.topics.object_names import OBJECT_NAMES
 from risingpy.functions.topics.patterns.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.functions.topics.python_functions import PYTHON_FUNCTIONS
+from risingpy.functions.topics.row_keys import ROW_KEYS
 from risingpy.functions.topics.sequences import SEQUENCES
 from risingpy.functions.topics.templates.datetime_input import DATETIME_INPUT
 from risingpy.functions.topics.templates.datetime_output import DATETIME_OUTPUT
@@ -37,6 +43,7 @@ from risingpy.functions.topics.times.dates_and_times import DATES_AND_TIMES
 from risingpy.functions.topics.times.intervals import INTERVALS
 from risingpy.functions.topics.times.series import SERIES
 from risingpy.functions.topics.times.waiting import WAITING
+from risingpy.functions.topics.vectors.functions import VECTORS
 
 FUNCTIONS: dict[str, Function] = {
     **AGGREGATES,
@@ -50,6 +57,9 @@ FUNCTIONS: dict[str, Function] = {
     **BYTE_STRINGS,
     **CRYPTOGRAPHY,
     **NETWORKS,
+    **ADDRESSES,
+    **BIT_STRINGS,
+    **VECTORS,
     **DATES_AND_TIMES,
     **SERIES,
     **INTERVALS,
@@ -69,6 +79,10 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB_RECORDS,
     **FIELDS_BY_NAME,
     **OBJECT_NAMES,
+    **DOMAINS,
+    **ENUMS,
+    **ROW_KEYS,
+    **BINARY_FORMS,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

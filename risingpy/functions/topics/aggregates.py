@@ -16,9 +16,9 @@ from risingpy.errors import NumericValueOutOfRange
 from risingpy.functions.aggregate.functions import value_state
 from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.topics.calling import Compute, Function
-from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.storage.codec.column_buffers import whole
-from risingpy.types import DOUBLE, INT256, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
+from risingpy.types import DOUBLE, INT256, INTERVAL, MAX_PRECISION, NUMERIC, REAL, VECTOR, SqlType, numeric
 from risingpy.types.wide_numeric import key_column
 
 
@@ -73,6 +73,7 @@ AGGREGATES: dict[str, Function] = {
     "wide_sum_of_distinct": Function(_wide_sum_of_distinct),
     "list_sum_int256": Function(_aggregate("sum", INT256, INT256)),
     "list_sum_interval": Function(_aggregate("sum", INTERVAL)),
+    **{f"list_{name}": Function(_aggregate(name, VECTOR, VECTOR)) for name in OF_VECTORS},
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in SPREADS},
     **{f"list_{name}_numeric": Function(_aggregate(name, NUMERIC)) for name in SPREADS},

@@ -96,9 +96,11 @@ def type_key(text: str) -> str | None:
     name = _TYPE_NAMES.get(words.lower())
     if name is None:
         parts = name_parts(words)
-        if parts is None or len(parts) > 2 or (len(parts) == 2 and parts[0] != "pg_catalog"):
+        if parts is None or len(parts) > 2:
             return None
         name = parts[-1]
+        if len(parts) == 2 and parts[0] != "pg_catalog":  # of a type that a user has created
+            return f"{parts[0]}.{'_' if dimensions else ''}{name}"
     return f"_{name}" if dimensions else name
 
 

@@ -11,6 +11,7 @@ In: rows of the log and of sources, changes of the schema. Out: committed epochs
     published_state   the newest state that can be read
     graph_changes     changes of the schema that wait for the running epoch
     source_offsets    the external sources' rows after the committed epoch
+    rescaling         moves the state to another number of shards between two epochs
     passing_time      the next time at which a view changes only because time passes
     work_since_start  the operators' work, for EXPLAIN ANALYZE
     runner            the interface of an engine: spark_runner, in_process_runner

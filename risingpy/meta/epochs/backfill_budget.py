@@ -7,8 +7,10 @@ every second epoch with such rows has none: they wait for one turn at the most, 
 gets half of the epochs. How long a job's rows take is measured, and their number follows.
 
 Of a job that is not plain nobody knows whether a row takes a microsecond or a second. So it begins with few rows. The
-next turns have as many as fit into `QUIET_SECONDS` by the time that the last ones took, but grow within bounds: what a
-row costs may grow with the rows before it. After a turn that took far too long, the next one is shorter.
+next turns have as many as fit into `QUIET_SECONDS` by what rows have cost, but grow within bounds: what a
+row costs may grow with the rows before it. After a turn that took far too long, the next one is shorter. What an epoch
+costs however few rows it reads, as that of a view with fifteen subqueries does, is no reason to read fewer: that would
+make the view as many times slower, and no epoch shorter.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ MOST_GROWTH, LEAST_GROWTH = 64.0, 0.125  # of that number with each turn
 TOO_LONG_SECONDS = 0.25  # a turn that takes less than that, and more than `QUIET_SECONDS`, may be repeated
 _GUESSED_PLAIN_SECONDS = 0.01
 _MEMORY = 0.7  # the weight of earlier measurements against a new one
+_KEPT = 0.7  # the weight of a job's earlier epochs for its cost
+_ALIKE = 0.1  # numbers of rows that differ by less, relatively, do not tell what a row costs
 _LIMIT_BURST_SECONDS = 1.0  # a limited job may read so much at once
 _LIMIT_PAUSE_SECONDS = 0.1  # and reads nothing until it has so much to read
 
@@ -41,6 +45,38 @@ class _SnapshotTurn:
 
     rows: int
     seconds: float
+
+
+@dataclass(slots=True)
+class _Cost:
+    """What a job's epochs took by their rows per shard: a line of least squares, in which older epochs weigh less.
+
+    One epoch says little: on a busy machine the same rows take ten times as long at times.
+    """
+
+    weight: float = 0.0
+    rows: float = 0.0
+    seconds: float = 0.0
+    squares: float = 0.0  # of rows
+    products: float = 0.0  # of rows and seconds
+    least: float = float("inf")  # seconds that an epoch took: without rows it would take no more
+
+    def note(self, rows: int, seconds: float) -> None:
+        self.least = min(self.least, seconds)
+        self.weight = _KEPT * self.weight + 1.0
+        self.rows = _KEPT * self.rows + rows
+        self.seconds = _KEPT * self.seconds + seconds
+        self.squares = _KEPT * self.squares + rows * rows
+        self.products = _KEPT * self.products + rows * seconds
+
+    def line(self) -> tuple[float, float] | None:
+        """The seconds of an epoch without rows, and those of a row. None if all had about the same number of rows."""
+        rows, seconds = self.rows / self.weight, self.seconds / self.weight
+        variance = self.squares / self.weight - rows * rows
+        if variance < (_ALIKE * rows) ** 2:
+            return None
+        of_row = max(0.0, (self.products / self.weight - rows * seconds) / variance)
+        return min(self.least, max(0.0, seconds - of_row * rows)), of_row
 
 
 class BackfillBudget:
@@ -55,6 +91,7 @@ class BackfillBudget:
         self._order: list[int] = []  # whose turn is next
         self._plain: set[int] = set()  # the jobs that need not be tried
         self._bearable: dict[int, int] = {}  # by other job: how many rows per shard it may read by what it has read
+        self._costs: dict[int, _Cost] = {}  # of those jobs
         self._read_limited: dict[int, float] = {}  # by limited job: when it has last read
         self._last_had_snapshot = False
 
@@ -142,14 +179,27 @@ class BackfillBudget:
 
     def _learn(self, granted: Mapping[int, int], seconds: float) -> None:
         """Finds out what these jobs may read the next time, after an epoch of so many seconds."""
-        taken = max(seconds - self._plain_seconds, 1e-4)
-        change = min(MOST_GROWTH, max(LEAST_GROWTH, QUIET_SECONDS / taken))
         for job in granted.keys() & self._bearable.keys():
+            cost = self._costs.setdefault(job, _Cost())
+            cost.note(granted[job], seconds)
+            change, taken = self._change(cost, granted[job], seconds)
             changed = int(granted[job] * change)
             if change >= 1.0:
                 self._bearable[job] = max(self._bearable[job], min(ROWS_PER_EPOCH, changed))
             elif taken > TOO_LONG_SECONDS:
                 self._bearable[job] = max(TRIED_ROWS, changed)
+
+    def _change(self, cost: _Cost, rows: int, seconds: float) -> tuple[float, float]:
+        """By how much a job's rows may grow, or should shrink, and the seconds that they took."""
+        line = cost.line()
+        if line is not None:
+            bearable = max(QUIET_SECONDS, line[0])  # others wait so long anyway
+            taken = max(line[1] * rows, 1e-4)
+        else:
+            bearable, taken = QUIET_SECONDS, max(seconds - self._plain_seconds, 1e-4)
+            if taken > bearable:
+                return 2.0, taken  # the next turn tells whether it was the rows
+        return min(MOST_GROWTH, max(LEAST_GROWTH, bearable / taken)), taken
 
     def _seconds(self) -> float:
         """How long an epoch may take."""
@@ -164,6 +214,7 @@ class BackfillBudget:
             self._turns = {key: turn for key, turn in self._turns.items() if key[0] in job_ids}
             self._plain &= reading
             self._bearable = {job: rows for job, rows in self._bearable.items() if job in reading}
+            self._costs = {job: cost for job, cost in self._costs.items() if job in reading}
             self._read_limited = {job: at for job, at in self._read_limited.items() if job in job_ids}
 
     def _limited(self, job: int, limit: int, shards: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from concurrent.futures import Future
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,15 +22,17 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.costly_jobs import allowed_seconds, too_costly
 from risingpy.meta.epochs.epoch_times import EpochPhase
-from risingpy.meta.epochs.graph_changes import ComputeAgain, GraphChange, GraphChanges
+from risingpy.meta.epochs.graph_changes import ComputeAgain, GraphChanges, SubmittedChange
 from risingpy.meta.epochs.next_epoch import NextEpoch
 from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.rescaling import Rescaling
+from risingpy.meta.epochs.rest import Rest
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, EpochRunner
 from risingpy.meta.epochs.scheduler import EpochScheduler
-from risingpy.meta.epochs.strictness import Strictness
+from risingpy.meta.epochs.strictness import WARY_HALVINGS, Strictness
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.own_pace.jobs import OwnPaceJobs
-from risingpy.meta.state import MetaState
+from risingpy.plan.plain_jobs import is_plain
 from risingpy.storage.fault_points import reach
 
 LOG = logging.getLogger(__name__)
@@ -52,6 +54,8 @@ class EpochRetries:
 
 
 PATIENT = EpochRetries()
+TOLD_SECONDS = 10.0  # of an epoch that still runs when the database is to close
+LONGEST_STOP_SECONDS = 120.0  # then the process ends under it: nothing acknowledged is lost by that
 _TRIES_WITHOUT_MEMORY = 5  # about eight seconds: a statement may hold the memory meanwhile
 
 
@@ -69,6 +73,7 @@ class BarrierLoop:
         committer: Committer,
         runner: EpochRunner,
         own_pace: OwnPaceJobs,
+        rescaling: Rescaling,
         retries: EpochRetries,
     ) -> None:
         self._data_dir = data_dir
@@ -80,7 +85,9 @@ class BarrierLoop:
         self._committer = committer
         self._runner = runner
         self._own_pace = own_pace
+        self._rescaling = rescaling
         self._retries = retries
+        self._rest = Rest(waiters)
         self._jobs_without_memory = 0  # how often in a row
         self._strictness = Strictness()
         self._was_long = False  # the last epoch, by costly jobs
@@ -89,14 +96,19 @@ class BarrierLoop:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        """Ends after the running epoch."""
+    def stop(self) -> bool:
+        """Ends after the running epoch. False if that takes too long: its thread still uses the stores then."""
         self._waiters.stop()
         self._runner.stop()
-        self._thread.join(timeout=10)
+        self._thread.join(TOLD_SECONDS)
+        if self._thread.is_alive():
+            LOG.warning("an epoch is still running, the database closes when it ends")
+            self._thread.join(LONGEST_STOP_SECONDS)
         self._own_pace.close()
-        if not self._thread.is_alive():
-            self._runner.close()
+        if self._thread.is_alive():
+            return False
+        self._runner.close()
+        return True
 
     # The loop's own thread
 
@@ -108,6 +120,7 @@ class BarrierLoop:
                     self._committer.publish()
                     if self._published.state.partial is None:
                         self._apply_changes()
+                    self._rescale()
                     self._run_epoch()
                     self._gets_on(failures)
                     failures = 0
@@ -153,6 +166,11 @@ class BarrierLoop:
                 self._look_at_passing_time()
             with self._changed:
                 while not (self._waiters.is_stopping or self._has_work() or scheduler.is_to_look()):
+                    rest = self._rest.seconds_left(scheduler.pending_rows)
+                    if rest > 0 and scheduler.is_due(self._published.state):
+                        # Every write notifies: what ends the rest is looked at, and not all that may be due.
+                        self._changed.wait_for(self._ends_rest, rest)
+                        continue
                     due = _first(self._published.cut_old_views(), self._own_pace.seconds_left())
                     state = self._published.state
                     woken = self._changed.wait(scheduler.seconds_to_sleep(state, due))
@@ -163,10 +181,19 @@ class BarrierLoop:
                 if self._has_work():
                     return True
 
+    def _ends_rest(self) -> bool:
+        return self._waiters.are_waiting or self._waiters.is_stopping or bool(self._changes)
+
     def _has_work(self) -> bool:
         state = self._published.state
-        due = self._scheduler.is_due(state) or self._own_pace.is_due(state)
-        return bool(self._published.is_unpublished or self._changes or due)
+        if self._published.is_unpublished or self._changes:
+            return True
+        if self._own_pace.is_due(state) or self._rescaling.is_due(state):
+            return True
+        if not self._scheduler.is_due(state):
+            return False
+        rests = self._rest.seconds_left(self._scheduler.pending_rows) > 0
+        return not rests or self._scheduler.is_due_without_rows(state)
 
     def _look_at_passing_time(self) -> None:
         _, view = self._published.acquire_view()
@@ -177,14 +204,16 @@ class BarrierLoop:
 
     def _apply_changes(self) -> None:
         while (taken := self._changes.take()) is not None:
-            self._apply(*taken)
+            known = self._published.state.jobs.keys()
+            self._apply(taken)
+            self._set_aside_unknown(known)
 
-    def _apply(self, change: GraphChange, future: Future[MetaState]) -> None:
+    def _apply(self, submitted: SubmittedChange) -> None:
         """Applies a change. An error goes to the statement that submitted it, and the loop continues."""
-        old = self._published.state
+        old, future = self._published.state, submitted.future
         try:
-            new = change(old)
-            self._committer.commit_change(old, new)
+            new = submitted.change(old)
+            self._committer.commit_change(old, new, submitted.rows)
         except (SqlError, ComputeAgain) as error:
             future.set_exception(error)
         except RecursionError:
@@ -195,6 +224,23 @@ class BarrierLoop:
             future.set_exception(error)
         else:
             future.set_result(new)
+
+    def _set_aside_unknown(self, known: Collection[int]) -> None:
+        """While one job after the other spoils epochs, a new one whose rows may take any time begins by itself."""
+        if self._strictness.halvings < WARY_HALVINGS:
+            return
+        state = self._published.state
+        for job_id in state.jobs.keys() - known:
+            if not is_plain(state.jobs[job_id]):
+                self._committer.set_aside(job_id, "it is new, and other jobs have spoilt epochs in the last seconds")
+
+    def _rescale(self) -> None:
+        """Moves the state to the number of shards that is wanted. Whoever has old ones open lets go of them before."""
+        if self._rescaling.is_due(self._published.state):
+            self._own_pace.begin_anew()
+            self._runner.close()
+            self._rescaling.run()
+            self._waiters.wake()
 
     def _run_epoch(self) -> None:
         """Runs and commits one epoch, if there is anything for it."""
@@ -224,6 +270,7 @@ class BarrierLoop:
                 self._scheduler.ran(epoch, clock)
                 self._jobs_without_memory = 0
                 self._committer.commit_epoch(epoch, report, clock)
+                self._rest.ran(epoch, sum(clock.phases.values()))
                 self._own_pace.taken_over(handed_over, state.job_epoch_seconds / math.exp2(halvings))
                 self._set_aside_costly(epoch, report, halvings)
                 if joining is not None and not self._committer.has_kept_changes(joining, report):

@@ -25,6 +25,7 @@ from risingpy.meta.epochs.backfill_progress import BackfillProgress
 from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase, EpochTimes
 from risingpy.meta.epochs.failed_jobs import without_failed
 from risingpy.meta.epochs.followers import Followers, changed_changelogs
+from risingpy.meta.epochs.graph_changes import NO_ROWS, LoggedRows
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.recovered_jobs import with_started
@@ -35,7 +36,8 @@ from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.epochs.work_since_start import WorkSinceStart
 from risingpy.meta.own_pace.set_aside import with_position, with_rejoined, with_set_aside
 from risingpy.meta.state import MetaState
-from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.meta.writing.dml_log import DmlLog, unique_keys_of
+from risingpy.meta.writing.rows_of_change import RowsOfChange
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.graph_codec import GraphWriter
 from risingpy.storage.disk_failure import disk_failure
@@ -120,14 +122,65 @@ class Committer:
             self._log.committed(published.committed.lsn)
             self._tell()
 
-    def commit_change(self, old: MetaState, new: MetaState) -> None:
-        """Makes a changed graph or catalog of the same epoch durable, and publishes it."""
+    def commit_layout(
+        self, old: MetaState, new: MetaState, also: Callable[[MetaTransaction], None], lay_out: Callable[[], None]
+    ) -> None:
+        """Makes the state on other shards durable, has `lay_out` take these, and publishes it: an epoch of its own."""
+        self._write_graph(new)
+        self._durable.commit(old, new, also)
+        lay_out()
+        self._published.add(new)
+        self.publish()
+
+    def commit_change(self, old: MetaState, new: MetaState, rows: LoggedRows = NO_ROWS) -> None:
+        """Makes a changed graph or catalog of the same epoch durable, with the rows, and publishes it."""
         if new.graph_version != old.graph_version:
             self._write_graph(new)
             self.work.keep_only(new.graph())
-        self._durable.commit(old, new)
+        if rows.changes:
+            self._commit_with_rows(old, new, rows)
+        else:
+            self._durable.commit(old, new)
         reach("change.publish")
+        self._publish_change(new)
+
+    def _publish_change(self, new: MetaState) -> None:
         self._published.replace(new)
+        self.followers.wake_all()
+        self._tell()
+
+    def _commit_with_rows(self, old: MetaState, new: MetaState, rows: LoggedRows) -> None:
+        """Makes a change and its rows durable in one transaction of the meta store; then the log gets the rows, too.
+
+        If the log cannot be written after that, the change is there nevertheless, and the next start has its rows.
+        """
+        is_durable = False
+
+        def commit(group: RowsOfChange) -> None:
+            nonlocal is_durable
+            self._durable.commit(old, new, group.write)
+            is_durable = True
+            try:
+                reach("change.log")
+            except OSError as error:
+                raise disk_failure("cannot write the log", error) from error
+
+        try:
+            self._log.append(
+                rows.changes, keys=rows.keys, unique_keys=unique_keys_of(new.catalog, rows.changes), first=commit
+            )
+        except BaseException:
+            if is_durable:
+                self._publish_change(new)
+            raise
+
+    def take_over(self, new: MetaState) -> None:
+        """Publishes what another server has committed, and what this server's stores have now."""
+        if new.committed.epoch > self._published.state.committed.epoch:
+            self._published.add(new)
+            self._published.publish()
+        else:
+            self._published.replace(new)
         self.followers.wake_all()
         self._tell()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from risingpy.config import default_parallelism
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
@@ -25,6 +26,10 @@ class InProcessRunner:
     @property
     def is_warm(self) -> bool:
         return True
+
+    @property
+    def cores(self) -> int | None:
+        return default_parallelism()
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         worker = self._worker = self._worker or EpochWorker(self._data_dir, self._tuning)

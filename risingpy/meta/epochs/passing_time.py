@@ -1,4 +1,6 @@
-"""Finds the next time at which a view changes only because time passes: a row passes a filter on now().
+"""Finds the next time at which something changes only because time passes.
+
+A row passes a filter on now(), or it has been in a table for its `retention_seconds`.
 
 A database without such filters, or without rows that wait at one, has no such time, and sleeps. The time follows from
 the committed state: in each filter, it is when the bound passes the row that is nearest to it. A bound that may fall
@@ -22,6 +24,7 @@ from risingpy.optimizer.now import QUARTER_MILLISECONDS
 from risingpy.plan.expressions import Expr
 from risingpy.plan.graph import Job
 from risingpy.plan.joins import DynamicFilter
+from risingpy.plan.operators import Materialize, RetainedFor
 from risingpy.plan.traversal import nodes_of_fragment, over_now
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
@@ -36,7 +39,7 @@ class PassingTime:
     def __init__(self) -> None:
         self._graph_version: int | None = None
         self._epoch = 0
-        self._filters: list[_TimeFilter] = []
+        self._filters: list[_TimeFilter | _AgingRows] = []
         self._look_at: int | None = None  # when to call `look`; None: it has been called
         self.next: int | None = None  # in milliseconds since 1970; None: never, or not known yet
 
@@ -72,13 +75,27 @@ class PassingTime:
         return None if waits_for is None else max(0, waits_for - now) / 1000
 
 
-def _filters_of(job: Job) -> Iterator[_TimeFilter]:
+def _filters_of(job: Job) -> Iterator[_TimeFilter | _AgingRows]:
     for fragment in job.fragments:
         for node in nodes_of_fragment(fragment.root):
+            if isinstance(node, Materialize) and node.retained is not None:
+                yield _AgingRows(node.retained)
             if isinstance(node, DynamicFilter):
                 bound = over_now(node.right)
                 if bound is not None:
                     yield _TimeFilter(node, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _AgingRows:
+    """The rows of a table that end by the clock."""
+
+    retained: RetainedFor
+
+    def next_moment(self, view: ReadView, now: int) -> int | None:
+        """When the oldest row is older than it may be."""
+        oldest = StorageTable(self.retained.table, view).first_from(None, beyond=False)
+        return None if oldest is None else int(oldest.as_py()) + 1000 * self.retained.seconds + 1
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from typing import Protocol
 
 from risingpy.errors import CannotConnectNow
 from risingpy.meta.state import MetaState
@@ -17,6 +18,19 @@ def is_partial(state: MetaState, relation_ids: Collection[int]) -> bool:
     if partial is None:
         return False
     return partial in relation_ids or any(table.table_id in relation_ids for table in state.jobs[partial].state_tables)
+
+
+class ReadableState(Protocol):
+    """The newest state that can be read, as those see it who do not change it."""
+
+    @property
+    def state(self) -> MetaState: ...
+
+    def acquire_view(self, relation_ids: Collection[int] = ()) -> tuple[MetaState, ReadView]: ...
+
+    def glance(self) -> tuple[MetaState, ReadView] | None: ...
+
+    def has_whole(self, relation_ids: Collection[int]) -> bool: ...
 
 
 class PublishedState:

@@ -10,6 +10,8 @@ from risingpy.meta.epochs.recovered_jobs import with_recovered
 from risingpy.meta.epochs.runner import EpochReport, with_reached
 from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import CommittedEpoch, Dropped, MetaState, SetAside, Taking
+from risingpy.plan.catalog import CreatedRelation, MaterializedView
+from risingpy.plan.set_aside import tables_read
 
 
 def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaState:
@@ -36,12 +38,22 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
     reading = {*dict(epoch.descriptor.snapshot_rows), *epoch.descriptor.fresh_jobs, *epoch.completed}
     for relation in creating(old):
         ran = relation.relation_id in reading  # nothing is known of one that pauses
-        if not (ran and report.is_through(relation.relation_id)):
+        if not (ran and report.is_through(relation.relation_id) and _inputs_are_created(new, relation)):
             continue
         new = with_recovered(new, relation.relation_id)
         if old.jobs[relation.relation_id].awaits:  # from now on watermarks apply to it
             new = replace(new, committed=replace(new.committed, settled=False))
     return _without_old_limits(new)
+
+
+def _inputs_are_created(state: MetaState, relation: CreatedRelation) -> bool:
+    """Whether the views that a relation reads have all of their rows. One transaction may make a view and one over it.
+
+    A table is not waited for: it is created when its unique indexes are.
+    """
+    relations = state.catalog.relations
+    read = (relations.get(table_id) for table_id in tables_read(state.jobs[relation.relation_id]))
+    return not any(isinstance(each, MaterializedView) and each.is_being_created for each in read)
 
 
 def _without_old_limits(state: MetaState) -> MetaState:

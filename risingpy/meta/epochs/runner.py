@@ -54,6 +54,11 @@ class EpochRunner(Protocol):
     @property
     def is_warm(self) -> bool: ...
 
+    @property
+    def cores(self) -> int | None:
+        """How many tasks can run at a time; None while the engine does not know."""
+        ...
+
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         """Runs the epoch on a graph of `depth` stages; every shard's state is durable when it returns.
 
@@ -66,7 +71,7 @@ class EpochRunner(Protocol):
         """Gives up a running epoch."""
 
     def close(self) -> None:
-        """Releases everything; called when no epoch runs any more."""
+        """Releases everything that this process has open; called while no epoch runs. A later `run` opens it again."""
 
 
 def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float | None = None) -> EpochReport:

@@ -47,9 +47,16 @@ class EpochScheduler:
 
     def is_due(self, state: MetaState) -> bool:
         """Whether there is work for an epoch; a compaction alone can wait."""
+        return self._log.last_lsn > state.committed.lsn or self.is_due_without_rows(state)
+
+    def pending_rows(self) -> int:
+        """How many rows of the log wait for an epoch."""
+        return self._log.pending_rows
+
+    def is_due_without_rows(self, state: MetaState) -> bool:
+        """The same, had the log no rows."""
         return bool(
-            self._log.last_lsn > state.committed.lsn
-            or is_work_in(state, self.budget)
+            is_work_in(state, self.budget)
             or self._passing_time.has_come(self._now())
             or self._sources.available(state)
             or self._trimming.seconds_left() == 0

@@ -37,6 +37,10 @@ class SparkRunner:
     def is_warm(self) -> bool:
         return self._driver.is_warm
 
+    @property
+    def cores(self) -> int | None:
+        return self._driver.cores
+
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         if self._replica is not None:
             # What was planned as one task before the cluster was there is still run here.

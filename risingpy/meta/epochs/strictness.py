@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 CALM_SECONDS = 10.0  # after which one halving is taken back
 MOST_HALVINGS = 5.0
+WARY_HALVINGS = 2.0  # from which on a new job is not tried in an epoch that all share
 
 
 class Strictness:

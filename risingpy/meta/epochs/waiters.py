@@ -32,6 +32,7 @@ class Waiters:
         self._stopping = False
         self._why = ""
         self._stalled: str | None = None
+        self._waiting = 0  # statements
         self._failures: dict[int, SqlError] = {}
         self._at_end: list[Callable[[], None]] = []
 
@@ -128,7 +129,20 @@ class Waiters:
         for relation_id in relation_ids:
             self.until_created(relation_id, cancelled)
 
+    @property
+    def are_waiting(self) -> bool:
+        """Whether any statement waits for a later state."""
+        return self._waiting > 0
+
     def _wait(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
+        self._waiting += 1
+        self.changed.notify_all()  # the loop may have a rest
+        try:
+            self._wait_in_turns(is_reached, cancelled)
+        finally:
+            self._waiting -= 1
+
+    def _wait_in_turns(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
         while not is_reached(self._published.state):
             self.refuse_if_down()
             if self._stalled is not None:

@@ -170,6 +170,19 @@ class OwnPaceJobs:
                 pace.is_taken_over()
             shutil.rmtree(result.directory, ignore_errors=True)
 
+    def begin_anew(self) -> None:
+        """Ends all processes, and forgets what they have not handed over: the shards that they read will be others.
+
+        Nothing is stored in part then.
+        """
+        for pace in self._paces.values():
+            output = pace.output
+            pace.end_process()
+            shutil.rmtree(self._directory / str(pace.job_id), ignore_errors=True)
+            if output is not None:
+                shutil.rmtree(output, ignore_errors=True)
+        self._paces.clear()
+
     def close(self) -> None:
         """Ends all processes."""
         for pace in self._paces.values():

@@ -2,8 +2,10 @@
 
 Called by the server when it starts, and by the command line.
 
-    opening   opens it for writing, in the state of its last commit
-    rescale   changes the number of shards of a stopped database
-    check     reads everything, and reports damage
-    backup    copies a running database, and makes a data directory of the copy
+    opening          opens it for writing, in the state of its last commit
+    present_formats  what an earlier version wrote is written in the present formats
+    upgrade          opens a stopped database for that, and says which formats it has
+    rescale          changes the number of shards of a stopped database; copies the rows for a running one
+    check            reads everything, and reports damage
+    backup           copies a running database, and makes a data directory of the copy
 """

@@ -18,10 +18,12 @@ from typing import BinaryIO
 from risingpy.errors import Check, SqlError, unchecked
 from risingpy.meta.state import MetaState
 from risingpy.storage.disk_failure import disk_failure
-from risingpy.storage.durable_directory import PRIVATE, make_directory, make_private, sync_directory
+from risingpy.storage.durable_directory import PRIVATE, make_directory, make_private, sync_directory, write_durably
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.engine.shard_store import shard_directory
+from risingpy.storage.format_note import read_note as read_format_note
+from risingpy.storage.format_note import write_note as write_format_note
 from risingpy.storage.log.segment import segment_paths
 from risingpy.storage.log.spill import spill_paths
 from risingpy.storage.log.write_ahead_log import log_directory
@@ -85,6 +87,7 @@ class _PinnedDatabase:
             for name, segment in self._segments:
                 _copy_file(segment, log_directory(target) / name, check)
             sync_directory(log_directory(target))
+            write_format_note(target)
             _write_note(target, {"epoch": self.epoch, "shards": shards, "made_at": int(time.time())})
         except OSError as error:
             raise disk_failure(f"cannot write the backup in {target}", error) from error
@@ -106,11 +109,15 @@ def _check_target(target: Path) -> None:
 
 
 def restore(backup: Path, data_dir: Path) -> int:
-    """Makes a data directory of a backup; returns its epoch. Raises SqlError if either directory does not qualify."""
+    """Makes a data directory of a backup; returns its epoch. Raises SqlError if either directory does not qualify.
+
+    IncompatibleStore for a backup of a later version.
+    """
     try:
         note = json.loads((backup / NOTE).read_text())
     except (OSError, ValueError) as error:
         raise SqlError(f"{backup} is not a whole backup: {error}", sqlstate="58P01") from error
+    read_format_note(backup)
     try:
         if data_dir.exists() and any(data_dir.iterdir()):
             raise SqlError(f"{data_dir} exists and is not empty", sqlstate="58P02")
@@ -135,11 +142,7 @@ def _copy_file(source: BinaryIO, target: Path, check: Check) -> None:
 
 
 def _write_note(target: Path, note: Mapping[str, int]) -> None:
-    unfinished = target / f"{NOTE}.new"
-    unfinished.write_text(json.dumps(note) + "\n")
-    _sync(unfinished)
-    unfinished.rename(target / NOTE)
-    sync_directory(target)
+    write_durably(target / NOTE, f"{json.dumps(note)}\n".encode())
 
 
 def _sync(path: Path) -> None:

@@ -16,7 +16,9 @@ from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.engine.store_check import find_problems
 from risingpy.storage.engine.table_statistics import read_statistics
+from risingpy.storage.format_note import read_note
 from risingpy.storage.log.reader import LogReader
+from risingpy.storage.log.spill import spill_paths
 from risingpy.storage.log.write_ahead_log import WriteAheadLog, log_directory
 
 
@@ -58,9 +60,13 @@ def check_opened(data_dir: Path, state: MetaState) -> CheckReport:
 
 
 def require_data_directory(data_dir: Path) -> None:
-    """Raises IoError for a directory that no server has used: opening it would make it a data directory."""
+    """Raises IoError for a directory that no server has used: opening it would make it a data directory.
+
+    Raises IncompatibleStore for one of a version whose formats this one does not read.
+    """
     if not meta_directory(data_dir).is_dir():
         raise SqlError(f"{data_dir} is no data directory of RisingPy", sqlstate="58P01")
+    read_note(data_dir)
 
 
 def _tables(state: MetaState) -> dict[int, TableSchema]:
@@ -93,10 +99,12 @@ def _check_shard(data_dir: Path, state: MetaState, shard: int, tables: dict[int,
 
 def _check_log(data_dir: Path, state: MetaState) -> tuple[int, list[str]]:
     """Reads the records that no committed epoch has yet, which the next start will replay."""
+    directory = log_directory(data_dir)
     try:
-        log = WriteAheadLog(log_directory(data_dir))
+        # A file that the log does not name may be that of a change of the schema, whose rows the next start appends.
+        log = WriteAheadLog(directory, kept_spills=[path.stem for path in spill_paths(directory)])
         try:
-            pending = _records(LogReader(log_directory(data_dir)), state.committed.lsn, log.last_lsn)
+            pending = _records(LogReader(directory), state.committed.lsn, log.last_lsn)
             return sum(1 for _ in pending), []
         finally:
             log.close()

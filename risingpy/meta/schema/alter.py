@@ -34,7 +34,7 @@ from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import key_column_ids
-from risingpy.optimizer.stream.jobs import plan_table
+from risingpy.optimizer.stream.jobs import plan_of_table
 from risingpy.optimizer.table_change import column_positions
 from risingpy.plan.catalog import (
     OWN_TEMPORARY_SCHEMA,
@@ -56,6 +56,8 @@ from risingpy.storage.codec.table_schema import TableColumn
 
 RelationReader: TypeAlias = QueryRelation | Sink | Subscription
 """What has the names of the relations that it reads in its definition."""
+Reread: TypeAlias = Callable[[RelationReader, Catalog, Catalog], RelationReader]
+"""A reader of the catalog before a change, with the names of the catalog after it in its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class TableReplacement:
 
     With `cascade`, readers of a dropped column are dropped, too. `generated` maps each generated column that is dropped
     to the dropped column that it reads. `keys` are changes of unique indexes. Without `changes_form` columns stay as
-    they are.
+    they are. `reader` is that of `NewName`: columns that come and go may change what a reader's text means.
     """
 
     relation: Table
@@ -72,6 +74,7 @@ class TableReplacement:
     generated: tuple[tuple[str, str], ...] = ()
     keys: KeyChanges = NO_KEY_CHANGES
     changes_form: bool = True
+    reader: Reread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class NewName:
     name: str | None
     schema_name: str | None
     definition: Callable[[CreatedRelation], str]
-    reader: Callable[[RelationReader, Catalog, Catalog], RelationReader]
+    reader: Reread
 
 
 def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState, tuple[str, ...]]:
@@ -94,19 +97,9 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     before = check_unchanged(state, change.relation)
     state, notices = _without_readers_of_lost_columns(state, before, change)
     state, said = without_sequences_of_lost(state, before, change.relation, cascade=change.cascade)
-    allocate = IdAllocator(state.next_id)
+    earlier, allocate = state.catalog, IdAllocator(state.next_id)
     after = replace(change.relation, version=max(state.committed.epoch, before.version + 1))
-    planned = plan_table(
-        table_id=after.relation_id,
-        name=after.name,
-        columns=after.columns,
-        primary_key=after.primary_key,
-        append_only=after.append_only,
-        on_conflict=after.on_conflict,
-        version_column=after.version_column,
-        watermark=after.watermark,
-        source=after.source,
-    )
+    planned = plan_of_table(after)
     after = replace(after, columns=planned.columns, stream_key=planned.stream_key)
     after = replace(after, table=planned.table, watermarks=planned.watermarks)
     renewed = {after.relation_id: cut(after.relation_id, planned, state.graph(), allocate)}
@@ -138,7 +131,23 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         next_id=allocate.next_id,
         compactions=_compactions(state, before, after),
     )
+    if change.reader is not None and _named(before) != _named(after):
+        state = _with_texts(earlier, state, state.catalog.dependents(after.relation_id), change.reader)
     return with_sequences_of(state, after.relation_id), (*notices, *said)
+
+
+def _named(table: Table) -> list[tuple[int, str]]:
+    return [(column.column_id, column.name) for column in table.columns]
+
+
+def _with_texts(before: Catalog, state: MetaState, readers: Sequence[CreatedRelation], reread: Reread) -> MetaState:
+    """`state` with the texts of readers as they have to be after a change of what they name."""
+    relations = dict(state.catalog.relations)
+    for reader in readers:
+        if isinstance(reader, RelationReader):
+            views = before.seen_from(reader.database_id), state.catalog.seen_from(reader.database_id)
+            relations[reader.relation_id] = reread(reader, *views)
+    return replace(state, catalog=replace(state.catalog, relations=relations))
 
 
 def _compactions(state: MetaState, before: Table, after: Table) -> Mapping[int, int]:
@@ -211,13 +220,9 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
         for sequence in state.catalog.sequences_of(relation_id):
             relations[sequence.relation_id] = replace(sequence, schema_name=schema)
     readers = {each.relation_id for was, _ in moved for each in state.catalog.dependents(was.relation_id)}
-    after = replace(state.catalog, relations=dict(relations))
-    for reader_id in readers:
-        reader = relations[reader_id]  # under its new name, if it has one, too
-        if isinstance(reader, RelationReader):
-            views = state.catalog.seen_from(reader.database_id), after.seen_from(reader.database_id)
-            relations[reader_id] = change.reader(reader, *views)
-    state = replace(state, catalog=replace(state.catalog, relations=relations))
+    earlier, state = state.catalog, replace(state, catalog=replace(state.catalog, relations=relations))
+    state = _with_texts(earlier, state, [relations[reader] for reader in readers], change.reader)
+    relations = dict(state.catalog.relations)
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
     relations = {**relations, **repointed_views(state, same)}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))

@@ -12,8 +12,8 @@ from functools import partial
 from risingpy.connectors.secrets.vault import Vault
 from risingpy.errors import CannotConnectNow
 from risingpy.meta.cancellation import Cancelled, check_of
-from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges, NoticedChange
-from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.graph_changes import GraphChange, NoticedChange, TakesChanges
+from risingpy.meta.epochs.published_state import ReadableState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.feeds.feeds import Feeds
@@ -56,9 +56,9 @@ class SchemaCommands(NamedChanges):
     def __init__(
         self,
         *,
-        published: PublishedState,
+        published: ReadableState,
         waiters: Waiters,
-        changes: GraphChanges,
+        changes: TakesChanges,
         locks: TableLocks,
         source_offsets: SourceOffsets,
         feeds: Feeds,
@@ -90,11 +90,11 @@ class SchemaCommands(NamedChanges):
 
         if not self._create(table.schema_name, table.name, if_not_exists, add, cancelled):
             return False
-        self._take_in(made[0], cancelled)
+        self._take_in(made[-1], cancelled)
         if table.uniques:
-            with gone_if_cancelled(self._changes, made[0]):
-                self._until_keyed(made[0], cancelled)
-                self._apply(lambda state: tables.with_created(state, made[0]), cancelled)
+            with gone_if_cancelled(self._changes, made[-1]):
+                self._until_keyed(made[-1], cancelled)
+                self._apply(lambda state: tables.with_created(state, made[-1]), cancelled)
         return True
 
     def create_filled_table(
@@ -115,11 +115,11 @@ class SchemaCommands(NamedChanges):
 
         if not self._create(table.schema_name, table.name, if_not_exists, add, cancelled):
             return False
-        with gone_if_cancelled(self._changes, made[0]):
-            created = self._state.catalog.relations[made[0]]
+        with gone_if_cancelled(self._changes, made[-1]):
+            created = self._state.catalog.relations[made[-1]]
             assert isinstance(created, Table)
             self._waiters.until_lsn(fill(created), cancelled)
-            self._apply(lambda state: tables.with_created(state, made[0]), cancelled)
+            self._apply(lambda state: tables.with_created(state, made[-1]), cancelled)
         return True
 
     def _exists(self, new: tables.NewTable | sources.NewSource | sinks.NewSink) -> bool:
@@ -184,7 +184,7 @@ class SchemaCommands(NamedChanges):
 
         if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):
             return False, ()
-        relation_id, notices = made[0]
+        relation_id, notices = made[-1]
 
         def read_sources() -> None:
             # A source has no snapshot: the view's first epochs read its existing rows.
@@ -194,7 +194,7 @@ class SchemaCommands(NamedChanges):
             if replaced is not None:
                 self._apply_allowed(lambda state: with_replaced(state, replaced, relation_id, name), cancelled)
 
-        self.jobs.until_created(relation_id, creation, cancelled, read_sources)
+        self._until_created(relation_id, creation, cancelled, read_sources)
         return True, notices
 
     def create_sink(
@@ -226,7 +226,7 @@ class SchemaCommands(NamedChanges):
 
         if not self._create(sink.schema_name, sink.name, if_not_exists, add, cancelled):
             return False
-        self.jobs.until_created(made[0].relation_id, creation, cancelled)
+        self._until_created(made[-1].relation_id, creation, cancelled)
         return True
 
     def create_subscription(
@@ -275,7 +275,7 @@ class SchemaCommands(NamedChanges):
 
         created = self._create(index.relation.schema_name, index.name, if_not_exists, add, cancelled)
         if created:
-            self.jobs.until_created(made[0], creation, cancelled)
+            self._until_created(made[-1], creation, cancelled)
         return created
 
     def drop(
@@ -306,6 +306,12 @@ class SchemaCommands(NamedChanges):
         self._until_keyed(change.relation.relation_id, cancelled)
         return notices
 
+    def _until_created(
+        self, relation_id: int, creation: Creation, cancelled: Cancelled, then: Callable[[], None] | None = None
+    ) -> None:
+        """See `CreatedJobs.until_created`."""
+        self.jobs.until_created(relation_id, creation, cancelled, then)
+
     def _until_keyed(self, table_id: int, cancelled: Cancelled) -> None:
         """Waits until a table's new unique indexes have all rows. If it is cancelled or fails, they are gone."""
         made = [i.relation_id for i in self._state.catalog.unique_indexes_of(table_id) if i.is_being_created]
@@ -331,6 +337,8 @@ class SchemaCommands(NamedChanges):
         with gone_if_cancelled(self._changes, copy.relation_id):
             self._waiters.until_lsn(fill(copy), cancelled)
             self._apply(lambda state: primary_key.put_in_place(state, change, copy), cancelled)
+        # Nothing undoes the key any more, nor ends a unique index: it goes on after a restart, too.
+        self._waiters.until_all_created([i.relation_id for i in self._state.catalog.indexes_of(copy.relation_id)])
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""

@@ -23,6 +23,9 @@ from risingpy.plan.catalog import DEFAULT_DATABASE_ID, UNLIMITED, Catalog, Datab
 from risingpy.plan.catalog.acl import Privilege, with_new_owner
 from risingpy.plan.catalog.rights import database_of, owns, privileges_of
 
+MAINTENANCE_DATABASES = frozenset({"postgres", "template1"})
+"""PostgreSQL's own, to which createdb, pg_dumpall, pgAdmin and others connect when they ask about the server."""
+
 _MOST_BYTES = 63
 SessionCount = Callable[[str], int]
 
@@ -46,6 +49,16 @@ def existing_database(catalog: Catalog, name: str) -> DatabaseDesc:
     if found is None:
         raise SqlError(f'database "{name}" does not exist', sqlstate="3D000")
     return found
+
+
+def reached_database(catalog: Catalog, name: str) -> DatabaseDesc:
+    """The database that a client reaches under a name. Raises SqlError (3D000).
+
+    `MAINTENANCE_DATABASES` that nobody has created are names of the first database.
+    """
+    if name in MAINTENANCE_DATABASES and catalog.database_named(name) is None:
+        return catalog.databases[DEFAULT_DATABASE_ID]
+    return existing_database(catalog, name)
 
 
 def check_room(database: DatabaseDesc, sessions: Sessions, *, is_superuser: bool) -> None:
@@ -113,6 +126,7 @@ def drop_database(state: MetaState, actor: Actor, name: str, *, current: int, se
         catalog,
         version=catalog.version + 1,
         functions={k: f for k, f in catalog.functions.items() if f.database_id != own},
+        types={k: t for k, t in catalog.types.items() if t.database_id != own},
         secrets={k: s for k, s in catalog.secrets.items() if s.database_id != own},
         connections={k: c for k, c in catalog.connections.items() if c.database_id != own},
         databases={k: d for k, d in catalog.databases.items() if k != own},

@@ -1,4 +1,4 @@
-"""CREATE and DROP of functions and aggregates: from one `MetaState` to the next, as in `relations.py`."""
+"""CREATE and DROP of functions, aggregates and procedures: from one `MetaState` to the next, as in `relations.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunct
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.plan.catalog import FunctionDesc, FunctionKind, QueryRelation, Sink
+from risingpy.plan.catalog import FunctionDesc, QueryRelation, Sink
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTarget:
-    """A function that DROP names; without `argument_types` it must be the only one of its name."""
+    """A function that DROP names; without `argument_types` it must be the only one of its name.
+
+    `noun`: function, aggregate, procedure, or routine, which is any of them.
+    """
 
     schema_name: str | None
     name: str
     argument_types: tuple[SqlType, ...] | None
     search_path: tuple[str, ...]
-    aggregate: bool = False
-
-    @property
-    def word(self) -> str:
-        return "aggregate" if self.aggregate else "function"
+    noun: str = "function"
 
     @property
     def shown(self) -> str:
@@ -90,9 +89,8 @@ def add_function(
     if existing is not None and not or_replace:
         message = f'function "{function.name}" already exists with same argument types'
         raise SqlError(message, sqlstate="42723")
-    if existing is not None and (existing.kind, existing.result) != (function.kind, function.result):
-        hint = f"Use DROP FUNCTION {existing.shown} first."
-        raise SqlError("cannot change return type of existing function", sqlstate="42P13", hint=hint)
+    if existing is not None:
+        _check_replaces(existing, function)
     allocate = IdAllocator(state.next_id)
     if existing is None:
         function = replace(function, function_id=allocate())
@@ -101,6 +99,22 @@ def add_function(
         function = replace(function, database_id=existing.database_id)
     functions = {**state.catalog.functions, function.function_id: function}
     return _with_functions(replace(state, next_id=allocate.next_id), functions), True
+
+
+def _check_replaces(existing: FunctionDesc, function: FunctionDesc) -> None:
+    """Calls of the one must be calls of the other. Raises 42809 for another kind, else 42P13."""
+    hint = f"Use DROP {existing.noun.upper()} {existing.shown} first."
+    if existing.noun != function.noun:
+        detail = f'"{existing.name}" is {_a(existing.noun)}.'
+        raise SqlError("cannot change routine kind", sqlstate="42809", detail=detail)
+    if (existing.kind, existing.result) != (function.kind, function.result):
+        raise SqlError("cannot change return type of existing function", sqlstate="42P13", hint=hint)
+    for old, new in zip(existing.argument_names, function.argument_names, strict=True):
+        if old and old != new:
+            raise SqlError(f'cannot change name of input parameter "{old}"', sqlstate="42P13", hint=hint)
+    if len(function.argument_defaults) < len(existing.argument_defaults):
+        message = "cannot remove parameter defaults from existing function"
+        raise SqlError(message, sqlstate="42P13", hint=hint)
 
 
 def drop_functions(
@@ -114,16 +128,16 @@ def drop_functions(
             if not if_exists:
                 shown = target.shown if target.argument_types is not None else f'"{target.name}"'
                 if target.argument_types is None:
-                    raise UndefinedFunction(f"could not find {_a(target.word)} named {shown}")
-                raise UndefinedFunction(f"{target.word} {shown} does not exist")
-            notices.append(f"{target.word} {target.name}() does not exist, skipping")
+                    raise UndefinedFunction(f"could not find {_a(target.noun)} named {shown}")
+                raise UndefinedFunction(f"{target.noun} {shown} does not exist")
+            notices.append(f"{target.noun} {target.name}() does not exist, skipping")
             continue
         _check_kind(function, target)
         callers = _callers(state, function)
         if callers and not cascade:
             raise DependentObjectsStillExist(
-                f"cannot drop {target.word} {function.shown} because other objects depend on it",
-                detail="\n".join(f"{r.noun} {r.name} depends on {target.word} {function.shown}" for r in callers),
+                f"cannot drop {function.noun} {function.shown} because other objects depend on it",
+                detail="\n".join(f"{r.noun} {r.name} depends on {function.noun} {function.shown}" for r in callers),
                 hint="Use DROP ... CASCADE to drop the dependent objects too.",
             )
         notices += (f"drop cascades to {r.noun} {r.name}" for r in reversed(with_all_readers(state, callers)))
@@ -160,13 +174,15 @@ def _a(noun: str) -> str:
 
 
 def _check_kind(function: FunctionDesc, target: FunctionTarget) -> None:
-    """Raises 42809 if DROP FUNCTION names an aggregate, or DROP AGGREGATE a function."""
-    if (function.kind is FunctionKind.AGGREGATE) == target.aggregate:
+    """Raises 42809 if DROP FUNCTION names an aggregate, DROP PROCEDURE a function, and so on."""
+    if target.noun in (function.noun, "routine"):
         return
-    if target.aggregate:
+    if target.noun == "aggregate":
         raise SqlError(f"function {function.shown} is not an aggregate function", sqlstate="42809")
-    hint = "Use DROP AGGREGATE to drop aggregate functions."
-    raise SqlError(f"{function.shown} is an aggregate function", sqlstate="42809", hint=hint)
+    if function.noun == "aggregate" and target.noun == "function":
+        hint = "Use DROP AGGREGATE to drop aggregate functions."
+        raise SqlError(f"{function.shown} is an aggregate function", sqlstate="42809", hint=hint)
+    raise SqlError(f"{function.shown} is not a {target.noun}", sqlstate="42809")
 
 
 def _find(state: MetaState, target: FunctionTarget) -> FunctionDesc | None:
@@ -176,8 +192,14 @@ def _find(state: MetaState, target: FunctionTarget) -> FunctionDesc | None:
             hint = "Specify the argument list to select the function unambiguously."
             raise SqlError(f'function name "{target.name}" is not unique', sqlstate="42725", hint=hint)
         return found[0] if found else None
-    kinds = [t.kind for t in target.argument_types]
-    return next((f for f in found if [t.kind for t in f.argument_types] == kinds), None)
+    kinds = [_kind(t) for t in target.argument_types]
+    return next((f for f in found if [_kind(t) for t in f.argument_types] == kinds), None)
+
+
+def _kind(type_: SqlType) -> object:
+    """By what functions of one name differ: each enum, and each row with a name, is a type of its own."""
+    made = type_.enum or type_.composite
+    return type_.kind if made is None else made.oid
 
 
 def _same(state: MetaState, name: str, schema: str, types: Sequence[SqlType]) -> FunctionDesc | None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Self
 
 from risingpy.meta.cancellation import Cancelled
-from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges, NoticedChange
-from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.graph_changes import GraphChange, NoticedChange, TakesChanges
+from risingpy.meta.epochs.published_state import ReadableState
 from risingpy.meta.schema.demands import Demand, allowed
+from risingpy.meta.schema.objects.user_types import with_newest_enums
 from risingpy.meta.schema.owners import owning, seen_by
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, DEFAULT_DATABASE_ID
@@ -19,7 +20,7 @@ from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID, DEFAULT_DATABASE_ID
 class NamedChanges:
     """What the commands of the schema share. New objects belong to `owner`, and to the database `database_id`."""
 
-    def __init__(self, published: PublishedState, changes: GraphChanges) -> None:
+    def __init__(self, published: ReadableState, changes: TakesChanges) -> None:
         self._published = published
         self._changes = changes
         self.owner = BOOTSTRAP_ROLE_ID
@@ -46,7 +47,12 @@ class NamedChanges:
 
     def _apply(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change between two epochs, which finds the names of the database."""
-        self._changes.apply(seen_by(change, self.database_id), cancelled)
+
+        def renewed(state: MetaState) -> MetaState:
+            after = change(state)
+            return after if after is state else with_newest_enums(state, after)
+
+        self._changes.apply(seen_by(renewed, self.database_id), cancelled)
 
     def _apply_allowed(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         self._apply(allowed(change, self.demands), cancelled)

@@ -8,6 +8,8 @@ from typing import TypeVar, assert_never
 
 from risingpy.meta.epochs.graph_changes import GraphChange
 from risingpy.meta.schema.functions import FunctionTarget, drop_functions
+from risingpy.meta.schema.objects.dropped_types import drop_types
+from risingpy.meta.schema.objects.user_types import TypeTarget
 from risingpy.meta.schema.privileges import acl_of_new, without_grants_of
 from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.schema.schemas import drop_schema
@@ -16,17 +18,20 @@ from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
     DEFAULT_DATABASE_ID,
     Catalog,
+    CompositeDesc,
     ConnectionDesc,
     CreatedRelation,
+    DomainDesc,
+    EnumDesc,
     FunctionDesc,
-    FunctionKind,
     Index,
     NumberSequence,
     SecretDesc,
+    UserType,
 )
 from risingpy.plan.catalog.acl import ObjectKind, with_new_owner
 
-Owned = TypeVar("Owned", bound=CreatedRelation | FunctionDesc | SecretDesc | ConnectionDesc)
+Owned = TypeVar("Owned", bound=CreatedRelation | FunctionDesc | UserType | SecretDesc | ConnectionDesc)
 
 
 def owning(change: GraphChange, owner: int) -> GraphChange:
@@ -62,6 +67,7 @@ def _with_owner_of_new(before: Catalog, state: MetaState, owner: int) -> MetaSta
             acl = acl_of_new(before, of, ObjectKind.SEQUENCE, relation.schema_name)
             relations[key] = replace(relation, owner=of, acl=acl)
     functions = owned(before.functions, after.functions, ObjectKind.FUNCTION)
+    types = owned(before.types, after.types, ObjectKind.TYPE)
     secrets = owned(before.secrets, after.secrets, ObjectKind.SECRET)
     connections = owned(before.connections, after.connections, ObjectKind.CONNECTION)
     here, added = after.own_database, set(after.schemas) - set(before.schemas)
@@ -80,6 +86,7 @@ def _with_owner_of_new(before: Catalog, state: MetaState, owner: int) -> MetaSta
         after,
         relations=relations,
         functions=functions,
+        types=types,
         secrets=secrets,
         connections=connections,
         databases={**after.databases, here.database_id: here},
@@ -125,12 +132,16 @@ def with_schema_owner(state: MetaState, name: str, owner: int) -> MetaState:
     return replace(state, catalog=state.catalog.with_database(changed))
 
 
-def with_object_owner(state: MetaState, found: FunctionDesc | SecretDesc | ConnectionDesc, owner: int) -> MetaState:
-    """`state` in which a function, a secret or a connection belongs to a role."""
+def with_object_owner(
+    state: MetaState, found: FunctionDesc | UserType | SecretDesc | ConnectionDesc, owner: int
+) -> MetaState:
+    """`state` in which a function, a type, a secret or a connection belongs to a role."""
     catalog = state.catalog
     match found:
         case FunctionDesc():
             catalog = replace(catalog, functions={**catalog.functions, found.function_id: _given(found, owner)})
+        case EnumDesc() | DomainDesc() | CompositeDesc():
+            catalog = replace(catalog, types={**catalog.types, found.type_id: _given(found, owner)})
         case SecretDesc():
             catalog = replace(catalog, secrets={**catalog.secrets, found.secret_id: _given(found, owner)})
         case ConnectionDesc():
@@ -160,7 +171,7 @@ def reassign_owned(state: MetaState, old: Collection[int], new: int) -> MetaStat
     for relation in catalog.own_relations:
         if relation.owner in old:
             state = with_relation_owner(state, relation.relation_id, new)
-    for found in (*catalog.own_functions, *_hidden(catalog)):
+    for found in (*catalog.own_functions, *catalog.own_types, *_hidden(catalog)):
         if found.owner in old:
             state = with_object_owner(state, found, new)
     for name in catalog.schemas:
@@ -184,9 +195,14 @@ def drop_owned(state: MetaState, owners: Collection[int], *, cascade: bool) -> t
         notices += said
     for function in catalog.own_functions:
         if function.owner in owners:
-            types, is_aggregate = function.argument_types, function.kind is FunctionKind.AGGREGATE
-            target = FunctionTarget(function.schema_name, function.name, types, (), is_aggregate)
+            types, noun = function.argument_types, function.noun
+            target = FunctionTarget(function.schema_name, function.name, types, (), noun)
             state, said = drop_functions(state, [target], if_exists=True, cascade=cascade)
+            notices += said
+    for found in catalog.own_types:
+        if found.owner in owners:
+            type_target = TypeTarget(found.schema_name, found.name, (), found.name)
+            state, said = drop_types(state, [type_target], cascade=cascade)
             notices += said
     for hidden in _hidden(catalog):
         if hidden.owner in owners:
@@ -206,11 +222,12 @@ def owned_by(catalog: Catalog, owners: Collection[int]) -> Iterator[str]:
     yield from (f"owner of {r.noun} {r.name}" for r in catalog.own_relations if r.owner in owners)
     yield from (f"owner of {h.noun} {h.name}" for h in _hidden(catalog) if h.owner in owners)
     yield from (f"owner of function {f.shown}" for f in catalog.own_functions if f.owner in owners)
+    yield from (f"owner of type {t.name}" for t in catalog.own_types if t.owner in owners)
     yield from (f"owner of database {each.name}" for each in catalog.databases.values() if each.owner in owners)
     for database_id, database in catalog.databases.items():
         if database_id != catalog.database_id:
             seen = catalog.seen_from(database_id)
-            own = (*seen.own_relations, *seen.own_functions, *_hidden(seen))
+            own = (*seen.own_relations, *seen.own_functions, *seen.own_types, *_hidden(seen))
             count = sum(each.owner in owners for each in own)
             count += sum(seen.schema_owner(name) in owners for name in seen.schemas)
             if count:

@@ -2,23 +2,27 @@
 
 The key says where rows are stored and on which shard, so no row can stay where it is. The copy is in creation while it
 is filled: no statement sees it, and a server that restarts removes it. One change of the state, between two epochs,
-drops the table and gives its name to the copy. Until then the table is as it was.
+drops the table and gives its name to the copy. Until then the table is as it was. The same change makes the table's
+indexes anew, which know rows by what the key replaces; they read the copy as any new index reads its table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.meta.durable_state import with_status, without_relation
 from risingpy.meta.schema.alter import check_unchanged, repointed_views
+from risingpy.meta.schema.constraints import with_relations
+from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.objects.comments import with_comments_of_copy
 from risingpy.meta.schema.objects.sequences import with_sequences_of_copy
 from risingpy.meta.schema.relations import with_all_readers, with_job
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import rescanned_view
 from risingpy.optimizer.stream.jobs import plan_table
-from risingpy.plan.catalog import JobStatus, Table, View
+from risingpy.plan.catalog import Index, JobStatus, Table, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,10 @@ def put_in_place(state: MetaState, change: NewKey, copy: Table) -> MetaState:
     """`state` with the filled copy as the table. Plain views read it from now on."""
     before = check_unchanged(state, change.table)
     refuse_readers(state, before)
+    indexes = state.catalog.indexes_of(before.relation_id)
     state = with_comments_of_copy(with_sequences_of_copy(state, before, copy), before, copy)
+    for index in indexes:
+        state = without_relation(state, index)
     views = [view for view in state.catalog.relations.values() if isinstance(view, View)]
     state = with_status(without_relation(state, before), copy.relation_id, JobStatus.CREATED)
     relations = dict(state.catalog.relations)
@@ -89,7 +96,17 @@ def put_in_place(state: MetaState, change: NewKey, copy: Table) -> MetaState:
     places = {column.column_id: i for i, column in enumerate(after.columns)}
     moved = {i: places[c.column_id] for i, c in enumerate(before.columns) if c.column_id in places}
     relations = {**relations, **repointed_views(state, [(after, moved)])}
-    return replace(state, catalog=replace(state.catalog, relations=relations))
+    return with_indexes(replace(state, catalog=replace(state.catalog, relations=relations)), after, indexes)
+
+
+def with_indexes(state: MetaState, table: Table, indexes: Sequence[Index]) -> MetaState:
+    """`state` with the indexes of an earlier form of a table, in creation, on what is the table now."""
+    for index in indexes:
+        definition = replace(index.index, relation_id=table.relation_id)
+        state, new_id = add_index(state, NewIndex(index.name, table, definition, index.definition))
+        new = replace(state.catalog.relations[new_id], owner=index.owner, database_id=index.database_id)
+        state = with_comments_of_copy(with_relations(state, [new]), index, new)
+    return state
 
 
 def refuse_readers(state: MetaState, table: Table) -> None:
@@ -104,7 +121,7 @@ def refuse_readers(state: MetaState, table: Table) -> None:
             hint="Drop the constraint, add the key, and add the constraint again.",
         )
     for reader in with_all_readers(state, [table]):
-        if reader != table and not isinstance(reader, View):
+        if reader != table and not isinstance(reader, View | Index):
             raise FeatureNotSupported(
                 f'cannot add a primary key to table "{table.name}": {reader.noun} "{reader.name}" reads its rows',
                 hint=f"Drop the {reader.noun}, add the key, and create it again.",

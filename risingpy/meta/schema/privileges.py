@@ -187,7 +187,7 @@ def securables(catalog: Catalog) -> Iterator[Securable]:
     found: list[Relation | FunctionDesc] = [*catalog.own_relations, *catalog.own_functions]
     hidden: list[SecretDesc | ConnectionDesc] = [*catalog.own_secrets, *catalog.own_connections]
     everything = [securable(catalog, each) for each in found]
-    everything += [securable(catalog, each) for each in hidden]
+    everything += [securable(catalog, each) for each in (*hidden, *catalog.own_types)]
     everything += [schema_of(catalog, name) for name in catalog.schemas]
     everything += [language_of(catalog, name) for name in catalog.own_database.language_acls]
     everything += [type_of(catalog, name) for name in catalog.own_database.type_acls]
@@ -262,8 +262,8 @@ def _described(catalog: Catalog, on: Securable) -> str:
         return f"column {on.name} of {relation.noun} {relation.name}"
     if on.kind is ObjectKind.FUNCTION:
         return f"function {catalog.functions[int(on.key)].shown}"
-    if on.kind is ObjectKind.TYPE:
-        return f"type {TYPES_BY_NAME[str(on.key)].display}"
+    if on.kind is ObjectKind.TYPE and isinstance(on.key, str):
+        return f"type {TYPES_BY_NAME[on.key].display}"
     return f"{on.noun} {on.name}"
 
 

@@ -32,6 +32,7 @@ from risingpy.plan.catalog import (
     Catalog,
     ColumnDesc,
     CreatedRelation,
+    DomainType,
     Index,
     JobStatus,
     MaterializedView,
@@ -64,7 +65,7 @@ class NewView:
 
 @dataclass(frozen=True, slots=True)
 class NewMaterializedView:
-    """CREATE MATERIALIZED VIEW: its logical plan and the names of its columns."""
+    """CREATE MATERIALIZED VIEW: its logical plan, its columns' names, which of these are `texts`, and their domains."""
 
     schema_name: str
     name: str
@@ -76,6 +77,8 @@ class NewMaterializedView:
     functions: tuple[int, ...] = ()
     emit_on_window_close: bool = False
     is_temporary: bool = False
+    texts: tuple[bool, ...] = ()
+    domains: tuple[DomainType | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +111,14 @@ def add_materialized_view(
         table_rows=table_rows,
         check=check,
     )
+    texts = {column.column_id for column, is_text in zip(planned.columns, view.texts, strict=False) if is_text}
+    domains = {column.column_id: domain for column, domain in zip(planned.columns, view.domains, strict=False)}
+    columns = (replace(c, as_text=c.column_id in texts, domain=domains.get(c.column_id)) for c in planned.columns)
     relation = MaterializedView(
         relation_id=planned.table.table_id,
         schema_name=view.schema_name,
         name=view.name,
-        columns=planned.columns,
+        columns=tuple(columns),
         definition=view.definition,
         stream_key=planned.stream_key,
         append_only=planned.root.properties.append_only,
@@ -275,6 +281,9 @@ def check_new_name(state: MetaState, schema_name: str, name: str) -> None:
         raise UndefinedObject(f'schema "{schema_name}" does not exist', sqlstate="3F000")
     if state.catalog.find(name, schema_name, ()) is not None:
         raise DuplicateRelation(f'relation "{name}" already exists')
+    if state.catalog.find_type(name, schema_name, ()) is not None:
+        hint = "A relation has an associated type of the same name, so its name must be no existing type's."
+        raise SqlError(f'type "{name}" already exists', sqlstate="42710", hint=hint)
 
 
 def check_unchanged(state: MetaState, bound: Iterable[CreatedRelation]) -> None:

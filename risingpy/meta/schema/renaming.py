@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.meta.schema.alter import RelationReader, refuse_unbound_views, repointed_views
+from risingpy.meta.schema.objects.user_types import Texts
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
     Catalog,
@@ -34,13 +35,15 @@ Placed = TypeVar("Placed", CreatedRelation, FunctionDesc, SecretDesc, Connection
 class Retold:
     """How texts follow: each makes the text anew of what has a new place; `reader` is that of `NewName`.
 
-    `body` gives a function that calls by a schema's new name instead of its old one, and whether its body is RETURN's.
+    `types` is for types that are in another schema. `body` gives a function that calls by a schema's new name instead
+    of its old one, and whether its body is RETURN's.
     """
 
     relation: Callable[[CreatedRelation], str]
     function: Callable[[FunctionDesc], str]
     reader: Callable[[RelationReader, Catalog, Catalog], RelationReader]
     body: Callable[[FunctionDesc, str, str], tuple[FunctionDesc, bool]]
+    types: Texts
 
 
 def with_schema_name(state: MetaState, changed: DatabaseDesc, old: str, new: str, retold: Retold) -> MetaState:

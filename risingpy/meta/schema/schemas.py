@@ -9,7 +9,9 @@ from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, Sql
 from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.functions import without_function
 from risingpy.meta.schema.objects.comments import with_comments_of_schema
+from risingpy.meta.schema.objects.dropped_types import drop_types
 from risingpy.meta.schema.objects.needed_sequences import without_needing_defaults
+from risingpy.meta.schema.objects.user_types import TypeTarget, with_types_moved
 from risingpy.meta.schema.relations import goes_along, with_all_readers
 from risingpy.meta.schema.renaming import Retold, with_schema_name
 from risingpy.meta.schema.secrets import hidden_of_schema, without_schema
@@ -43,6 +45,7 @@ def rename_schema(state: MetaState, name: str, new_name: str, retold: Retold) ->
     acls = {new_name if each == name else each: acl for each, acl in here.schema_acls.items()}
     defaults = tuple(replace(each, schema=new_name) if each.schema == name else each for each in here.default_acls)
     changed = replace(here, schemas=schemas, schema_owners=owners, schema_acls=acls, default_acls=defaults)
+    state = with_types_moved(state, name, new_name, retold.types)
     return with_comments_of_schema(with_schema_name(state, changed, name, new_name, retold), name, new_name)
 
 
@@ -54,8 +57,9 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
     inside = [r for r in state.catalog.own_relations if r.schema_name == name]
     named = [r for r in inside if not goes_along(r)]  # the others are parts of these
     functions = [f for f in state.catalog.own_functions if f.schema_name == name]
+    types = [each for each in state.catalog.own_types if each.schema_name == name]
     hidden = hidden_of_schema(state, name)
-    listed = [f"{each.noun} {name}.{each.name}" for each in (*named, *hidden)]
+    listed = [f"{each.noun} {name}.{each.name}" for each in (*named, *types, *hidden)]
     listed += [f"{each.noun} {name}.{each.shown}" for each in functions]
     if listed and not cascade:
         raise DependentObjectsStillExist(
@@ -69,7 +73,10 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
     for relation in everything:
         state = without_relation(state, relation)
     for function in functions:
-        state = without_function(state, function)
+        if function.function_id in state.catalog.functions:
+            state = without_function(state, function)
+    targets = [TypeTarget(name, each.name, (), f"{name}.{each.name}") for each in types]
+    state, _ = drop_types(state, targets, cascade=True)
     state = with_comments_of_schema(without_schema(state, name), name, None)
     listed += _gone_elsewhere(before, state, name)
     owners = {each: owner for each, owner in state.catalog.own_database.schema_owners.items() if each != name}

@@ -16,12 +16,13 @@ from risingpy.meta.schema.objects.sequences import with_sequences_of
 from risingpy.meta.schema.relations import check_new_name, with_job
 from risingpy.meta.schema.secrets import check_hidden
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.optimizer.stream.jobs import plan_table
+from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_table
 from risingpy.plan.catalog import (
     ColumnDesc,
     ExternalSource,
     ForeignKey,
     JobStatus,
+    RowRetention,
     Table,
     TableConstraint,
     UpstreamTable,
@@ -63,6 +64,7 @@ class NewTable:
     constraints: tuple[TableConstraint, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
     key_name: str | None = None
+    retention_seconds: int | None = None
 
 
 def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
@@ -73,18 +75,12 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
     _check(state, table)
     allocate = IdAllocator(state.next_id)
     relation_id = allocate()
+    if table.watermark is not None and table.watermark.ttl:
+        table = replace(table, watermark=replace(table.watermark, expiry_table=allocate()))
+    seconds = table.retention_seconds
+    retention = None if seconds is None else RowRetention(seconds, allocate())
     source = None if table.source is None else _table_source(state, table, table.source, allocate)
-    planned = plan_table(
-        table_id=relation_id,
-        name=table.name,
-        columns=table.columns,
-        primary_key=table.primary_key,
-        append_only=table.append_only,
-        on_conflict=table.on_conflict,
-        version_column=table.version_column,
-        watermark=table.watermark,
-        source=source,
-    )
+    planned = _planned(table, relation_id, source, retention)
     relation = Table(
         relation_id=relation_id,
         schema_name=table.schema_name,
@@ -103,6 +99,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         status=JobStatus.CREATING if _waits_for_rows(table) else JobStatus.CREATED,
         constraints=table.constraints,
         key_name=table.key_name,
+        retention=retention,
         watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,
@@ -113,6 +110,23 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         state = with_constraint_ids(state, relation_id)
         state = with_new_rules(state, referred_tables((), table.constraints))
     return with_sequences_of(state, relation_id), relation_id
+
+
+def _planned(
+    table: NewTable, relation_id: int, source: ExternalSource | None, retention: RowRetention | None
+) -> StreamJobPlan:
+    return plan_table(
+        table_id=relation_id,
+        name=table.name,
+        columns=table.columns,
+        primary_key=table.primary_key,
+        append_only=table.append_only,
+        on_conflict=table.on_conflict,
+        version_column=table.version_column,
+        watermark=table.watermark,
+        source=source,
+        retention=retention,
+    )
 
 
 def _check(state: MetaState, table: NewTable) -> None:

@@ -9,13 +9,12 @@ be anything. So a cache is believed only in the boot of the machine that it was 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from risingpy.errors import SqlError
-from risingpy.storage.durable_directory import sync_directory
+from risingpy.storage.durable_directory import write_durably
 from risingpy.storage.engine.lmdb_environment import DamagedStore
 from risingpy.storage.engine.meta_store import meta_directory
 from risingpy.storage.engine.shard_store import shards_directory
@@ -82,10 +81,4 @@ def take_directory(data_dir: Path, cluster: str, uri: str) -> None:
 
 
 def _write_note(data_dir: Path, note: CacheNote) -> None:
-    unfinished = data_dir / f"{_NAME}.new"
-    with unfinished.open("w") as file:
-        json.dump(asdict(note), file)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.rename(data_dir / _NAME)
-    sync_directory(data_dir)
+    write_durably(data_dir / _NAME, json.dumps(asdict(note)).encode())

@@ -10,6 +10,7 @@ import json
 import logging
 import shutil
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,9 +45,18 @@ class CachedVersion:
         return json.dumps(asdict(self)).encode()
 
 
-def renew(data_dir: Path, meta_store: MetaStore, objects: ObjectStore, version: Version, tuning: StoreTuning) -> None:
+def renew(
+    data_dir: Path,
+    meta_store: MetaStore,
+    objects: ObjectStore,
+    version: Version,
+    tuning: StoreTuning,
+    *,
+    with_log: bool = True,
+) -> None:
     """Makes the directory's stores those of the version. Nobody else may use them meanwhile.
 
+    `with_log`: also the rows that no epoch has yet, for a server that will run the next one.
     Raises DamagedState, StateUnavailable, IoError.
     """
     if version.meta_slot < 0:
@@ -63,7 +73,7 @@ def renew(data_dir: Path, meta_store: MetaStore, objects: ObjectStore, version: 
                     lambda shard: _renew_shard(data_dir, objects, version, shard, known, tuning), range(version.shards)
                 )
             )
-    _renew_log(log_directory(data_dir), objects, version, tuning)
+    _renew_log(log_directory(data_dir), version, tuning, read_log(objects, version) if with_log else (), objects)
     meta_store.replace_all(version.meta, CachedVersion(version.meta_slot, version.epoch).encode())
     LOG.info(
         "%s is at slot %d, epoch %d: %s rows taken from %s in %.1f s",
@@ -101,12 +111,14 @@ def _renew_shard(
         store.close()
 
 
-def _renew_log(directory: Path, objects: ObjectStore, version: Version, tuning: StoreTuning) -> None:
+def _renew_log(
+    directory: Path, version: Version, tuning: StoreTuning, blocks: Iterable[LogEntry], objects: ObjectStore
+) -> None:
     """Writes the log anew: what the version's epoch does not have."""
     shutil.rmtree(directory, ignore_errors=True)
     log = WriteAheadLog(directory, segment_bytes=tuning.log_segment_bytes, first_lsn=version.lsn + 1)
     try:
-        for entry in read_log(objects, version):
+        for entry in blocks:
             records = [record for record in _records(entry) if record.lsn > version.lsn]
             for record in records:
                 if record.spill is not None:

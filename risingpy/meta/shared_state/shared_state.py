@@ -15,7 +15,7 @@ from risingpy.meta.shared_state.compactor import Compactor
 from risingpy.meta.shared_state.renewal import CachedVersion, renew
 from risingpy.storage.engine.meta_store import MetaStore
 from risingpy.storage.engine.read_views import ReadView
-from risingpy.storage.journal.entries import EpochCommit, LogEntry, MetaEntry
+from risingpy.storage.journal.entries import EpochCommit, Layout, LogEntry, MetaEntry
 from risingpy.storage.journal.journal import PATIENT, Journal, Patience
 from risingpy.storage.journal.leadership import fence, take_term
 from risingpy.storage.journal.version import Version, spill_name
@@ -67,7 +67,7 @@ class SharedState:
         renew(data_dir, meta_store, self.objects, self._opened, tuning)
         self._opened = None
 
-    def commit(self, written: Mapping[str, bytes | None], epoch: EpochCommit | None) -> bytes:
+    def commit(self, written: Mapping[str, bytes | None], epoch: EpochCommit | Layout | None) -> bytes:
         """See `MetaTruth`."""
         slot = self.journal.append(MetaEntry(written, epoch))
         if epoch is not None:

@@ -112,4 +112,7 @@ class SinkDeliveries:
 
 def _without_name(sink: Sink | None) -> object:
     """What of a sink its delivery depends on."""
-    return None if sink is None else (sink.options, sink.message_format, sink.hidden, sink.schema, sink.table)
+    if sink is None:
+        return None
+    types = tuple(column.type for column in sink.columns)  # with the labels of enums, which the schema has not
+    return sink.options, sink.message_format, sink.hidden, sink.schema, sink.table, types

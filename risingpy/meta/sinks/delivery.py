@@ -70,6 +70,7 @@ class SinkDelivery:
         self._earlier = earlier
         self.changed = threading.Condition()  # of the status
         self._schema = sink.schema
+        self._types = [column.type for column in sink.columns if not column.hidden]
         self._options = engine_options(dict(sink.options), sink.message_format)
         self._opened = OpenedOptions(dict(sink.options))
         self._tools = tools
@@ -166,7 +167,7 @@ class SinkDelivery:
             groups = [(each,) for each in changes.epochs]
         sent = 0
         for group in groups:
-            rows = outgoing_changes([each.rows for each in group], self._schema)
+            rows = outgoing_changes([each.rows for each in group], self._schema, self._types)
             reach("sink.deliver")
             if rows.num_rows:
                 with self._asking():

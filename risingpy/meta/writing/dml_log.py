@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from risingpy.errors import SqlError, StalePlan
+from risingpy.errors import IoError, SqlError, StalePlan
 from risingpy.meta.writing.pending_rows import KeyedChunk, PendingRow, PendingRows
-from risingpy.meta.writing.row_keys import RowKey
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_at, unique_places
+from risingpy.meta.writing.rows_of_change import RowsOfChange
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.segment import LogRecord
@@ -51,6 +52,23 @@ class UniqueKeys:
     keys: Sequence[RowKey] | None
 
 
+def unique_keys_of(
+    catalog: Catalog, changes: Iterable[TableChange], *, most_rows: int | None = MOST_KEYS
+) -> list[UniqueKeys]:
+    """The keys of the changes' rows in each unique index of their tables; not those of changes of more rows."""
+    found = []
+    for change in changes:
+        for index in catalog.unique_indexes_of(change.table_id):
+            table, keys = catalog.relations[change.table_id], None
+            assert isinstance(table, Table)
+            places = unique_places(table, index)
+            is_small = most_rows is None or change.chunk.num_rows <= most_rows
+            if places is not None and change.spill is None and is_small:
+                keys = keys_at(table, places, [change.chunk.column(1 + place) for place in places])
+            found.append(UniqueKeys(index.relation_id, change, keys))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
     """How far the log has the rows of a pushed source. The text is its connector's."""
@@ -68,10 +86,15 @@ def refuse_stale(catalog: Catalog, change: TableChange) -> None:
 
     A table that is gone may have another one in its place (ADD PRIMARY KEY), which the statement finds by its name.
     """
-    relation = catalog.relations.get(change.table_id)
+    refuse_stale_form(catalog, change.table_id, change.version, change.rules)
+
+
+def refuse_stale_form(catalog: Catalog, table_id: int, version: int, rules: int) -> None:
+    """The same for a form of a table."""
+    relation = catalog.relations.get(table_id)
     if relation is None:
         gone = StalePlan("the table was dropped or replaced meanwhile", hint="Run the statement again.")
-        gone.written = change.table_id
+        gone.written = table_id
         raise gone
     if relation.has_stopped:
         raise SqlError(
@@ -79,13 +102,13 @@ def refuse_stale(catalog: Catalog, change: TableChange) -> None:
             sqlstate="55000",
             hint="The server's log has the error. DROP the table and create it again.",
         )
-    if relation.version != change.version:
+    if relation.version != version:
         stale = StalePlan(f'table "{relation.name}" was altered meanwhile', hint="Run the statement again.")
-        stale.written = change.table_id
+        stale.written = table_id
         raise stale
-    if isinstance(relation, Table) and relation.rules != change.rules:
+    if isinstance(relation, Table) and relation.rules != rules:
         other = StalePlan(f'table "{relation.name}" got other constraints meanwhile', hint="Run the statement again.")
-        other.written = change.table_id
+        other.written = table_id
         raise other
 
 
@@ -102,8 +125,14 @@ class DmlLog:
         wake: Callable[[], None],
         tuning: StoreTuning = DEFAULT_TUNING,
         truth: LogTruth | None = None,
+        of_change: RowsOfChange | None = None,
     ) -> None:
-        self._log = WriteAheadLog(directory, segment_bytes=tuning.log_segment_bytes, truth=truth)
+        """`of_change` are the rows of the last change of the schema that had any: the log may lack them."""
+        spills = () if of_change is None else of_change.spills
+        size = tuning.log_segment_bytes
+        self._log = WriteAheadLog(directory, segment_bytes=size, truth=truth, kept_spills=spills)
+        if of_change is not None and self._log.last_lsn < of_change.first_lsn:
+            self._log.append(of_change.records)
         self._wake = wake
         self._guard = threading.Lock()
         self._committed = committed_lsn
@@ -165,18 +194,47 @@ class DmlLog:
         offset: SourceOffset | None = None,
         keys: Sequence[Sequence[RowKey] | None] = (),
         unique_keys: Sequence[UniqueKeys] = (),
+        first: Callable[[RowsOfChange], None] | None = None,
     ) -> int:
         """Makes the changes durable as one group, with the source's offset after them; returns the lsn to wait for.
 
+        `first` is called before the log has them: when it returns, they are durable already.
+
         `keys` has those of each change's rows, which the caller has locked; None, or no keys at all: it has locked the
         table, or no statement changes single rows of it. `unique_keys` are those of the changes' unique indexes.
+
+        After an IoError the group may be in the log nevertheless, for the next start; every later call fails then.
         """
         records = [change.record() for change in changes]
         if offset is not None:
             records.append(offset.record())
             with self._guard:  # before the log has it: an epoch that takes the group must look for its offset
                 self._has_offsets = True
-        lsn = self._log.append(records)
+        if first is None:
+            lsn = self._log.append(records)
+        else:
+            lsn = self._log.append(records, lambda first_lsn: first(RowsOfChange(first_lsn, records)))
+        try:
+            self._note(lsn, changes, offset, keys, unique_keys)
+        except BaseException as error:  # MemoryError, above all
+            # Epochs and reads would not know of the group. Nobody may build on what they miss; a new start reads it.
+            self._log.refuse_more(error)
+            raise IoError(
+                "the rows are durable, but the server has failed to take note of them",
+                hint="Start the server again: it will have them. Do not send them again.",
+            ) from error
+        self._wake()
+        return lsn
+
+    def _note(
+        self,
+        lsn: int,
+        changes: Sequence[TableChange],
+        offset: SourceOffset | None,
+        keys: Sequence[Sequence[RowKey] | None],
+        unique_keys: Sequence[UniqueKeys],
+    ) -> None:
+        """Knows from now on that the log has a group."""
         with self._guard:
             if offset is not None:
                 self._offsets[offset.source_id] = offset.text
@@ -197,8 +255,6 @@ class DmlLog:
                 change = unique.change
                 keyed.append(KeyedChunk(unique.index_id, change.version, change.chunk, unique.keys))
         self._pending_rows.add(lsn, keyed, others)
-        self._wake()
-        return lsn
 
     def pending_row(self, table_id: int, key: RowKey, of: int | None = None) -> PendingRow | int | None:
         """See `PendingRows.find`. The caller has locked the key."""

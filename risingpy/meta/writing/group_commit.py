@@ -5,8 +5,11 @@
     write.done(written)  # in that thread; None: nothing of the write is in the log
 
 What is added while a group is on its way to the disk goes into the next one. The thread waits for no lock, and has no
-errors for anybody: a write is given back if somebody has its table or its row, or if a value is not what the table
+errors for small writes: one is given back if somebody has its table or its row, or if a value is not what the table
 takes. So nobody waits for the lock of another.
+
+A transaction's rows come with their locks, so they are only refused if the log is. Others may have read them since they
+were added (`coming`): these follow in the order in which all were added, and are refused if they are.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.errors import SqlError
+from risingpy.errors import InternalError, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.meta.epochs.published_state import PublishedState
-from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
+from risingpy.meta.writing.coming_rows import ComingRows, Done, TransactionRows, Wake, Written
+from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale, unique_keys_of
+from risingpy.meta.writing.kept_rows import chunks_of
 from risingpy.meta.writing.row_changes import Change, ChangingRows, FindCommitted
+from risingpy.meta.writing.row_guard import Passes, RowGuard
 from risingpy.meta.writing.row_keys import RowKey, has_row_keys, keys_of
 from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
@@ -36,48 +42,41 @@ _log = logging.getLogger(__name__)
 
 _THREAD = "group-commit"
 
+_Logged = tuple[TableChange, Sequence[RowKey] | None]
+
 Row = Sequence[object]
 """A row's columns without its number, as Arrow takes their values."""
-
-Wake = Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A write is durable: up to which position of the log it is, and how many rows it has found or added.
-
-    The position is 0 if it had nothing to write.
-    """
-
-    lsn: int
-    rows: int
-
-
-Done = Callable[[Written | None], Wake]
-"""Called once, whatever happens. What it returns is called when all writes of the group are done."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewRows:
-    """New rows for a table that no constraint on other rows guards. `rows` is called once, and may raise SqlError."""
+    """New rows for a table. `rows` is called once, and may raise SqlError. `guard`: what looks at them, if anything."""
 
     table: Table
     rows: Callable[[], Sequence[Row]]
     done: Done
+    guard: RowGuard | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowChange:
-    """UPDATE or DELETE of one row of such a table, whose newest row the log knows. See `row_changes`."""
+    """UPDATE or DELETE of one row of a table whose newest row the log knows. See `row_changes`.
+
+    Nothing guards the columns that change, but for what `passes` looks at. With `row` it is an INSERT … ON CONFLICT:
+    the row is added if the key has none, else changed; without `change` that stays as it is.
+    """
 
     table: Table
     key: RowKey
-    change: Change
+    change: Change | None
     committed: FindCommitted
     done: Done
+    passes: Passes | None = None
+    row: Callable[[], Row] | None = None
 
 
 SmallWrite = NewRows | RowChange
+_New = tuple[NewRows, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +107,18 @@ class GroupCommit:
         self._locks = locks
         self._next_row_ids = next_row_ids
         self._sequences = sequences
-        self._added: list[SmallWrite] = []
+        self._added: list[SmallWrite | TransactionRows] = []
         self._guard = threading.Lock()
+        self.coming = ComingRows()
         self._begun: queue.SimpleQueue[bool] = queue.SimpleQueue()  # False: it is to end
         self._thread: threading.Thread | None = None
 
-    def add(self, write: SmallWrite) -> None:
+    def add(self, write: SmallWrite | TransactionRows) -> None:
         """The next `begin` has it written."""
         with self._guard:
             self._added.append(write)
+            if isinstance(write, TransactionRows):
+                self.coming.add(write)
 
     def begin(self) -> None:
         """Has written what was added."""
@@ -138,47 +140,84 @@ class GroupCommit:
             with self._guard:
                 writes, self._added = self._added, []
             if writes:
-                self._commit(writes)
+                small = [each for each in writes if not isinstance(each, TransactionRows)]
+                self._commit(small, [each for each in writes if isinstance(each, TransactionRows)])
 
-    def _commit(self, writes: Sequence[SmallWrite]) -> None:
-        lsn, written = 0, dict[SmallWrite, int]()
+    def _commit(self, writes: Sequence[SmallWrite], transactions: Sequence[TransactionRows]) -> None:
+        lsn, found, error = None, dict[SmallWrite, int](), None
+        catalog = self._published.state.catalog
+        sound = [each for each in transactions if each.is_founded(catalog)]
         try:
             with ExitStack() as held:
+                logged = self._transactions(sound)
                 groups = [self._group(each, held) for each in _by_table(writes)]
-                logged = [(each.change, each.keys) for each in groups if each.change is not None]
-                if logged:
-                    lsn = self._log.append([change for change, _ in logged], keys=[keys for _, keys in logged])
-                written = {write: rows for group in groups for write, rows in group.writes.items()}
-        except SqlError:  # whoever takes the long way learns what it is
-            pass
-        except Exception:
+                logged += [(each.change, each.keys) for each in groups if each.change is not None]
+                found = {write: rows for group in groups for write, rows in group.writes.items()}
+                lsn = self._logged(logged) if logged else 0
+        except SqlError as refusal:  # of small writes, whoever takes the long way learns what it is
+            error = refusal
+        except Exception as failure:
             _log.exception("a group of writes failed")
-        wakes = {write.done(Written(lsn, written[write]) if write in written else None) for write in writes}
+            error = InternalError(f"internal error: {failure}")
+        if lsn is None:
+            found = {}
+        self.coming.end(transactions, error)
+        # What is durable is never given back, whatever has failed since: it would be written twice.
+        wakes = {_told(write, Written(lsn or 0, found[write]) if write in found else None) for write in writes}
+        wakes |= {_told(each, Written(lsn or 0, 0) if each.error is None else None) for each in transactions}
         for wake in wakes:
             wake()
+
+    def _logged(self, logged: Sequence[_Logged]) -> int:
+        changes = [change for change, _ in logged]
+        unique_keys = unique_keys_of(self._published.state.catalog, changes, most_rows=None)
+        return self._log.append(changes, keys=[keys for _, keys in logged], unique_keys=unique_keys)
+
+    def _transactions(self, transactions: Sequence[TransactionRows]) -> list[_Logged]:
+        """What the log gets of transactions, as if they were one: a group of the log is never split."""
+        catalog, found = self._published.state.catalog, list[_Logged]()
+        for each in chunks_of([each.rows for each in transactions], self._next_row_ids):
+            table = each.table
+            if each.chunk.num_rows:
+                self._sequences.pass_rows(catalog, table, each.chunk.columns[1:])
+                change = TableChange(table.relation_id, table.version, each.chunk, rules=table.rules)
+                found.append((change, each.keys))
+        return found
 
     def _group(self, writes: Sequence[SmallWrite], held: ExitStack) -> _TableGroup:
         """What can be written to a table now, with its locks `held`."""
         table = writes[0].table
-        new = [(write, rows) for write in writes if isinstance(write, NewRows) and (rows := _rows_of(write))]
+        new: Sequence[_New] = [(w, rows) for w in writes if isinstance(w, NewRows) and (rows := _rows_of(w))]
         changes = [write for write in writes if isinstance(write, RowChange)]
         try:
             columns = self._columns(table, [row for _, rows in new for row in rows])
             held.callback(self._locks.acquire(table.relation_id, LockMode.KEYS, wait=False).release)
             if not has_row_keys(table):
+                new, columns = self._looked_at(new, columns, held)
                 return self._finished(table, make_chunk(_ops(0, len(columns[0])), columns), None, _counts(new))
             keys = keys_of(table, [columns[index] for index in table.primary_key])
             rows_held = self._locks.take_free_rows(table.relation_id, {*keys, *(each.key for each in changes)})
             held.callback(rows_held.release)
             free = frozenset(rows_held.keys)
-            added, places = _free(new, keys, free)
-            if len(places) < len(keys):
-                columns, keys = [each.take(pa.array(places)) for each in columns], [keys[place] for place in places]
+            new, columns = _allowed(new, columns, [key in free for key in keys])
+            new, columns = self._looked_at(new, columns, held)
+            keys = keys_of(table, [columns[index] for index in table.primary_key])
             # A change of a row that comes in the same group takes the long way: nobody has that row yet.
             possible = [each for each in changes if each.key in free and each.key not in frozenset(keys)]
-            return self._with_changes(table, possible, columns, keys, _counts(added))
+            return self._with_changes(table, possible, columns, keys, _counts(new))
         except (SqlError, pa.ArrowException, ValueError, TypeError, OverflowError):
             return _TableGroup(None, None, {})
+
+    def _looked_at(
+        self, new: Sequence[_New], columns: list[pa.Array], held: ExitStack
+    ) -> tuple[Sequence[_New], list[pa.Array]]:
+        """The writes whose rows may come, and their columns, with all locks `held` that this needs."""
+        guard = new[0][0].guard if new else None
+        return (
+            (new, columns)
+            if guard is None
+            else _allowed(new, columns, guard.look(columns, self._log, self._locks, held).tolist())
+        )
 
     def _with_changes(
         self,
@@ -193,12 +232,15 @@ class GroupCommit:
             pending, committed = self._log.pending_row, changes[0].committed
             newest = ChangingRows(table, [each.key for each in changes], pending, committed)
             for each in changes:
-                found = newest.change(each.key, each.change)
+                found = _changed(newest, each)
                 if found is not None:
                     counts[each] = found
             changed = newest.changed()
             if changed is not None:
                 old, stay, changed_keys = changed
+                passes = changes[0].passes
+                if passes is not None and stay and not all(passes([_whole(each) for each in stay])):
+                    return self._with_changes(table, (), columns, keys, _without(counts, changes))
                 pieces = zip(old.columns, stay, columns, strict=True)
                 columns = [pa.concat_arrays([*_chunks(a), *_chunks(b), *_chunks(c)]) for a, b, c in pieces]
                 return self._finished(
@@ -230,6 +272,19 @@ class GroupCommit:
         return columns
 
 
+def _told(write: SmallWrite | TransactionRows, written: Written | None) -> Wake:
+    """Has told it how the write has ended. One who cannot take the answer keeps no other from getting his."""
+    try:
+        return write.done(written)
+    except Exception:
+        _log.exception("a write's end could not be told")
+        return _nobody
+
+
+def _nobody() -> None:
+    """Wakes nobody."""
+
+
 def _by_table(writes: Iterable[SmallWrite]) -> Iterable[Sequence[SmallWrite]]:
     """The writes to each table, in their order. A table that was altered between them is two."""
     found: dict[tuple[int, int, int], list[SmallWrite]] = {}
@@ -247,7 +302,7 @@ def _rows_of(write: NewRows) -> Sequence[Row]:
         return ()
 
 
-def _counts(new: Sequence[tuple[NewRows, Sequence[Row]]]) -> dict[SmallWrite, int]:
+def _counts(new: Sequence[_New]) -> dict[SmallWrite, int]:
     return {write: len(rows) for write, rows in new}
 
 
@@ -262,17 +317,36 @@ def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _free(
-    new: Sequence[tuple[NewRows, Sequence[Row]]], keys: Sequence[RowKey], free: frozenset[object]
-) -> tuple[list[tuple[NewRows, Sequence[Row]]], list[int]]:
-    """The writes all of whose keys are free, and the places of their rows."""
-    found: list[tuple[NewRows, Sequence[Row]]] = []
+def _changed(newest: ChangingRows, write: RowChange) -> int | None:
+    if write.row is None:
+        return None if write.change is None else newest.change(write.key, write.change)
+    try:
+        return newest.insert(write.key, write.row(), write.change)
+    except SqlError:  # it cannot be computed
+        return None
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _without(counts: Mapping[SmallWrite, int], changes: Sequence[RowChange]) -> dict[SmallWrite, int]:
+    return {write: rows for write, rows in counts.items() if write not in changes}
+
+
+def _allowed(
+    new: Sequence[_New], columns: list[pa.Array], allowed: Sequence[bool]
+) -> tuple[list[_New], list[pa.Array]]:
+    """The writes all of whose rows are allowed, and the columns of these."""
+    found: list[_New] = []
     places: list[int] = []
     begin = 0
     for write, rows in new:
         end = begin + len(rows)
-        if free.issuperset(keys[begin:end]):
+        if all(allowed[begin:end]):
             found.append((write, rows))
             places.extend(range(begin, end))
         begin = end
-    return found, places
+    return found, columns if len(places) == len(allowed) else [
+        each.take(pa.array(places, pa.int64())) for each in columns
+    ]

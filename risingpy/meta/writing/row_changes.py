@@ -37,7 +37,7 @@ class _RowState:
 
     @property
     def has_changed(self) -> bool:
-        return bool(self.new) or (self.place is not None and not self.is_there)
+        return bool(self.new) if self.is_there else self.place is not None
 
 
 class ChangingRows:
@@ -70,7 +70,7 @@ class ChangingRows:
             found_rows = committed(table, _key_columns(table, left))
             pieces.append(found_rows)
             standing += keys_of(table, [found_rows.column(index) for index in table.primary_key])
-        self._rows = pa.concat_tables(pieces).combine_chunks() if pieces else None
+        self._rows = pa.concat_tables(pieces).combine_chunks() if pieces else _no_rows(table)
         self._states.update({key: _RowState(place, is_there=True) for place, key in enumerate(standing)})
         for key in left:
             self._states.setdefault(key, _RowState(None, is_there=False))
@@ -83,21 +83,36 @@ class ChangingRows:
         state = self._states[key]
         if not state.is_there:
             return 0
-        place = state.place
-        assert place is not None
-
-        def old(column: int) -> object:
-            return state.new[column] if column in state.new else self._column(column)[place]
-
         try:
-            new = change(old)
+            new = change(self._old(state))
         except SqlError:
             return None
         if new is None:
-            state.is_there = False
+            state.is_there, state.new = False, {}
         else:
             state.new.update(new)
         return 1
+
+    def insert(self, key: RowKey, row: Sequence[object], change: Change | None) -> int | None:
+        """Adds a row (all columns), or does the change of the one that stands; without one, nothing. As `change`."""
+        if key in self._unknown:
+            return None
+        state = self._states[key]
+        if not state.is_there:
+            state.is_there, state.new = True, dict(enumerate(row))
+            return 1
+        return 0 if change is None else self.change(key, change)
+
+    def _old(self, state: _RowState) -> Old:
+        place = state.place
+
+        def old(column: int) -> object:
+            if column in state.new:
+                return state.new[column]
+            assert place is not None  # a row that was added has all its columns in `new`
+            return self._column(column)[place]
+
+        return old
 
     def changed(self) -> tuple[pa.Table, list[pa.Array], list[RowKey]] | None:
         """The rows that have changed as they were, all columns of those that stand as they are now, and the keys.
@@ -105,27 +120,31 @@ class ChangingRows:
         The keys are those of the old rows, then those of the new ones. None if nothing has changed.
         """
         changed = [(key, each) for key, each in self._states.items() if each.has_changed]
-        if not changed or self._rows is None:
+        if not changed:
             return None
-        old = self._rows.take(pa.array([each.place for _, each in changed]))
+        gone = [(key, each.place) for key, each in changed if each.place is not None]
+        old = self._rows.take(pa.array([place for _, place in gone], pa.int64()))
         standing = [(key, each) for key, each in changed if each.is_there]
-        stay = self._rows.take(pa.array([each.place for _, each in standing], pa.int64()))
         columns = []
         for column, described in enumerate(self._table.columns):
             if any(column in each.new for _, each in standing):
-                values = self._column(column)
-                new = [each.new[column] if column in each.new else values[each.place or 0] for _, each in standing]
-                columns.append(pa.array(new, described.type.arrow))
+                olds = [self._old(each) for _, each in standing]
+                columns.append(pa.array([each(column) for each in olds], described.type.arrow))
             else:
-                columns.append(stay.column(column))
-        return old, columns, [key for key, _ in changed] + [key for key, _ in standing]
+                columns.append(
+                    self._rows.column(column).take(pa.array([each.place for _, each in standing], pa.int64()))
+                )
+        return old, columns, [key for key, _ in gone] + [key for key, _ in standing]
 
     def _column(self, column: int) -> list[object]:
         values = self._values.get(column)
         if values is None:
-            assert self._rows is not None
             values = self._values[column] = self._rows.column(column).to_pylist()
         return values
+
+
+def _no_rows(table: Table) -> pa.Table:
+    return pa.table({f"c{index}": pa.array([], column.type.arrow) for index, column in enumerate(table.columns)})
 
 
 def _key_columns(table: Table, keys: Sequence[RowKey]) -> pa.Table:

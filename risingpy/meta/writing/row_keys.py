@@ -10,6 +10,7 @@ import pyarrow as pa
 from risingpy.plan.catalog import Index, Table
 from risingpy.plan.expressions import InputRef
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.forms import text_column
 
 MOST_KEYS = 64  # rows of a statement whose keys are locked one by one; one with more rows locks its table
 
@@ -25,6 +26,7 @@ _PLAIN = (
     TypeKind.VARCHAR,
     TypeKind.BYTEA,
     TypeKind.UUID,
+    TypeKind.ENUM,
 )
 _AS_INTEGERS = {
     TypeKind.DATE: pa.int32(),
@@ -67,3 +69,15 @@ def keys_at(table: Table, places: Sequence[int], columns: Sequence[pa.Array | pa
         integers = _AS_INTEGERS.get(table.columns[index].type.kind)
         values.append((column if integers is None else column.cast(integers)).to_pylist())
     return list(zip(*values, strict=True))
+
+
+def key_text(table: Table, places: Sequence[int], key: RowKey) -> str:
+    """A key of `keys_at` for people: `(id, at)=(1, 2024-02-29)`."""
+    names, values = [], []
+    for index, value in zip(places, key, strict=True):
+        column = table.columns[index]
+        integers = _AS_INTEGERS.get(column.type.kind)
+        array = pa.array([value], column.type.arrow if integers is None else integers).cast(column.type.arrow)
+        names.append(column.name)
+        values.append(text_column(column.type, array)[0].as_py() or "")
+    return f"({', '.join(names)})=({', '.join(values)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from risingpy.plan.catalog import Catalog, Counting, NumberSequence, Table
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
 
 Numbers = NDArray[np.int64]
-PREFIX = "sequence/"  # of the keys, which end with the sequence's id
+PREFIX = "sequence/"  # of the keys, which end with the id of the sequence's counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,11 @@ class SequenceCounters:
             self._move(sequence, counter, SequencePosition(int(numbers[-1]), called=True), count)
             return numbers
 
+    def can_give(self, counter_id: int, count: int) -> bool:
+        """Whether so many numbers can be given without the disk, unless others take them first."""
+        counter = self._counters.get(counter_id)
+        return counter is not None and counter.reserved >= count
+
     def position(self, sequence: NumberSequence) -> SequencePosition:
         """Where the sequence stands."""
         with self._guard:
@@ -96,30 +101,31 @@ class SequenceCounters:
                     if isinstance(furthest, int):
                         self.pass_by(sequence, furthest)
 
-    def keep_only(self, sequence_ids: Collection[int]) -> None:
-        """Forgets sequences that were dropped."""
+    def keep_only(self, catalog: Catalog) -> None:
+        """Forgets sequences that were dropped, and where transactions that were undone had restarted some."""
+        counters = {each.counter_id for each in catalog.relations.values() if isinstance(each, NumberSequence)}
         with self._guard, self._store.transaction() as txn:
             for key, _ in txn.scan(PREFIX):
-                if int(key.removeprefix(PREFIX)) not in sequence_ids:
+                if int(key.removeprefix(PREFIX)) not in counters:
                     txn.delete(key)
 
     def close(self) -> None:
         """Gives the rest of the blocks back."""
         with self._guard, self._store.transaction() as txn:
-            for sequence_id, counter in self._counters.items():
+            for counter_id, counter in self._counters.items():
                 if counter.reserved:
-                    store_position(txn, sequence_id, counter.position)
+                    store_position(txn, counter_id, counter.position)
 
     def _counter(self, sequence: NumberSequence) -> _Counter:
-        counter = self._counters.get(sequence.relation_id)
+        counter = self._counters.get(sequence.counter_id)
         if counter is None:
             with self._store.transaction() as txn:
-                stored = txn.get(f"{PREFIX}{sequence.relation_id}")
+                stored = txn.get(f"{PREFIX}{sequence.counter_id}")
             position = SequencePosition(sequence.counting.start, called=False)
             if stored is not None:
                 last, called = json.loads(stored)
                 position = SequencePosition(last, called)
-            counter = self._counters[sequence.relation_id] = _Counter(position)
+            counter = self._counters[sequence.counter_id] = _Counter(position)
         return counter
 
     def _move(self, sequence: NumberSequence, counter: _Counter, position: SequencePosition, count: int) -> None:
@@ -132,12 +138,12 @@ class SequenceCounters:
 
     def _store_position(self, sequence: NumberSequence, position: SequencePosition) -> None:
         with self._store.transaction() as txn:
-            store_position(txn, sequence.relation_id, position)
+            store_position(txn, sequence.counter_id, position)
 
 
-def store_position(txn: MetaTransaction, sequence_id: int, position: SequencePosition) -> None:
+def store_position(txn: MetaTransaction, counter_id: int, position: SequencePosition) -> None:
     """Writes where a sequence stands, or may stand at most."""
-    txn.put(f"{PREFIX}{sequence_id}", json.dumps([position.last, position.called]).encode())
+    txn.put(f"{PREFIX}{counter_id}", json.dumps([position.last, position.called]).encode())
 
 
 def following(counting: Counting, position: SequencePosition, count: int) -> Numbers:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.durable_state import RowIds
+from risingpy.meta.epochs.graph_changes import LoggedRows
 from risingpy.meta.epochs.published_state import PublishedState
-from risingpy.meta.writing.dml_log import DmlLog, TableChange, UniqueKeys, refuse_stale
+from risingpy.meta.state import MetaState
+from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale, unique_keys_of
 from risingpy.meta.writing.group_commit import GroupCommit
 from risingpy.meta.writing.pending_rows import PendingRow
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_at, keys_of, unique_places
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_of
 from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, Table
@@ -105,8 +108,24 @@ class Writes:
             for change in changes:
                 refuse_stale(self._published.state.catalog, change)
             catalog = self._published.state.catalog
-            unique = [each for change in changes for each in _unique_keys(catalog, change)]
-            return self._log.append(changes, keys=keys, unique_keys=unique)
+            return self._log.append(changes, keys=keys, unique_keys=unique_keys_of(catalog, changes))
+
+    def write_with(
+        self,
+        change: Callable[[LoggedRows], MetaState],
+        catalog: Catalog,
+        changes: Sequence[TableChange],
+        cancelled: Cancelled = None,
+        *,
+        process_id: int = 0,
+    ) -> None:
+        """Makes the changes durable in one step with a change of the schema, which `change` has applied with them.
+
+        `catalog` is the one after it. Raises what `change` raises, and then nothing is written.
+        """
+        keys = [_locked_keys(catalog, each) for each in changes]
+        with self._locked(catalog, changes, keys, cancelled, process_id):
+            change(LoggedRows(changes, keys))
 
     @contextmanager
     def _locked(
@@ -128,23 +147,13 @@ class Writes:
         with ExitStack() as stack:
             for table_id in sorted(modes):
                 for mode in modes[table_id]:
-                    if not locks.covers(table_id, mode):
+                    if not locks.covers(table_id, mode, process_id=process_id):
                         stack.callback(locks.acquire(table_id, mode, cancelled, process_id=process_id).release)
             for table_id in sorted(rows):
-                free = sorted(key for key in rows[table_id] if not locks.covers(table_id, LockMode.ALONE, key))
+                covers = partial(locks.covers, table_id, LockMode.ALONE, process_id=process_id)
+                free = sorted(key for key in rows[table_id] if not covers(key))
                 stack.callback(locks.acquire_rows(table_id, free, cancelled, process_id=process_id).release)
             yield
-
-
-def _unique_keys(catalog: Catalog, change: TableChange) -> Iterator[UniqueKeys]:
-    """The keys of a change's rows in each unique index of its table."""
-    for index in catalog.unique_indexes_of(change.table_id):
-        table, keys = catalog.relations[change.table_id], None
-        assert isinstance(table, Table)
-        places = unique_places(table, index)
-        if places is not None and change.spill is None and change.chunk.num_rows <= MOST_KEYS:
-            keys = keys_at(table, places, [change.chunk.column(1 + place) for place in places])
-        yield UniqueKeys(index.relation_id, change, keys)
 
 
 def _has_row_keys(catalog: Catalog, change: TableChange) -> bool:

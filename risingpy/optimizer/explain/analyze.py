@@ -17,7 +17,10 @@ from risingpy.storage.engine.table_statistics import TableStatistics
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedOperator:
-    """One line. None: it has no inputs, no time of its own (a filter that a projection evaluates), or no state."""
+    """One line. None: it has no inputs, no time of its own (a filter that a projection evaluates), or no state.
+
+    `lookups`: keys that it has looked up in its state; `found`: those that had a row.
+    """
 
     identity: str
     fragment_id: int
@@ -27,6 +30,8 @@ class AnalyzedOperator:
     milliseconds: float | None
     state_rows: int | None
     state_bytes: int | None
+    lookups: int | None
+    found: int | None
 
 
 def explain_analyze(
@@ -101,6 +106,8 @@ def _analyzed(
         milliseconds=None if is_fused else round(done.nanoseconds / 1e6, 3),
         state_rows=sum(table.rows for table in kept) if kept else None,
         state_bytes=sum(table.key_bytes + table.value_bytes for table in kept) if kept else None,
+        lookups=done.lookups if kept else None,
+        found=done.found if kept else None,
     )
 
 

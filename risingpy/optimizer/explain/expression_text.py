@@ -13,6 +13,7 @@ import pyarrow as pa
 from risingpy.functions.python.definition import definition_of
 from risingpy.functions.signatures import SCALAR_SIGNATURES
 from risingpy.functions.topics.python_functions import CALLS as PYTHON_CALLS
+from risingpy.functions.volatile import NAMES_OF_SEEDED
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.sql_quoting import quoted_text
 from risingpy.types import NUMERIC, TypeKind
@@ -51,6 +52,8 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
         case Call("array_transform" | "map_filter" | "let", (value, body, Literal(str(name)))):
             inside = f"|{name}| {expression_text(body, columns)}"
             return _call_text(expression.function, [expression_text(value, columns), inside])
+        case Call(function) if function in NAMES_OF_SEEDED:
+            return f"{NAMES_OF_SEEDED[function]}()"
         case Call("numeric_key", (number,)):
             return expression_text(number, columns)
         case Call("in_list", (operand, Literal(tuple(values), type_))):
@@ -89,6 +92,8 @@ def _literal_text(literal: Literal) -> str:
     match literal.value:
         case None:
             return "NULL"
+        case int() | tuple() if literal.type.leaf.enum is not None:
+            return f"'{format_text(literal.type, literal.value)}'::{literal.type}"
         case bool():
             return "true" if literal.value else "false"
         case int() | float():
@@ -99,6 +104,8 @@ def _literal_text(literal: Literal) -> str:
             return f"'{format_interval(literal.type, literal.value, 'UTC')}'::{literal.type}"
         case bytes() if literal.type.is_wide or literal.type.kind is TypeKind.INT256:
             return format_text(literal.type, literal.value)
+        case bytes() if literal.type.kind in (TypeKind.VECTOR, TypeKind.INET, TypeKind.CIDR):
+            return f"'{format_text(literal.type, literal.value)}'::{literal.type}"
         case bytes():
             return f"'\\x{literal.value.hex()}'::bytea"
         case _:

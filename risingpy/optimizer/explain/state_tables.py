@@ -8,7 +8,7 @@ from typing import assert_never
 from risingpy.optimizer.explain.expression_text import expression_text
 from risingpy.optimizer.explain.tree import column_names, order_text
 from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
-from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, PassedRows, TemporalJoin
 from risingpy.plan.logical import Schema
 from risingpy.plan.operators import (
     Changelog,
@@ -35,6 +35,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
 
 
@@ -50,6 +51,8 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
         case Dedup():
             return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
+        case StreamOverWindow(passed=PassedRows() as passed):
+            return [f"table {plan.table.table_id} rows: {table_text(plan.table)}{_cleaned_by(passed, plan.table)}"]
         case StreamTopN() | StreamOverWindow() | EowcSort():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case TemporalJoin():
@@ -63,7 +66,9 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             kept = {"derivations": plan.rows.derivations, "members": plan.rows.members}
             return [f"table {t.table_id} {name}: {table_text(t)}" for name, t in kept.items() if t is not None]
         case Materialize():
-            return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
+            ending = ("retention",) if plan.expiry is None else ("expiry", "retention")
+            named = zip(("relation", *ending), state_tables(plan), strict=False)
+            return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in named]
         case Changelog():
             return [f"table {plan.table.table_id} changes: {table_text(plan.table)}"]
         case IntoTable():
@@ -86,11 +91,14 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             assert_never(plan)
 
 
+def _cleaned_by(passed: PassedRows, table: TableSchema) -> str:
+    return f", cleaned by {expression_text(passed.expression, [column.name for column in table.columns])}"
+
+
 def _side_details(name: str, side: JoinSide) -> list[str]:
     lines = [f"table {side.table.table_id} {name} rows: {table_text(side.table)}"]
     if side.passed is not None:
-        columns = [column.name for column in side.table.columns]
-        lines[0] += f", cleaned by {expression_text(side.passed.expression, columns)}"
+        lines[0] += _cleaned_by(side.passed, side.table)
     if side.degree is not None:
         lines.append(f"table {side.degree.table_id} {name} degrees: {table_text(side.degree)}")
     return lines

@@ -239,12 +239,14 @@ def _described_dynamic_filter(plan: DynamicFilter) -> tuple[str, dict[str, Field
 def _described_temporal_join(plan: TemporalJoin) -> tuple[str, dict[str, FieldValue]]:
     names = column_names(plan.properties.schema)
     width = len(plan.input.properties.schema)
-    keys = zip(plan.left_key, plan.upstream.key, strict=False)
-    parts = [f"{names[a]} = {names[width + plan.columns.index(key.index)]}" for a, key in keys]
+    keys = plan.matched or [(a, key.index) for a, key in zip(plan.left_key, plan.upstream.key, strict=False)]
+    parts = [f"{names[a]} = {names[width + plan.columns.index(b)]}" for a, b in keys]
     if plan.condition is not None:
         parts.append(expression_text(plan.condition, names))
     kind = JoinKind.TEMPORAL_LEFT if plan.is_outer else JoinKind.TEMPORAL
     fields: dict[str, FieldValue] = {"type": kind.value, "table": plan.upstream.name, "predicate": " AND ".join(parts)}
+    if plan.matched is not None:
+        fields["scans_table"] = "true"
     return "StreamTemporalJoin [append_only]" if plan.properties.append_only else "StreamTemporalJoin", fields
 
 
@@ -301,6 +303,8 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
         "pk_conflict": plan.conflict.value,
         **({} if plan.version is None else {"version_column": names[plan.version]}),
         **({} if plan.first_by is None else {"first_by": sort_texts(plan.first_by, names)}),
+        **({} if plan.expiry is None else {"ends_by": names[plan.expiry.column]}),
+        **({} if plan.retained is None else {"ends_after": f"{plan.retained.seconds} s"}),
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.optimizer.explain.expression_text import expression_text
 from risingpy.optimizer.explain.tree import FieldValue, order_text
 from risingpy.plan.logical import SortKey
-from risingpy.plan.window_calls import DEFAULT_FRAME, Frame, FrameBound, FrameExclusion, WindowCall
+from risingpy.plan.window_calls import DEFAULT_FRAME, SESSION_END, Frame, FrameBound, FrameExclusion, WindowCall
 
 
 def window_fields(
@@ -23,7 +23,9 @@ def window_fields(
 
 def window_call_text(call: WindowCall, columns: Sequence[str]) -> str:
     """`sum(price) rows between 1 preceding and current row`; the default frame is not shown."""
-    arguments = ", ".join(expression_text(arg, columns) for arg in call.args)
+    # A session's limit, `time + gap`, says nothing that the time and the gap do not say.
+    shown = (call.args[0], call.args[2]) if call.function == SESSION_END else call.args
+    arguments = ", ".join(expression_text(arg, columns) for arg in shown)
     text = f"{call.function}({arguments})"
     if call.filter is not None:
         text += f" filter({columns[call.filter]})"

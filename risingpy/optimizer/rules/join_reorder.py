@@ -4,7 +4,8 @@
 
 The rule joins two parts of the tree at a time. It takes pairs with an equality first, and among them those in which one
 side has at most one row per key, because such a join does not multiply rows. Then it takes the pair that gives the
-lowest tree: the height is the number of exchanges that a change passes. The order of FROM decides last, so the same
+lowest tree: the height is the number of exchanges that a change passes. Then filtered inputs come first: a fact's rows
+that the filter of a dimension drops are in the state of no later join. The order of FROM decides last, so the same
 query always gets the same plan.
 
 Columns that must be equal, directly or by way of others, form a class. Two parts that both have a column of a class can
@@ -29,7 +30,8 @@ from risingpy.types import BOOLEAN
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 _FEWEST = 3  # two inputs leave no choice
 _EQUALITIES = frozenset({"eq", "is_not_distinct_from"})
-_Rank = tuple[bool, bool, bool, int, int, int]
+_Rank = tuple[bool, bool, bool, int, int, int, int]
+_OF_EQUALITY, _OF_FILTER, _ALL = range(3)  # how many of an input's rows are left: few, some, all
 
 
 def join_reorder(plan: LogicalPlan) -> LogicalPlan:
@@ -59,13 +61,15 @@ class _Part:
     """A part of the tree. Columns are numbered over all inputs of the group; `columns` are those of the part's output.
 
     `order` is the position of its first input in FROM. `keys` are sets of columns without duplicates. `classes` has,
-    for every class of equal columns in the part, the position of its first column among the class's members.
+    for every class of equal columns in the part, the position of its first column among the class's members. `kept`
+    says how many rows filters have left of its inputs.
     """
 
     plan: LogicalPlan
     columns: list[int]
     order: int
     height: int
+    kept: int
     keys: list[frozenset[int]]
     has: frozenset[int]
     classes: dict[int, int] = field(default_factory=dict)
@@ -105,7 +109,7 @@ class _JoinGroup:
         columns = list(range(len(self.fields), len(self.fields) + len(plan.schema)))
         self.fields.extend(plan.schema)
         keys = [frozenset(columns[i] for i in key) for key in unique_keys(plan)]
-        self.parts.append(_Part(plan, columns, len(self.parts), 0, keys, frozenset(columns)))
+        self.parts.append(_Part(plan, columns, len(self.parts), 0, _kept(plan), keys, frozenset(columns)))
         return columns
 
     def joined(self) -> _Part:
@@ -167,7 +171,8 @@ class _JoinGroup:
         spanning = self._spanning(left, right)
         has_equality = bool(pairs) or any(isinstance(e, Call) and e.function in _EQUALITIES for e in spanning)
         multiplies = not (left.is_unique(a for a, _ in pairs) or right.is_unique(b for _, b in pairs))
-        return not has_equality, not spanning, multiplies, max(left.height, right.height), left.order, right.order
+        height, kept = max(left.height, right.height), left.kept + right.kept
+        return not has_equality, not spanning, multiplies, height, kept, left.order, right.order
 
     def _equal_pairs(self, left: _Part, right: _Part) -> list[tuple[int, int]]:
         """A column of each side for every class that both sides have."""
@@ -201,8 +206,21 @@ class _JoinGroup:
             k: min(left.classes.get(k, len(self.fields)), right.classes.get(k, len(self.fields)))
             for k in left.classes.keys() | right.classes.keys()
         }
-        height = max(left.height, right.height) + 1
-        return _Part(plan, columns, left.order, height, keys, left.has | right.has, classes)
+        height, fewest = max(left.height, right.height) + 1, min(left.kept, right.kept)
+        return _Part(plan, columns, left.order, height, fewest, keys, left.has | right.has, classes)
+
+
+def _kept(plan: LogicalPlan) -> int:
+    """How many rows the filters of an input leave, as far as their form tells."""
+    match plan:
+        case Filter():
+            equal = any(isinstance(part, Call) and part.function in _EQUALITIES for part in conjuncts(plan.predicate))
+            return _OF_EQUALITY if equal else min(_OF_FILTER, _kept(plan.input))
+        case Project():
+            return _kept(plan.input)
+        case Join(kind=JoinKind.LEFT_SEMI):
+            return min(_OF_FILTER, _kept(plan.left))
+    return _ALL
 
 
 def _selected(part: _Part, outputs: list[int], before: LogicalPlan) -> LogicalPlan:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.functions.evaluation.literal_lists import is_listed, listed
+from risingpy.functions.evaluation.literal_lists import SHORTEST, in_list, is_listed, listed
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.plan.expressions import Call, Cast, Expr, Literal, operands, with_operands
 from risingpy.plan.logical import LogicalPlan, Values
@@ -55,6 +55,8 @@ def _with_items(call: Call) -> Call | None:
     if not isinstance(array, Literal) or not array.value or not is_listed(element) or operand.type != element:
         return None
     assert isinstance(array.value, Sequence)
+    if len(array.value) >= SHORTEST and any(value is not None for value in array.value):
+        return in_list(operand, array.value, element)
     return listed(Call("in", (operand, *(Literal(value, element) for value in array.value)), BOOLEAN))
 
 

@@ -26,7 +26,7 @@ from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.optimizer.stream.watermarks import watermarks_first
 from risingpy.optimizer.stream.window_close import check_window_close
 from risingpy.plan import logical
-from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Field
@@ -36,7 +36,7 @@ from risingpy.plan.state_tables import dedup_state, materialized_input_state, va
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
 _VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
-_VALUE_STATE |= {"scale_bits"}
+_VALUE_STATE |= OF_VECTORS | {"scale_bits"}
 _EXTREME = frozenset({"min", "max"})  # these have a value state only if the input only grows
 _MATERIALIZED = frozenset(
     {"string_agg", "array_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"}

@@ -15,6 +15,7 @@ from itertools import count
 from risingpy.errors import Check, unchecked
 from risingpy.optimizer.rewrite import column_references
 from risingpy.optimizer.rules import optimize
+from risingpy.optimizer.rules.seeded_calls import seeded_calls
 from risingpy.optimizer.stream.planner import plan_query
 from risingpy.optimizer.stream.recursion import with_recursion_limit
 from risingpy.optimizer.stream.window_close import is_closed
@@ -39,6 +40,7 @@ def optimize_view(
     If no column can close the windows, none is added, and the planner refuses the query. Its recursions, which no
     windows close, may take `recursion_limit` steps.
     """
+    query = seeded_calls(query)
     optimized = optimize(query, check)
     if recursion_limit is not None:
         optimized = with_recursion_limit(optimized, recursion_limit)

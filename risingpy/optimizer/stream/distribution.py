@@ -85,8 +85,11 @@ def distribution(plan: StreamPlan) -> Distribution:
             return moved(plan.input.properties.distribution, positions)
         case LocalAgg() | HashAgg():
             return moved(plan.input.properties.distribution, {c: i for i, c in enumerate(plan.group_key)})
-        case TemporalJoin():
+        case TemporalJoin(matched=None):
             return plan.input.properties.distribution
+        case TemporalJoin():  # that of the table, whose rows stay where they are
+            width = len(plan.input.properties.schema)
+            return hash_by(tuple(width + plan.columns.index(i) for i in plan.upstream.distribution))
         case AsOfJoin():
             return plan.left.properties.distribution
         case HashJoin():  # that of a side without NULL-extended rows and not on every shard; a full join has none

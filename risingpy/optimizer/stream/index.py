@@ -2,6 +2,8 @@
 
     CREATE INDEX i ON t (a DESC, lower(b))
         =>  Materialize(Exchange by a (Project(a, lower(b), …, key of t; TableScan(t))))
+    CREATE INDEX i ON t USING hnsw (v …)
+        =>  Materialize(Exchange by key of t (Project(key of t, v; TableScan(t))))
 
 A column has the same id and history in the index as in the relation, so ALTER TABLE changes an index as it changes the
 table: no stored row is rewritten.
@@ -35,12 +37,17 @@ def plan_index(
     places = {column.column_id: i for i, column in enumerate(relation.columns)}
     outputs: dict[Expr, ColumnDesc] = {}
     key: list[KeyColumn] = []
+    if definition.nearest is not None:
+        for i in relation.stream_key:
+            outputs[InputRef(i, relation.columns[i].type)] = relation.columns[i]
+            key.append(KeyColumn(len(outputs) - 1))
     for number, item in enumerate(definition.keys):
         expression = remapped(item.expression, places)
         if expression in outputs:
             continue
         outputs[expression] = _key_column(relation, expression, item.text, number)
-        key.append(KeyColumn(len(outputs) - 1, item.descending, item.nulls_first))
+        if definition.nearest is None:
+            key.append(KeyColumn(len(outputs) - 1, item.descending, item.nulls_first))
     for i in (*_included(relation, definition, places), *relation.stream_key):
         column = relation.columns[i]
         outputs.setdefault(InputRef(i, column.type), column)

@@ -25,15 +25,18 @@ from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.optimizer.stream.scan import source_columns, watermark_filter
 from risingpy.optimizer.stream.window_close import closed_rows
 from risingpy.plan import logical
-from risingpy.plan.catalog import Catalog, ColumnDesc, ExternalSource, Watermark
+from risingpy.plan.catalog import Catalog, ColumnDesc, ExternalSource, RowRetention, Table, Watermark
+from risingpy.plan.expiry_table import expiry_table, retention_table
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, Schema, SortKey
 from risingpy.plan.operators import (
     Changelog,
     ConflictBehavior,
     Dml,
+    Expiry,
     IntoTable,
     Materialize,
+    RetainedFor,
     StreamPlan,
     StreamProject,
     TableInputs,
@@ -65,6 +68,22 @@ class StreamJobPlan:
         return self.root.properties.watermarks
 
 
+def plan_of_table(table: Table) -> StreamJobPlan:
+    """The job of a table that the catalog has, or shall have, in this form."""
+    return plan_table(
+        table_id=table.relation_id,
+        name=table.name,
+        columns=table.columns,
+        primary_key=table.primary_key,
+        append_only=table.append_only,
+        on_conflict=table.on_conflict,
+        version_column=table.version_column,
+        watermark=table.watermark,
+        source=table.source,
+        retention=table.retention,
+    )
+
+
 def plan_table(
     *,
     table_id: int,
@@ -76,6 +95,7 @@ def plan_table(
     version_column: int | None = None,
     watermark: Watermark | None = None,
     source: ExternalSource | None = None,
+    retention: RowRetention | None = None,
 ) -> StreamJobPlan:
     """The job of a table: its log, and what a source feeds it, materialized. A pushed source feeds it by the log.
 
@@ -94,8 +114,23 @@ def plan_table(
     table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
     conflict = ConflictBehavior.NO_CHECK if append_only and not primary_key else on_conflict
     version = next((i for i, column in enumerate(columns) if column.column_id == version_column), None)
-    root = derived(Materialize(logged, table, conflict, underived(schema), version))
-    return StreamJobPlan(root, table, tuple(columns), key, root.properties.append_only)
+    expiry = None if watermark is None else _expiry(watermark, logged, table)
+    retained = None
+    if retention is not None:
+        retained = RetainedFor(retention.seconds, retention_table(retention.table_id, table))
+    stored = Materialize(logged, table, conflict, underived(schema), version, expiry=expiry, retained=retained)
+    root = derived(stored)
+    return StreamJobPlan(root, table, tuple(columns), root.properties.stream_key, root.properties.append_only)
+
+
+def _expiry(watermark: Watermark, logged: StreamPlan, table: TableSchema) -> Expiry | None:
+    """How the rows of a table WITH TTL end."""
+    if watermark.expiry_table is None:
+        return None
+    column = next(i for i, each in enumerate(table.columns) if each.column_id == watermark.column_id)
+    bounded = logged.properties.watermark_of(column)
+    assert bounded is not None
+    return Expiry(column, bounded.bounds, expiry_table(watermark.expiry_table, table, column))
 
 
 def _with_source(

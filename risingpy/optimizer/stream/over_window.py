@@ -31,11 +31,12 @@ from risingpy.optimizer.stream.window_close import (
 from risingpy.plan import logical
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal, Parameter
+from risingpy.plan.joins import PassedRows
 from risingpy.plan.logical import Field, SortKey
 from risingpy.plan.operators import StreamFilter, StreamPlan
 from risingpy.plan.ordered import StreamOverWindow
 from risingpy.plan.state_tables import ordered_rows
-from risingpy.plan.window_calls import WindowCall
+from risingpy.plan.window_calls import SESSION_END, WindowCall
 from risingpy.types import BOOLEAN
 
 
@@ -53,8 +54,11 @@ def plan_over_window(
         check_window_call(call)
     query = replace(query, calls=calls)
     partition_by = watermarks_first(input, query.partition_by)
-    # A partition that has an end needs no order of its rows.
-    if emit_on_window_close and not (partition_by and input.properties.watermark_of(partition_by[0])):
+    # A partition that has an end needs no order of its rows. The ends of sessions are parts of such partitions: they
+    # are computed from all rows, and change until the watermark of the ends has passed them.
+    has_end = bool(partition_by) and input.properties.watermark_of(partition_by[0]) is not None
+    finds_sessions = any(call.function == SESSION_END for call in calls)
+    if emit_on_window_close and not (has_end or finds_sessions):
         return _final_results(query, input, job, allocate)
     return _in_order(query, _operator(query, calls, input, job, allocate), range(len(calls)))
 
@@ -110,11 +114,22 @@ def _operator(
         input.properties.distribution.columns,
     )
     properties = underived(schema)
-    return derived(
+    operator = derived(
         StreamOverWindow(
             input, partition_by, query.order_by, tuple(calls), table, properties, emit_on_window_close, awaits
         )
     )
+    return replace(operator, passed=_closed_sessions(operator))
+
+
+def _closed_sessions(plan: StreamOverWindow) -> PassedRows | None:
+    """The rows of sessions that no later row can belong to, if the sessions' ends have a watermark."""
+    for number, call in enumerate(plan.calls):
+        column = len(plan.input.properties.schema) + number
+        watermark = plan.properties.watermark_of(column)
+        if call.function == SESSION_END and watermark is not None:
+            return PassedRows(InputRef(column, call.type), watermark.bounds)
+    return None
 
 
 def _in_order(query: logical.OverWindow, operator: StreamPlan, given: Sequence[int], dropped: int = 0) -> StreamPlan:

@@ -7,7 +7,7 @@ operator needs rows on one shard that are not. It refuses constructs that cannot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -17,7 +17,7 @@ from risingpy.optimizer.rules import optimize_for_stream
 from risingpy.optimizer.stream.aggregation import plan_aggregate
 from risingpy.optimizer.stream.dedup import plan_distinct
 from risingpy.optimizer.stream.dynamic_filter import is_time, plan_dynamic_filter, plan_time
-from risingpy.optimizer.stream.expressions import check_expressions, unsupported
+from risingpy.optimizer.stream.expressions import check_expressions, unsupported, values_of_rows
 from risingpy.optimizer.stream.join import plan_join
 from risingpy.optimizer.stream.over_window import plan_over_window
 from risingpy.optimizer.stream.projection import projected, select_columns
@@ -36,7 +36,7 @@ from risingpy.optimizer.stream.top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream.union import plan_union
 from risingpy.plan import logical, operators
 from risingpy.plan.catalog import Catalog
-from risingpy.plan.expressions import InputRef, Literal
+from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.recursion import StreamRecursiveScan
@@ -103,9 +103,9 @@ class StreamPlanner:
             case logical.Values():
                 return self._values(query)
             case logical.Filter():
-                check_expressions([query.predicate])
                 input = self.stream(query.input)
-                return derived(operators.StreamFilter(input, query.predicate, underived(input.properties.schema)))
+                (predicate,) = self._of_rows([query.predicate], _key_references(input))
+                return derived(operators.StreamFilter(input, predicate, underived(input.properties.schema)))
             case logical.Project():
                 return self._project(query)
             case logical.ProjectSet():
@@ -188,8 +188,8 @@ class StreamPlanner:
         return planned.plan
 
     def _values(self, values: logical.Values) -> operators.StreamValues:
-        check_expressions([expression for row in values.rows for expression in row])
-        rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
+        numbers = [Literal(number, BIGINT) for number in range(len(values.rows))]
+        rows = tuple((*self._of_rows(row, [number]), number) for row, number in zip(values.rows, numbers, strict=True))
         schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
         return derived(operators.StreamValues(rows, underived(schema), marker_table(self.allocate(), self.job)))
 
@@ -232,20 +232,27 @@ class StreamPlanner:
         return select_columns(copies, [*range(width), len(input.properties.schema), *hidden])
 
     def _project(self, project: logical.Project) -> StreamPlan:
-        check_expressions(project.expressions)
         input = self.stream(project.input)
-        selected = {e.index for e in project.expressions if isinstance(e, InputRef)}
-        missing = [ref for ref in _key_references(input) if ref.index not in selected]
-        return projected(input, [*project.expressions, *missing])
+        key = _key_references(input)
+        expressions = self._of_rows(project.expressions, key)
+        selected = {e.index for e in expressions if isinstance(e, InputRef)}
+        return projected(input, [*expressions, *(ref for ref in key if ref.index not in selected)])
 
     def _project_set(self, query: logical.ProjectSet) -> StreamPlan:
-        check_expressions(query.lists)
         input = self.stream(query.input)
+        lists = tuple(self._of_rows(query.lists, _key_references(input)))
         schema, width = input.properties.schema, len(query.input.schema)
         added = query.schema[width:]
-        expanded = derived(operators.StreamProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
+        expanded = derived(operators.StreamProjectSet(input, lists, query.outer, underived((*schema, *added))))
         own = [*range(width), *range(len(schema), len(schema) + len(added))]
         return select_columns(expanded, [*own, *(i for i in expanded.properties.stream_key if i not in own)])
+
+    def _of_rows(self, expressions: Sequence[Expr], key: Sequence[Expr]) -> list[Expr]:
+        """The expressions over rows with the columns `key`. A recursion gives no random values: its rows come anew."""
+        if not self.scans:
+            return values_of_rows(expressions, key)
+        check_expressions(expressions)
+        return list(expressions)
 
 
 def _key_references(input: StreamPlan) -> list[InputRef]:

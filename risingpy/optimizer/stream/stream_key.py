@@ -59,8 +59,9 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return tuple(column.index for column in plan.table.key)
         case StreamFilter() | LocalTopN() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Changelog():
             return plan.input.properties.stream_key  # the same rows, or some of them
-        case Materialize():  # the same rows
-            return plan.input.properties.stream_key
+        case Materialize(expiry=expiry):  # the same rows; one that has ended is another one than the next with its key
+            added = () if expiry is None else (expiry.column,)
+            return tuple(dict.fromkeys((*plan.input.properties.stream_key, *added)))
         case StreamChangeLog():  # the input's, the kind of the change, and the epoch
             width = len(plan.properties.schema)
             return (*plan.input.properties.stream_key, width - 2, width - 1)

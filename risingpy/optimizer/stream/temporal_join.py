@@ -1,20 +1,25 @@
 """Plans temporal joins: `FROM l JOIN t FOR SYSTEM_TIME AS OF PROCTIME() ON l.k = t.id`.
 
     TemporalInner(l.k = t.id AND p; l, Scan t)  =>  TemporalJoin(l.k = id; p; Exchange(k; l))
+    TemporalInner(l.v = t.v AND p; l, Scan t)   =>  TemporalJoin(matched l.v = v; p; Exchange(everywhere; l))
 
-The right side is a table or materialized view. It is read by the leading columns of its key, which must include its
-distribution columns, so that they determine the shard. Filters on it become part of the condition.
+The right side is a table, a materialized view or an index. It is read by the leading columns of its key, if these
+include its distribution columns, so that they determine the shard. If not, every shard gets the left rows and compares
+them with all of its part of the table: an inner join, since no shard knows whether another one has a match, and of left
+rows that only grow, since what a row has found is not together on one shard. Filters on the right side become part of
+the condition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.join_condition import EquiKey, split_condition
 from risingpy.optimizer.stream.aggregation import exchange
 from risingpy.optimizer.stream.distribution import hash_by
+from risingpy.optimizer.stream.nested_loop_join import to_every_shard
 from risingpy.optimizer.stream.projection import select_columns, with_columns
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan import logical
@@ -24,6 +29,7 @@ from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.joins import TemporalJoin, memo_columns
 from risingpy.plan.logical import Field, JoinKind
 from risingpy.plan.operators import StreamPlan
+from risingpy.plan.properties import ColumnIndex
 from risingpy.plan.state_tables import memo_table
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import BOOLEAN
@@ -52,41 +58,71 @@ def plan_temporal_join(
         if isinstance(key.right, InputRef) and not key.null_safe
     }
     prefix = _prefix(table, by_column)
+    scanned = prefix is None
     if prefix is None:
-        names = ", ".join(table.columns[key.index].name for key in table.key)
-        raise FeatureNotSupported(
-            f"a temporal join with {scan.name} needs an equality on the columns of its key ({names})",
-            hint=f"For example, ON … = {scan.name}.{table.columns[table.key[0].index].name}, of the same type.",
-        )
+        _check_scanned(join, left, scan.name, table)
+        by_column = _plain_keys(condition.keys, lookup)
+        prefix = list(by_column)
     left, left_key = with_columns(left, [by_column[column].left for column in prefix])
-    spread = tuple(left_key[prefix.index(column)] for column in table.distribution)
-    if left.properties.distribution != hash_by(spread):
-        left = exchange(left, spread)
+    left = to_every_shard(left) if scanned else _at_the_table(left, left_key, prefix, table)
     columns = tuple(dict.fromkeys((*scan.columns, *(key.index for key in table.key))))
     found = [by_column[column] for column in prefix]
-    rest = [_equality(key, width) for key in condition.keys if _of_numbers(key) not in found]
+    rest = [_equality(key, width) for key in condition.keys if key not in found and _of_numbers(key) not in found]
     rest += [] if condition.rest is None else [condition.rest]
     positions = {i: i for i in range(width)}
     first = len(left.properties.schema)
     positions |= {width + i: first + output for i, output in enumerate(lookup.outputs)}
     parts = [remapped(part, positions) for part in rest] + [shifted(part, first) for part in lookup.filters]
     fields = tuple(Field(table.columns[i].name, table.columns[i].type) for i in columns)
+    keeps = not left.properties.append_only
     planned = derived(
         TemporalJoin(
             left,
             table,
             columns,
-            left_key,
+            () if scanned else left_key,
             join.kind is JoinKind.TEMPORAL_LEFT,
             conjunction(parts),
-            None if left.properties.append_only else _memo(left, table, columns, left_key, fields, job, allocate),
+            _memo(left, table, columns, left_key, fields, job, allocate) if keeps else None,
             underived((*left.properties.schema, *fields)),
+            tuple(zip(left_key, prefix, strict=True)) if scanned else None,
         )
     )
     kept = [*range(width), *(first + output for output in lookup.outputs)]
     hidden = (*planned.properties.stream_key, *planned.properties.distribution.columns)
     kept += [i for i in dict.fromkeys(hidden) if i not in kept]
     return select_columns(planned, kept)
+
+
+def _plain_keys(keys: Sequence[EquiKey], lookup: _Lookup) -> dict[int, EquiKey]:
+    """By the table's column, equalities of values that are the same in both sides if they are equal.
+
+    Those of numeric keys are not: 1.0 equals 1, and only the key encoding of a table makes them one.
+    """
+    columns = lookup.scan.columns
+    plain = [(key.right.index, key) for key in keys if isinstance(key.right, InputRef) and not key.null_safe]
+    return {columns[lookup.outputs[index]]: key for index, key in plain}
+
+
+def _at_the_table(
+    left: StreamPlan, left_key: Sequence[ColumnIndex], prefix: Sequence[ColumnIndex], table: TableSchema
+) -> StreamPlan:
+    """The left rows on the shards of the table's rows that they look up."""
+    spread = tuple(left_key[prefix.index(column)] for column in table.distribution)
+    return left if left.properties.distribution == hash_by(spread) else exchange(left, spread)
+
+
+def _check_scanned(join: logical.Join, left: StreamPlan, name: str, table: TableSchema) -> None:
+    """Raises FeatureNotSupported where the left rows have to be on the shards of the rows that they look up."""
+    if join.kind is JoinKind.TEMPORAL and left.properties.append_only:
+        return
+    names = ", ".join(table.columns[key.index].name for key in table.key)
+    first = table.columns[table.key[0].index].name
+    raise FeatureNotSupported(
+        f"a temporal join with {name} needs an equality on the columns of its key ({names})",
+        detail="Without one, the join must be INNER and its left side must be append-only.",
+        hint=f"For example, ON … = {name}.{first}, of the same type. Or join an index on the columns of the condition.",
+    )
 
 
 def _looked_up(right: logical.LogicalPlan, catalog: Catalog) -> tuple[_Lookup, TableSchema]:

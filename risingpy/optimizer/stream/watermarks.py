@@ -51,7 +51,8 @@ from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
 from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
 from risingpy.plan.watermark_use import bounds_of_pair
-from risingpy.types import BIGINT, VARCHAR, TypeKind
+from risingpy.plan.window_calls import WindowCall
+from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
 
 # The types that a watermark may have: the meta service stores their values as integers.
 WATERMARK_KINDS = frozenset(
@@ -106,7 +107,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             return plan.input.properties.watermarks
         case Materialize():  # a write may replace, and so retract, an old row
             unchecked = plan.conflict is ConflictBehavior.NO_CHECK and plan.first_by is None
-            kept = unchecked or plan.properties.append_only
+            kept = unchecked or plan.properties.append_only or plan.expiry is not None
             return plan.input.properties.watermarks if kept or _ignores(plan) else ()
         case StreamProject():
             found = ((i, expression_bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
@@ -160,7 +161,28 @@ def _over_window(plan: StreamOverWindow) -> tuple[WatermarkColumn, ...]:
         bounds = None if watermark is None else _looked_ahead(plan, watermark)
         if bounds:
             found[first.index] = WatermarkColumn(first.index, bounds)
+    for number, call in enumerate(plan.calls):
+        column = len(plan.input.properties.schema) + number
+        bounds = _bounds_of_session_end(plan, call)
+        if bounds:
+            found[column] = WatermarkColumn(column, bounds)
     return tuple(found[column] for column in sorted(found))
+
+
+def _bounds_of_session_end(plan: StreamOverWindow, call: WindowCall) -> Bounds | None:
+    """A row changes its own session and the one that ends less than the gap before it: ends from `time - gap` on."""
+    match call:
+        case WindowCall("session_end", (InputRef(time), _, Literal() as gap)):
+            watermark = plan.input.properties.watermark_of(time)
+            return None if watermark is None else _set_back(watermark.bounds, gap, call.type)
+    return None
+
+
+def _set_back(bounds: Bounds, distance: Literal, type_: SqlType) -> Bounds | None:
+    """The bounds less the distance; None if one has no such number or time."""
+    moved = [(bound, set_back(bound.expression, distance, type_)) for bound in bounds]
+    found = tuple(replace(bound, expression=expression) for bound, expression in moved if expression is not None)
+    return found if len(found) == len(moved) else None
 
 
 def _looked_ahead(plan: StreamOverWindow, watermark: WatermarkColumn) -> Bounds | None:
@@ -172,11 +194,10 @@ def _looked_ahead(plan: StreamOverWindow, watermark: WatermarkColumn) -> Bounds 
         if ahead is None or ahead.rows or ahead.groups:
             return None
         if ahead.distance is not None:
-            for bound in watermark.bounds:
-                expression = set_back(bound.expression, ahead.distance, type_)
-                if expression is None:
-                    return None
-                bounds[replace(bound, expression=expression)] = None
+            moved = _set_back(watermark.bounds, ahead.distance, type_)
+            if moved is None:
+                return None
+            bounds |= dict.fromkeys(moved)
     return tuple(bounds)
 
 

@@ -3,6 +3,8 @@
 snapshot           `Catalog`, which finds them by name and by what they read
 any_relation       what all relations have, and what those have that a job keeps
 relations          a class for each kind of relation, and unions of those classes
+user_types         what CREATE TYPE makes
+domains            what CREATE DOMAIN makes
 sequences          what CREATE SEQUENCE makes, and which column a sequence belongs to
 free_names         names of what nobody has named
 columns            what a relation has as columns, and the watermark over one of them
@@ -31,6 +33,7 @@ from risingpy.plan.catalog.columns import (
     Counting,
     Generated,
     Identity,
+    RowRetention,
     Watermark,
     identity_bounds,
 )
@@ -43,6 +46,7 @@ from risingpy.plan.catalog.constraints import (
     UniqueRule,
 )
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID, DEFAULT_SCHEMA, FIRST_DATABASES, DatabaseDesc
+from risingpy.plan.catalog.domains import DomainDesc, DomainType
 from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
@@ -55,6 +59,7 @@ from risingpy.plan.catalog.relations import (
     IndexKey,
     InternalTable,
     MaterializedView,
+    NearestRule,
     QueryRelation,
     RecoverableRelation,
     Relation,
@@ -87,6 +92,7 @@ from risingpy.plan.catalog.temporary import (
     temporary_schema,
 )
 from risingpy.plan.catalog.upstream_table import UpstreamTable
+from risingpy.plan.catalog.user_types import CompositeDesc, EnumDesc, UserType
 from risingpy.plan.catalog.webhook import Webhook
 
 __all__ = [
@@ -106,10 +112,14 @@ __all__ = [
     "ColumnDesc",
     "CommentDesc",
     "CommentedKind",
+    "CompositeDesc",
     "ConnectionDesc",
     "Counting",
     "CreatedRelation",
     "DatabaseDesc",
+    "DomainDesc",
+    "DomainType",
+    "EnumDesc",
     "ExternalSource",
     "FollowedForm",
     "FollowedRelation",
@@ -128,6 +138,7 @@ __all__ = [
     "JobStatus",
     "MaterializedView",
     "Membership",
+    "NearestRule",
     "NumberSequence",
     "OwningColumn",
     "QueryRelation",
@@ -137,6 +148,7 @@ __all__ = [
     "Relation",
     "RelationClass",
     "Role",
+    "RowRetention",
     "ScannedRelation",
     "SecretDesc",
     "Sink",
@@ -146,6 +158,7 @@ __all__ = [
     "TableConstraint",
     "UniqueRule",
     "UpstreamTable",
+    "UserType",
     "View",
     "Watermark",
     "Webhook",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from risingpy.plan.catalog.domains import DomainType
 from risingpy.plan.expression_trees import columns_read
 from risingpy.plan.expressions import Expr
 from risingpy.storage.codec.table_schema import ColumnHistory
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.system_types import as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class ColumnDesc:
     """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`.
 
     `sequences` are the ids of the sequences that the default names: by their ids, as `nextval('16400'::regclass)`.
+    `as_text`: the type was written `text`, which is another name of varchar; catalogs show the one that was written.
+    `domain`: the domain that it is of, or an array of; `type` is the type of its values.
     """
 
     column_id: int
@@ -72,18 +76,41 @@ class ColumnDesc:
     generated: Generated | None = None
     identity: Identity | None = None
     sequences: tuple[int, ...] = ()
+    as_text: bool = False
+    domain: DomainType | None = None
+
+    @property
+    def shown_type(self) -> SqlType:
+        """The type as catalogs show it."""
+        return as_text(self.type) if self.as_text else self.type
+
+    @property
+    def type_oid(self) -> int:
+        """The oid of the type as catalogs show it: that of the domain, if it is of one."""
+        return self.shown_type.oid if self.domain is None else self.domain.oid_for(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRetention:
+    """WITH (retention_seconds = seconds): a row ends so long after it was written. `table_id`: of the state table."""
+
+    seconds: int
+    table_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
     """WATERMARK FOR a column AS text: rows are late that are below the expression's greatest value so far.
 
-    The expression's `InputRef`s count by column id.
+    The expression's `InputRef`s count by column id. `ttl`: the table deletes its rows when they would be late;
+    `expiry_table` is the id of the state table in which it finds them by that column.
     """
 
     column_id: int
     text: str
     expression: Expr
+    ttl: bool = False
+    expiry_table: int | None = None
 
     @property
     def columns_read(self) -> frozenset[int]:

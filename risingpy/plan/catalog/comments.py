@@ -24,6 +24,7 @@ class CommentedKind(Enum):
     SCHEMA = "pg_namespace"
     DATABASE = "pg_database"
     ROLE = "pg_authid"
+    TYPE = "pg_type"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,15 @@ class FunctionKind(Enum):
     SCALAR = "function"
     TABLE = "table function"
     AGGREGATE = "aggregate"
+    PROCEDURE = "procedure"
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionDesc:
-    """CREATE FUNCTION or AGGREGATE. `argument_names` are empty where one has none; `body` is what AS or RETURN says.
+    """CREATE FUNCTION, AGGREGATE or PROCEDURE.
+
+    `argument_names` are empty where one has none; `body` is what AS or RETURN says.
+    `argument_defaults` are the expressions of the last arguments. A procedure's `result` says nothing.
 
     An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
     `batch` a Python function takes and gives Arrow arrays. A table function's `result` is a row's type, a struct for
@@ -54,17 +58,32 @@ class FunctionDesc:
     retracts: bool = False
     owner: int = BOOTSTRAP_ROLE_ID
     database_id: int = DEFAULT_DATABASE_ID
+    acl: Acl | None = None
+    argument_defaults: tuple[str, ...] = ()
 
     @property
     def noun(self) -> str:
-        return "aggregate" if self.kind is FunctionKind.AGGREGATE else "function"
+        """As in DROP."""
+        return self.kind.value if self.kind in (FunctionKind.AGGREGATE, FunctionKind.PROCEDURE) else "function"
 
-    acl: Acl | None = None
+    @property
+    def arguments(self) -> tuple[tuple[str, SqlType], ...]:
+        """Their names and types."""
+        return tuple(zip(self.argument_names, self.argument_types, strict=True))
+
+    @property
+    def arguments_text(self) -> str:
+        """`a integer, b integer DEFAULT 2`."""
+        needed = len(self.argument_types) - len(self.argument_defaults)
+        texts = [f"{n} {t}".strip() for n, t in zip(self.argument_names, self.argument_types, strict=True)]
+        given = [f"{text} DEFAULT {value}" for text, value in zip(texts[needed:], self.argument_defaults, strict=True)]
+        return ", ".join([*texts[:needed], *given])
 
     @property
     def shown(self) -> str:
         """`name(types)`, as messages call it."""
-        return f"{self.name}({','.join(t.kind.value for t in self.argument_types)})"
+        types = (t.name if t.enum or t.composite else t.kind.value for t in self.argument_types)
+        return f"{self.name}({','.join(types)})"
 
     @property
     def result_text(self) -> str:

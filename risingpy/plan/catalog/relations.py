@@ -24,7 +24,7 @@ from risingpy.connectors.secrets.hidden_options import NOTHING_HIDDEN, HiddenOpt
 from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.acl import ReadColumns
 from risingpy.plan.catalog.any_relation import AnyRelation, JobRelation, JobStatus
-from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.columns import ColumnDesc, RowRetention, Watermark
 from risingpy.plan.catalog.constraints import TableConstraint, UniqueRule
 from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.upstream_table import UpstreamTable
@@ -33,6 +33,7 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.types.enums.enumeration import without_enums
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,25 @@ class IndexKey:
 
 
 @dataclass(frozen=True, slots=True)
+class NearestRule:
+    """What an hnsw index of vectors finds: those with the least `distance`, the canonical name of a function.
+
+    `connectivity` is its m, the links of a vector; `construction` its ef_construction, how many candidates for them are
+    looked at.
+    """
+
+    distance: str
+    connectivity: int = 16
+    construction: int = 64
+
+
+@dataclass(frozen=True, slots=True)
 class IndexDefinition:
     """An index of a table or materialized view.
 
     `include` are ids of columns that it has besides (None: all of them, also those to come). Its rows are spread by
-    the first `distributed_by` keys. With `unique`, no two rows of the table have the same keys.
+    the first `distributed_by` keys. With `unique`, no two rows of the table have the same keys. One with `nearest` is
+    of vectors: its one key is their column, and its rows are ordered by the relation's stream key.
     """
 
     relation_id: int
@@ -58,6 +73,7 @@ class IndexDefinition:
     include: tuple[int, ...] | None = None
     distributed_by: int = 1
     unique: UniqueRule | None = None
+    nearest: NearestRule | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +82,13 @@ class Table(JobRelation):
 
     `primary_key` are the positions of the declared key (empty: the hidden `_row_id` is the key). `on_conflict` is what
     the table does with a row whose key is there already. `version_column` is the id of the column that says which of
-    two rows of a key is newer. `watermark` is what WATERMARK FOR says. `next_column_id` is greater than every id that a
-    column of the table ever had (0: no column was ever dropped). DELETE is refused if the table is `append_only`, but a
-    later row may still replace one of the same key: see `never_retracts`. `webhook`: HTTP requests add rows.
-    `upstream`: the table copies one of another system, and no statement writes to it. `source` feeds the table, whose
-    columns it has, beside the statements that do; it has an id of its own. `constraints` are CHECK and FOREIGN KEY, in
-    the order in which they were made; `key_name` is the name of the primary key's constraint, if it was given one.
+    two rows of a key is newer. `watermark` is what WATERMARK FOR says, `retention` what ends rows by the clock.
+    `next_column_id` is greater than every id that a column of the table ever had (0: no column was ever dropped).
+    DELETE is refused if the table is `append_only`, but a later row may still replace one of the same key: see
+    `never_retracts`. `webhook`: HTTP requests add rows. `upstream`: the table copies one of another system, and no
+    statement writes to it. `source` feeds the table, whose columns it has, beside the statements that do; it has an id
+    of its own. `constraints` are CHECK and FOREIGN KEY, in the order in which they were made; `key_name` is the name of
+    the primary key's constraint, if it was given one.
     `rules` changes with the constraints on it, its unique indexes and the foreign keys that refer to it.
     """
 
@@ -88,6 +105,7 @@ class Table(JobRelation):
     constraints: tuple[TableConstraint, ...] = ()
     key_name: str | None = None
     rules: int = 0
+    retention: RowRetention | None = None
 
     @property
     def key_constraint(self) -> str:
@@ -102,6 +120,11 @@ class Table(JobRelation):
     def pushed_by(self) -> int | None:
         """The source whose thread logs rows for the table: the one that it copies from, or that feeds it."""
         return self.source.relation_id if self.source else next(iter(self.depends_on), None)
+
+    @property
+    def ends_rows(self) -> bool:
+        """Whether rows go without a change that readers are told."""
+        return self.retention is not None or (self.watermark is not None and self.watermark.ttl)
 
     @property
     def never_retracts(self) -> bool:
@@ -167,8 +190,8 @@ class Sink(JobRelation):
 
     @property
     def schema(self) -> SinkSchema:
-        """What the target is told of the rows."""
-        columns = tuple((column.name, column.type) for column in self.columns if not column.hidden)
+        """What the target is told of the rows, in which enums are texts."""
+        columns = tuple((each.name, without_enums(each.type)) for each in self.columns if not each.hidden)
         return SinkSchema(self.identity, columns, self.primary_key, self.type)
 
 

@@ -23,12 +23,14 @@ from risingpy.plan.catalog.acl import (
     privileges_in,
 )
 from risingpy.plan.catalog.databases import DEFAULT_SCHEMA, DatabaseDesc
+from risingpy.plan.catalog.domains import DomainDesc
 from risingpy.plan.catalog.functions import FunctionDesc, FunctionLanguage
 from risingpy.plan.catalog.relations import Index, InternalTable, Relation
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, READ_ALL_DATA_ROLE_ID, WRITE_ALL_DATA_ROLE_ID
 from risingpy.plan.catalog.secrets import ConnectionDesc, SecretDesc
 from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.snapshot import Catalog
+from risingpy.plan.catalog.user_types import CompositeDesc, EnumDesc, UserType
 
 _WRITES = Privilege.INSERT | Privilege.UPDATE | Privilege.DELETE
 
@@ -60,7 +62,7 @@ class Securable:
         return default_acl(self.kind, self.owner)
 
 
-def securable(catalog: Catalog, found: Relation | FunctionDesc | SecretDesc | ConnectionDesc) -> Securable:
+def securable(catalog: Catalog, found: Relation | FunctionDesc | UserType | SecretDesc | ConnectionDesc) -> Securable:
     """An object of the catalog as what rights are on. An index has those of what it is on.
 
     A state table is its job's owner's alone: it has columns of what the job reads, which the job's readers do not see.
@@ -69,6 +71,8 @@ def securable(catalog: Catalog, found: Relation | FunctionDesc | SecretDesc | Co
         case FunctionDesc():
             what = ObjectKind.FUNCTION, found.function_id, "function", found.name
             return Securable(*what, found.owner, found.acl)
+        case EnumDesc() | DomainDesc() | CompositeDesc():
+            return Securable(ObjectKind.TYPE, found.type_id, found.noun, found.name, found.owner, found.acl)
         case SecretDesc():
             return Securable(ObjectKind.SECRET, found.secret_id, found.noun, found.name, found.owner, found.acl)
         case ConnectionDesc():
@@ -194,6 +198,9 @@ def with_acl(catalog: Catalog, on: Securable, acl: Acl) -> Catalog:
         case ObjectKind.LANGUAGE:
             here = catalog.own_database
             return catalog.with_database(replace(here, language_acls={**here.language_acls, str(on.key): acl}))
+        case ObjectKind.TYPE if isinstance(on.key, int):
+            created = replace(catalog.types[on.key], acl=acl)
+            return replace(catalog, version=version, types={**catalog.types, created.type_id: created})
         case ObjectKind.TYPE:
             here = catalog.own_database
             return catalog.with_database(replace(here, type_acls={**here.type_acls, str(on.key): acl}))

@@ -29,12 +29,23 @@ class OwningColumn:
 
 @dataclass(frozen=True, slots=True)
 class NumberSequence(AnyRelation):
-    """A sequence of numbers, of which `nextval` gives each once."""
+    """A sequence of numbers, of which `nextval` gives each once.
+
+    `restarted` is where it counts since a transaction has restarted it: a counter of its own, as PostgreSQL makes a new
+    file, so that a rollback leaves the old one.
+    """
 
     noun: ClassVar[str] = "sequence"
 
     counting: Counting = field(kw_only=True)
     owned_by: OwningColumn | None = field(default=None, kw_only=True)
+
+    restarted: int = field(default=0, kw_only=True)
+
+    @property
+    def counter_id(self) -> int:
+        """Under which its position is stored."""
+        return self.restarted or self.relation_id
 
     @property
     def depends_on(self) -> tuple[int, ...]:

@@ -34,6 +34,8 @@ from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID, FIRST_ROLES, Role, ro
 from risingpy.plan.catalog.secrets import ConnectedRelation, ConnectionDesc, SecretDesc, resolved
 from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.temporary import OWN_TEMPORARY_SCHEMA, is_temporary_schema
+from risingpy.plan.catalog.user_types import UserType
+from risingpy.types import SqlType, array_of
 
 Named = TypeVar("Named")
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
@@ -57,6 +59,7 @@ class Catalog:
     relations: Mapping[int, CreatedRelation] = field(default_factory=dict)
     internal_tables: Mapping[int, InternalTable] = field(default_factory=dict)
     functions: Mapping[int, FunctionDesc] = field(default_factory=dict)
+    types: Mapping[int, UserType] = field(default_factory=dict)
     secrets: Mapping[int, SecretDesc] = field(default_factory=dict)
     connections: Mapping[int, ConnectionDesc] = field(default_factory=dict)
     roles: Mapping[int, Role] = field(default_factory=lambda: dict(FIRST_ROLES))
@@ -107,6 +110,11 @@ class Catalog:
     def own_functions(self) -> Sequence[FunctionDesc]:
         """The functions of the database."""
         return tuple(_own(self.functions, self))
+
+    @cached_property
+    def own_types(self) -> Sequence[UserType]:
+        """The types that users have created in the database."""
+        return tuple(_own(self.types, self))
 
     @cached_property
     def own_secrets(self) -> Sequence[SecretDesc]:
@@ -166,6 +174,19 @@ class Catalog:
             if found is not None:
                 return found
         return ()
+
+    def find_type(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> UserType | None:
+        """As `find`, among the types that users have created."""
+        return _named(self._types_by_name, name, schema, search_path)
+
+    def only_types(self) -> Catalog:
+        """A catalog with nothing but the types that users have created: for what may name no relation."""
+        types = {each.type_id: each for each in self.own_types}
+        return Catalog(database_id=self.database_id, databases=self.databases, types=types)
+
+    def type_by_oid(self, oid: int) -> SqlType | None:
+        """The type that a user has created and that has this OID, or the one of its arrays."""
+        return self._types_by_oid.get(oid)
 
     def find(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Relation | None:
         """The relation called `name` in `schema`, or in the first schema of the search path that has it.
@@ -305,6 +326,17 @@ class Catalog:
         """By schema and name."""
         found: dict[tuple[str, str], Relation] = {(r.schema_name, r.name): r for r in self.own_internal_tables}
         found.update(((r.schema_name, r.name), r) for r in self.own_relations)
+        return found
+
+    @cached_property
+    def _types_by_name(self) -> Mapping[tuple[str, str], UserType]:
+        return {(each.schema_name, each.name): each for each in self.own_types}
+
+    @cached_property
+    def _types_by_oid(self) -> Mapping[int, SqlType]:
+        found: dict[int, SqlType] = {}
+        for each in self.types.values():
+            found |= {each.type_id: each.sql_type, each.array_id: array_of(each.sql_type)}
         return found
 
     @cached_property

@@ -84,8 +84,6 @@ from risingpy.storage.codec.table_schema import VNODE_COUNT, KeyColumn, TableSch
 from risingpy.storage.kernels import datums, grouping, key_reading, keys, sizing
 from risingpy.types import wide_numeric
 
-FORMAT_VERSION = 5  # of the keys, of the rows and values beside them, of the states in them, and of functions' types
-HASH_VERSION = 2
 MAX_KEY_BYTES = 511  # LMDB 0.9's limit
 LONG_KEY_PREFIX = 495
 PREFIX_BYTES = 6
@@ -241,10 +239,10 @@ def _key_buffers(column: pa.Array, *, to_read: bool = True) -> ColumnBuffers:
 def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
     """The bytes by which nested values order, and after them their datums."""
     if pa.types.is_struct(column.type):
-        ordered = _ordered_items(struct_fields(column), len(column))
+        ordered = ascending_keys(struct_fields(column), len(column))
     else:
         offsets, parts = list_parts(column)
-        ordered = regrouped(_ordered_items(parts, len(parts[0])), offsets)
+        ordered = regrouped(ascending_keys(parts, len(parts[0])), offsets)
     pieces = [ordered, pa.scalar(b"\0")]
     if to_read:
         values = nested_datums(change_leaves(column, _without_minus_zero))
@@ -255,8 +253,8 @@ def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
     return with_validity(pc.binary_join_element_wise(*pieces, b""), column)
 
 
-def _ordered_items(columns: Sequence[pa.Array], n: int) -> pa.BinaryArray:
-    """Key columns, ascending, one after the other."""
+def ascending_keys(columns: Sequence[pa.Array], n: int) -> pa.BinaryArray:
+    """The bytes by which n rows of key columns order, ascending, one column after the other. Not to be read back."""
     buffers = [_key_buffers(column, to_read=False) for column in columns]
     output, zeros = _key_room(buffers, n, 0)
     for column, has_zeros in zip(buffers, zeros, strict=True):

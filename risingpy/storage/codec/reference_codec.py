@@ -248,6 +248,7 @@ _WIDTH = {
     TypeKind.SMALLINT: 2,
     TypeKind.INTEGER: 4,
     TypeKind.BIGINT: 8,
+    TypeKind.ENUM: 8,
     TypeKind.NUMERIC: 16,
     TypeKind.DATE: 4,
     TypeKind.TIME: 8,

@@ -15,7 +15,7 @@ from risingpy.storage.codec.reference_codec import hash_bytes, key_bytes
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, ValueFormat
 from risingpy.types import SqlType, TypeKind
 
-_INTEGER_BYTES = {TypeKind.SMALLINT: 2, TypeKind.INTEGER: 4, TypeKind.BIGINT: 8}
+_INTEGER_BYTES = {TypeKind.SMALLINT: 2, TypeKind.INTEGER: 4, TypeKind.BIGINT: 8, TypeKind.ENUM: 8}
 _KINDS = (*_INTEGER_BYTES, TypeKind.BOOLEAN, TypeKind.VARCHAR, TypeKind.UUID)
 _VALUE = b"\1"  # the tag of a column that is not NULL
 _SMALL = 0x85  # the flags of a row whose ids and offsets have one byte each

@@ -13,9 +13,10 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from risingpy.formats import VNODES
 from risingpy.types import SqlType
 
-VNODE_COUNT = 256  # part of the on-disk format
+VNODE_COUNT = VNODES.written
 
 
 class ValueFormat(Enum):

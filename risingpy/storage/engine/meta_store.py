@@ -23,7 +23,7 @@ from risingpy.storage.durable_directory import make_private, sync_directory
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot, open_environment
 from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.fault_points import reach
-from risingpy.storage.journal.entries import EpochCommit
+from risingpy.storage.journal.entries import EpochCommit, Layout
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 MAP_BYTES = 1 << 34
@@ -34,7 +34,7 @@ _DATABASE = b"meta"
 class MetaTruth(Protocol):
     """Where transactions of the meta store become durable, if not in the data directory."""
 
-    def commit(self, written: Mapping[str, bytes | None], epoch: EpochCommit | None) -> bytes:
+    def commit(self, written: Mapping[str, bytes | None], epoch: EpochCommit | Layout | None) -> bytes:
         """Makes a transaction durable; returns what the store is to note under `CACHED`. Raises SqlError."""
         ...
 
@@ -112,6 +112,21 @@ class MetaStore:
                 snapshot.close()
             transaction.write()
 
+    def take(self, written: Mapping[str, bytes | None], noted: bytes) -> None:
+        """Takes changes that another server has made durable in shared storage, and notes what they lead to."""
+        with self._turn:
+            snapshot = self._environment.snapshot()
+            try:
+                transaction = MetaTransaction(self._environment, snapshot)
+                for key, value in {**written, CACHED: noted}.items():
+                    if value is None:
+                        transaction.delete(key)
+                    else:
+                        transaction.put(key, value)
+            finally:
+                snapshot.close()
+            transaction.write()
+
     @contextmanager
     def pinned(self) -> Iterator[Snapshot]:
         """The newest committed state, as long as the block lasts."""
@@ -165,7 +180,7 @@ class MetaTransaction:
         self._environment = environment
         self._snapshot = snapshot
         self._truth = truth
-        self._epoch: EpochCommit | None = None
+        self._epoch: EpochCommit | Layout | None = None
         self._written: dict[bytes, bytes | None] = {}
 
     def get(self, key: str) -> bytes | None:
@@ -186,7 +201,7 @@ class MetaTransaction:
         """Harmless if there is no such key."""
         self._written[key.encode()] = None
 
-    def commits(self, epoch: EpochCommit) -> None:
+    def commits(self, epoch: EpochCommit | Layout) -> None:
         """The transaction commits an epoch: what its tasks have changed is durable with it, in shared storage."""
         self._epoch = epoch
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
@@ -25,7 +27,7 @@ _BUSY_SECONDS = 0.05  # a view that is being read is looked at again so soon: a 
 
 
 class StateStore:
-    """All shards of a data directory."""
+    """All shards of a data directory. Their number may change, between two epochs (`prepare` and `lay_out`)."""
 
     def __init__(
         self,
@@ -37,21 +39,47 @@ class StateStore:
         tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
         """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
-        self.shards = shards
+        self._data_dir, self._map_size, self._tuning = data_dir, map_size, tuning
         self._codecs = Codecs(cast, tuning.codecs)
-        self._stores = [
-            ShardStore(directory, shard=shard, shards=shards, map_size=map_size, tuning=tuning)
-            for shard, directory in enumerate(shard_directory(data_dir, shard, shards) for shard in range(shards))
-        ]
+        self._layout = _Layout(self._make(shards))
+        self._retired: list[_Layout] = []  # those that views are still of
         self._views: WeakSet[ReadView] = WeakSet()
         self._views_guard = threading.Lock()  # the loop opens views while sessions look at them
+
+    @property
+    def shards(self) -> int:
+        return len(self._layout.stores)
+
+    @property
+    def stores(self) -> list[ShardStore]:
+        """By number."""
+        return self._layout.stores
+
+    def prepare(self, shards: int) -> list[ShardStore]:
+        """Makes another number of shards, without rows: the caller fills them, and then has `lay_out` use them.
+
+        What an interrupted attempt has left of them is deleted. SqlError (55006) if views of so many shards of earlier
+        are still read.
+        """
+        if any(len(layout.stores) == shards for layout in (self._layout, *self._retired)):
+            raise SqlError(f"shards in {self._data_dir} are still read", sqlstate="55006")
+        stores = self._make(shards)
+        for store in stores:
+            shutil.rmtree(store.path, ignore_errors=True)
+        return stores
+
+    def lay_out(self, stores: list[ShardStore]) -> None:
+        """From now on, views are of these shards. Those of before are deleted when their last view has ended."""
+        before, self._layout = self._layout, _Layout(stores)
+        self._retired.append(before)
+        before.retire(lambda: self._retired.remove(before))
 
     def recover(self, committed_epoch: int) -> None:
         """Takes every shard back to the committed epoch. Before anything else reads or writes.
 
         DamagedStore if a shard is missing.
         """
-        for store in self._stores:
+        for store in self.stores:
             if committed_epoch:
                 store.require()
             store.undo_beyond(committed_epoch)
@@ -62,14 +90,17 @@ class StateStore:
         The view is acquired once: the caller releases it. InternalError if a shard is ahead of the epoch.
         """
         snapshots: list[Snapshot] = []
+        layout = self._layout
         try:
-            for store in (*self._stores, *self._stores):
+            for store in (*layout.stores, *layout.stores):
                 snapshots.append(store.snapshot(epoch))
         except BaseException:
             for snapshot in snapshots:
                 snapshot.close()
             raise
-        view = ReadView(epoch, snapshots[: self.shards], snapshots[self.shards :], self._codecs)
+        layout.use()
+        shards = len(layout.stores)
+        view = ReadView(epoch, snapshots[:shards], snapshots[shards:], self._codecs, layout.let_go)
         with self._views_guard:
             self._views.add(view)
         return view
@@ -96,12 +127,60 @@ class StateStore:
     @property
     def size_bytes(self) -> int:
         """Bytes of the shards' files."""
-        return sum(store.size_bytes for store in self._stores)
+        return sum(store.size_bytes for store in self.stores)
 
     def close(self) -> None:
         """Closes the shards; views must be released before."""
-        for store in self._stores:
+        for layout in (*self._retired, self._layout):
+            layout.close()
+
+    def _make(self, shards: int) -> list[ShardStore]:
+        return [
+            ShardStore(directory, shard=shard, shards=shards, map_size=self._map_size, tuning=self._tuning)
+            for shard, directory in enumerate(shard_directory(self._data_dir, shard, shards) for shard in range(shards))
+        ]
+
+
+class _Layout:
+    """The shards that the views of some time are of. They are closed when nobody uses them any more."""
+
+    def __init__(self, stores: list[ShardStore]) -> None:
+        self.stores = stores
+        self._users = 1  # the state store, until it has others
+        self._is_closed = False
+        self._at_end: Callable[[], None] | None = None  # if the shards are not needed any more
+        self._guard = threading.Lock()
+
+    def use(self) -> None:
+        """A view begins."""
+        with self._guard:
+            self._users += 1
+
+    def let_go(self) -> None:
+        """A view has ended, or the state store."""
+        with self._guard:
+            self._users -= 1
+            if self._users:
+                return
+        self.close()
+
+    def close(self) -> None:
+        """Closes the shards, once."""
+        with self._guard:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        for store in self.stores:
             store.close()
+        if self._at_end is not None:
+            for store in self.stores:
+                shutil.rmtree(store.path, ignore_errors=True)
+            self._at_end()
+
+    def retire(self, at_end: Callable[[], None]) -> None:
+        """There are other shards now. These are deleted after the last view of them, and then `at_end` is called."""
+        self._at_end = at_end
+        self.let_go()
 
 
 class ReadView:
@@ -114,13 +193,22 @@ class ReadView:
     same state, and wait only for each other.
     """
 
-    def __init__(self, epoch: int, snapshots: list[Snapshot], for_points: list[Snapshot], codecs: Codecs) -> None:
+    def __init__(
+        self,
+        epoch: int,
+        snapshots: list[Snapshot],
+        for_points: list[Snapshot],
+        codecs: Codecs,
+        at_end: Callable[[], None],
+    ) -> None:
+        """`at_end` is called when the last holder has let go of it."""
         self.epoch = epoch
         self.codecs = codecs
         self.snapshots = snapshots
         self.points = PointReads(for_points)
         self._all = [*snapshots, *for_points]
         self._holders = 1
+        self._at_end = at_end
         self._guard = threading.Lock()
         self._opened = time.monotonic()
         self._outdated: float | None = None
@@ -207,3 +295,4 @@ class ReadView:
         if ended:
             for snapshot in self._all:
                 snapshot.close()
+            self._at_end()

@@ -16,12 +16,13 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from risingpy.errors import InternalError, IoError
+from risingpy.errors import InternalError
+from risingpy.formats import OF_SHARDS, IncompatibleStore, unreadable, versions_written, way_out
 from risingpy.storage.codec.column_history import Cast, no_cast
-from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, prefix_end, table_prefix, vnode_prefix
+from risingpy.storage.codec.key_encoding import prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import Codecs
-from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine.compaction import CompactionProgress, compact_rows, note_key
 from risingpy.storage.engine.lmdb_environment import (
     MAP_BYTES,
@@ -41,6 +42,7 @@ from risingpy.storage.engine.shard_writer import (
     StaleEpoch,
 )
 from risingpy.storage.engine.sorted_runs import RUNS
+from risingpy.storage.engine.state_lookups import StateLookups
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
@@ -50,14 +52,9 @@ from risingpy.storage.fault_points import reach
 from risingpy.storage.journal.entries import Delta
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
-__all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
+__all__ = ["EpochTransaction", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
 ROWS_PER_TRIM = 16  # deleted in one go: they may be blocks of megabytes, which the statistics read
-STORE_VERSION = 3  # of the databases, of the undo record, of the statistics and of sorted runs
-
-
-class IncompatibleStore(IoError):
-    """The store was written by a version with other formats, or for other shards: the operator decides."""
 
 
 def shards_directory(data_dir: Path) -> Path:
@@ -92,6 +89,7 @@ class ShardStore:
         self.shards = shards
         self._map_size = map_size
         self._environment: Environment | None = None
+        self._inode = 0
         self._codecs = Codecs(cast, tuning.codecs)
         self._read_in_order = ReadInOrder(tuning.in_order_memory)
 
@@ -178,6 +176,20 @@ class ShardStore:
         if not (self.path / "data.mdb").exists():
             raise DamagedStore(f"{self.path / 'data.mdb'} is missing, and the meta store knows of epochs in it")
 
+    def versions(self) -> dict[str, object]:
+        """The versions of the formats that the shard has, by name; none for a new one. Changes nothing."""
+        environment = open_environment(self.path, databases=[META], map_size=self._map_size, tuning=self._tuning)
+        try:
+            found = _stored_format(environment) or {}
+            return {name: version for name, version in found.items() if name not in ("shard", "shards")}
+        finally:
+            environment.close()
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the shard is open, and another one has taken its place since, or it was deleted."""
+        return self._environment is not None and self._inode != _inode(self.path)
+
     @property
     def size_bytes(self) -> int:
         """Bytes of the data file."""
@@ -199,38 +211,48 @@ class ShardStore:
             except BaseException:
                 environment.close()
                 raise
-            self._environment = environment
+            self._environment, self._inode = environment, _inode(self.path)
         return self._environment
 
     def _check_format(self, environment: Environment) -> None:
-        expected = {
-            "store": STORE_VERSION,
-            "encoding": FORMAT_VERSION,
-            "hash": HASH_VERSION,
-            "vnodes": VNODE_COUNT,
-            "shard": self.shard,
-            "shards": self.shards,
-        }
-        snapshot = environment.snapshot()
-        with snapshot.use() as transaction:
-            stored = transaction.get(b"format", db=META)
-        snapshot.close()
-        if stored is None:
-            value = json.dumps(expected).encode()
+        mine = {"shard": self.shard, "shards": self.shards}
+        found = _stored_format(environment)
+        if found is None:
+            value = json.dumps({**versions_written(OF_SHARDS), **mine}).encode()
             environment.write(lambda transaction: transaction.put(b"format", value, db=META))
             return
-        found = json.loads(bytes(stored))
-        if found != expected:
-            differing = [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
-            has, needed = (", ".join(f"{name} {each.get(name)}" for name in differing) for each in (found, expected))
+        place = {name: found.pop(name, None) for name in mine}
+        told = unreadable(found, OF_SHARDS)
+        if told is not None:
+            raise IncompatibleStore(f"the store in {self.path} {told}", hint=way_out(found, OF_SHARDS))
+        if place != mine:
             raise IncompatibleStore(
-                f"the store in {self.path} has {has}; this version of RisingPy needs {needed}",
-                hint="Start the version that wrote it, save its tables with COPY, and load them into a new directory.",
+                f"the store in {self.path} is of shard {place['shard']} of {place['shards']}",
+                hint="Directories of shards were exchanged: restore them as they were, or from a backup.",
             )
 
 
+def _stored_format(environment: Environment) -> dict[str, object] | None:
+    """What a shard says of itself: versions, and which shard it is. None for a new one."""
+    snapshot = environment.snapshot()
+    with snapshot.use() as transaction:
+        stored = transaction.get(b"format", db=META)
+    snapshot.close()
+    return None if stored is None else dict(json.loads(bytes(stored)))
+
+
+def _inode(path: Path) -> int:
+    try:
+        return (path / "data.mdb").stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
 class EpochTransaction:
-    """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
+    """One task's reads and writes of a shard in one epoch and stage, all of them or none.
+
+    `lookups` counts what its tables are asked for.
+    """
 
     def __init__(self, environment: Environment, codecs: Codecs, writer: ShardWriter) -> None:
         self.epoch = writer.epoch
@@ -241,6 +263,7 @@ class EpochTransaction:
         self._writer = writer
         self._tables: dict[int, StateTable] = {}
         self._known_keys = KnownKeys()
+        self.lookups = StateLookups()
 
     @property
     def delta(self) -> Delta | None:
@@ -266,7 +289,8 @@ class EpochTransaction:
         """The table; the same object for everybody in this transaction."""
         table = self._tables.get(schema.table_id)
         if table is None:
-            table = self._tables[schema.table_id] = StateTable(self._codecs.of(schema), self._writer, self._known_keys)
+            codec = self._codecs.of(schema)
+            table = self._tables[schema.table_id] = StateTable(codec, self._writer, self.lookups, self._known_keys)
         elif table.schema is not schema and table.schema != schema:
             raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
         return table

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.statement_limits import check_written
+from risingpy.statement_limits import check_row_size, check_written
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
@@ -26,8 +26,10 @@ from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
 from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
 from risingpy.storage.engine.shard_reader import ShardReader
 from risingpy.storage.engine.shard_writer import ShardWriter
+from risingpy.storage.engine.state_lookups import StateLookups
 from risingpy.storage.engine.stored_rows import StoredRows
 
+ROW_BYTES = 64  # a row's key, its place in the tree and its undo, as a part of what an epoch writes
 _VALUE_TAG = b"\x01"  # of a key column that is not NULL
 
 
@@ -38,12 +40,18 @@ class StateTable:
     """
 
     def __init__(
-        self, codec: TableCodec, writer: ShardWriter | ShardReader, known_keys: KnownKeys | None = None
+        self,
+        codec: TableCodec,
+        writer: ShardWriter | ShardReader,
+        lookups: StateLookups,
+        known_keys: KnownKeys | None = None,
     ) -> None:
+        """Counts in `lookups` what it is asked for."""
         self.schema = codec.schema
         self._codec = codec
         self._known_keys = known_keys
         self._writer = writer
+        self._lookups = lookups
         self._written = MemTable()
         self._written_bytes = 0  # in this epoch
         # What the last `get_rows` found, so that writing the same keys need not look again.
@@ -56,6 +64,7 @@ class StateTable:
         points = read_points(self._newest(), encoded, may_be_long=self._codec.has_long_keys)
         self._read = WriteBatch(points.sorted_keys, points.sorted_values)
         found = np.asarray(points.values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+        self._lookups.note(len(found), len(found) - points.values.null_count)
         return found, self._codec.decode_values(points.values)
 
     def first_rows(self, prefix: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], pa.Table]:
@@ -66,6 +75,7 @@ class StateTable:
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
         first = read_all(stored, Ranges.of_prefixes(prefixes), np.ones(len(order), np.int64))
+        self._lookups.note(len(order), len(first.numbers))
         found = np.zeros(len(order), np.bool_)
         places = np.zeros(len(order), np.int64)
         owners = order[first.numbers]
@@ -83,7 +93,9 @@ class StateTable:
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
         limits = None if limits is None else np.ascontiguousarray(limits[order], np.int64)
-        return self._by_prefix(read_all(stored, Ranges.of_prefixes(prefixes), limits), order)
+        batch = read_all(stored, Ranges.of_prefixes(prefixes), limits)
+        self._lookups.note_prefixes(len(order), batch.numbers)
+        return self._by_prefix(batch, order)
 
     def scan_prefix_pages(
         self, prefix: Sequence[pa.Array], page_rows: int
@@ -95,7 +107,13 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
+        asked, last = len(order), -1
         for batch in read(stored, Ranges.of_prefixes(prefixes), page_rows=page_rows):
+            self._lookups.note_prefixes(asked, batch.numbers)
+            if len(batch):
+                self._lookups.note(0, -int(batch.numbers[0] == last))  # it goes on from the page before
+                last = int(batch.numbers[-1])
+            asked = 0
             yield order[batch.numbers], self._codec.decode(batch.keys, batch.values, self._all)
 
     def scan_around(
@@ -111,7 +129,9 @@ class StateTable:
         low_keys, high_keys = (self._codec.encode_keys([whole(column) for column in key]) for key in (low, high))
         if not is_ascending(order):
             low_keys, high_keys = (keys.take(pa.array(order)) for keys in (low_keys, high_keys))
-        return self._by_prefix(read_around(stored, prefixes, (low_keys, high_keys), before=before, after=after), order)
+        batch = read_around(stored, prefixes, (low_keys, high_keys), before=before, after=after)
+        self._lookups.note(len(order), len(np.unique(batch.numbers)))
+        return self._by_prefix(batch, order)
 
     def leading_key(self, value: pa.Array) -> bytes:
         """What the keys of rows with the one value in the first key column start with, after the vnode.
@@ -210,6 +230,12 @@ class StateTable:
         if len(gone):
             self._written.add(gone, pa.nulls(len(gone), pa.binary()), np.zeros(len(gone), np.bool_))
 
+    def take_below(self, bound: pa.Array, limit: int) -> pa.Table:
+        """Deletes rows as `delete_below` does, and returns them."""
+        found = self._rows(joined([*read(self._in_order(), self._ranges_below(bound), most=limit)]))
+        self.apply(np.full(found.num_rows, -1, np.int8), found.columns)
+        return found
+
     def _ranges_below(self, bound: pa.Array) -> Ranges:
         """For each vnode, the keys whose first column, not NULL, is below the one value."""
         if self.schema.key[0].descending:
@@ -237,9 +263,10 @@ class StateTable:
         ops = np.asarray(ops)
         if not len(ops):
             return
+        self._written_bytes += sum(column.nbytes for column in rows) + ROW_BYTES * len(ops)
+        check_written(self._written_bytes, self.schema.name)
         keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
-        self._written_bytes += keys.nbytes + values.nbytes
-        check_written(values, self._written_bytes, self.schema.name)
+        check_row_size(values, self.schema.name)
         self._written.add(keys, values, ops > 0, are_changes=are_changes)
         if self._written.size_bytes > self._writer.tuning.mem_table_bytes:
             self.flush()

@@ -99,6 +99,20 @@ class StorageTable:
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
         return rows.take(pa.array(np.argsort(owner, kind="stable")))
 
+    def prefixes_with_rows(self, prefix: Sequence[pa.Array]) -> list[int]:
+        """The numbers of those prefixes of the key that a row has: the `_prefix` of `scan_prefix`, decoding nothing."""
+        prefix = [whole(column) for column in prefix]
+        vnodes = self._codec.vnodes(prefix) if self._codec.tells_vnode(len(prefix)) else None
+        found: set[int] = set()
+        for shard in range(self._view.shards):
+            owners, encoded = self._prefixes_on(shard, prefix, vnodes)
+            if len(owners):
+                order = sort_indices(encoded)
+                with rows_of(self._view.snapshots[shard]) as rows:
+                    batch = read_all(rows, Ranges.of_prefixes(encoded.take(pa.array(order))))
+                found.update(owners[order[batch.numbers]].tolist())
+        return sorted(found)
+
     def _scan_one_prefix(self, prefix: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16]) -> pa.Table:
         """`scan_prefix` of one prefix that tells the vnode, and so the shard."""
         (shard,) = shards_of_vnodes(vnodes, self._view.shards).tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,8 +38,11 @@ def counted(snapshot: Snapshot, without: Collection[int] = ()) -> dict[int, Tabl
     return change.tables()
 
 
-def stored_rows(snapshot: Snapshot, without: Collection[int] = ()) -> Iterator[tuple[int, WriteBatch]]:
-    """(table id, rows) of everything that is stored, in key order, table by table; `without` some tables."""
+def stored_rows(snapshot: Snapshot, without: Collection[int] = ()) -> Generator[tuple[int, WriteBatch]]:
+    """(table id, rows) of everything that is stored, in key order, table by table; `without` some tables.
+
+    The snapshot is in use until the end: who stops before closes the generator.
+    """
     with rows_of(snapshot) as rows:
         for table_id, batch in _batches(rows, without):
             yield table_id, WriteBatch(batch.keys, batch.values)

@@ -56,11 +56,25 @@ class EpochCommit:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """The state is laid out anew, on `shards` shards: `tables` are all of its rows as of `epoch`.
+
+    No earlier delta or snapshot counts any more. The epoch is a number of its own, after the one whose rows these are:
+    so whoever has the state in an earlier layout is known by its epoch.
+    """
+
+    epoch: int
+    lsn: int
+    shards: int
+    tables: tuple[TableSnapshot, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MetaEntry:
-    """A transaction of the meta store; None deletes a key. With `epoch`, it commits one."""
+    """A transaction of the meta store; None deletes a key. With `epoch`, it commits one, or a new layout."""
 
     written: Mapping[str, bytes | None]
-    epoch: EpochCommit | None = None
+    epoch: EpochCommit | Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.journal.delta import decode_batches, read_batches
-from risingpy.storage.journal.entries import Delta, LogEntry, MetaEntry
+from risingpy.storage.journal.entries import Delta, EpochCommit, LogEntry, MetaEntry
 from risingpy.storage.journal.record import DamagedState, JournalRecord, decode_record, record_name
 from risingpy.storage.journal.version import (
     INLINE_MARK,
@@ -65,7 +65,8 @@ def read_delta(objects: ObjectStore, delta: Delta) -> list[WriteBatch]:
     record = _needed_record(objects, name)
     number, index = map(int, place.split("."))
     entry = record.entries[number]
-    found = entry.epoch.deltas[index].inline if isinstance(entry, MetaEntry) and entry.epoch is not None else None
+    commit = entry.epoch if isinstance(entry, MetaEntry) else None
+    found = commit.deltas[index].inline if isinstance(commit, EpochCommit) else None
     if found is None:
         raise DamagedState(f"{delta.name} is no delta")
     return decode_batches(delta.name, found)

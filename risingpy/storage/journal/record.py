@@ -24,6 +24,7 @@ from risingpy.storage.journal.entries import (
     Entry,
     EpochCommit,
     FenceEntry,
+    Layout,
     LogEntry,
     MergeEntry,
     MetaEntry,
@@ -103,6 +104,8 @@ def _head_of(entry: Entry, payloads: list[bytes]) -> dict[str, Any]:
         case MetaEntry():
             payloads += [value for value in entry.written.values() if value is not None]
             written = {key: None if value is None else len(value) for key, value in entry.written.items()}
+            if isinstance(entry.epoch, Layout):
+                return {"kind": "layout", "written": written, "layout": _layout_head(entry.epoch)}
             return {"kind": "meta", "written": written, "epoch": entry.epoch and _epoch_head(entry.epoch, payloads)}
         case FenceEntry():
             return {"kind": "fence", "server": entry.server}
@@ -121,8 +124,9 @@ def _entry_of(head: Mapping[str, Any], payloads: _Payloads) -> Entry:
                 block = pa.decompress(block, decompressed_size=raw, codec="zstd", asbytes=True)
             return LogEntry(head["first"], head["records"], head["salt"], block, head["spills"])
         case "meta":
-            written = {key: None if size is None else payloads.take(size) for key, size in head["written"].items()}
-            return MetaEntry(written, _epoch_of(head["epoch"], payloads))
+            return MetaEntry(_written_of(head, payloads), _epoch_of(head["epoch"], payloads))
+        case "layout":
+            return MetaEntry(_written_of(head, payloads), _layout_of(head["layout"]))
         case "fence":
             return FenceEntry(head["server"])
         case "snapshot":
@@ -130,6 +134,20 @@ def _entry_of(head: Mapping[str, Any], payloads: _Payloads) -> Entry:
         case "merge":
             return MergeEntry(delta_of(head["delta"]), tuple(head["replaced"]))
     raise ValueError(f"it has an entry of the unknown kind {head['kind']!r}")
+
+
+def _written_of(head: Mapping[str, Any], payloads: _Payloads) -> dict[str, bytes | None]:
+    return {key: None if size is None else payloads.take(size) for key, size in head["written"].items()}
+
+
+def _layout_head(layout: Layout) -> dict[str, Any]:
+    tables = [snapshot_head(each) for each in layout.tables]
+    return {"epoch": layout.epoch, "lsn": layout.lsn, "shards": layout.shards, "tables": tables}
+
+
+def _layout_of(head: Mapping[str, Any]) -> Layout:
+    tables = tuple(snapshot_of(each) for each in head["tables"])
+    return Layout(head["epoch"], head["lsn"], head["shards"], tables)
 
 
 def _epoch_head(epoch: EpochCommit, payloads: list[bytes]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from risingpy.storage.journal.entries import (
     Entry,
     EpochCommit,
     FenceEntry,
+    Layout,
     LogEntry,
     MergeEntry,
     MetaEntry,
@@ -53,7 +54,8 @@ class Version:
 
     `epoch`, `lsn` and `shards` are those of the last committed epoch, 0 if there is none. `deltas` are in the order of
     their epochs, without bytes: an inline one is called `j/<slot>#<number>`. `complete_after`: whoever has the state of
-    this epoch, or of a later one, needs no snapshot to come here.
+    this epoch, or of a later one, needs no snapshot to come here. `laid_out`: the epoch in which the shards
+    became as many as they are; what is of an earlier one is of other shards.
     """
 
     def __init__(self) -> None:
@@ -66,7 +68,7 @@ class Version:
         self.logs: list[LogPlace] = []
         self.deltas: list[Delta] = []
         self.tables: dict[tuple[int, int], TableSnapshot] = {}
-        self.complete_after = 0
+        self.complete_after = self.laid_out = 0
 
     def apply(self, record: JournalRecord) -> None:
         """Takes the record of the next slot. DamagedState if it is that of another one, or of an earlier term."""
@@ -108,12 +110,21 @@ class Version:
                     else:
                         self.meta[key] = value
                 self.meta_slot = self.slot
-                if entry.epoch is not None:
-                    self._commit(entry.epoch, number)
+                match entry.epoch:
+                    case EpochCommit():
+                        self._commit(entry.epoch, number)
+                    case Layout():
+                        self._lay_out(entry.epoch)
+                    case None:
+                        pass
+                    case _:
+                        assert_never(entry.epoch)
             case FenceEntry():
                 pass
             case SnapshotEntry():
                 self._replace_tables(entry)
+            case MergeEntry() if entry.delta.epoch < self.laid_out:
+                pass  # it was made of what another layout has replaced meanwhile
             case MergeEntry():
                 replaced = set(entry.replaced)
                 merged = [delta for delta in self.deltas if delta.name in replaced]
@@ -135,6 +146,14 @@ class Version:
                 delta = replace(delta, name=name, inline=None)
             self.deltas.append(delta)
 
+    def _lay_out(self, layout: Layout) -> None:
+        self.epoch, self.lsn, self.shards = layout.epoch, layout.lsn, layout.shards
+        self.logs = [place for place in self.logs if place.last_lsn > self.lsn]
+        self.deltas = []
+        self.tables = {(table.table_id, table.shard): table for table in layout.tables}
+        self.laid_out = layout.epoch
+        self.complete_after = layout.epoch  # a shard of the same number and count may be of an older layout
+
     def covered(self, table_id: int, shard: int) -> int:
         """Up to this epoch, a table's snapshot has all: deltas of it count only for other tables."""
         found = self.tables.get((table_id, shard))
@@ -146,7 +165,8 @@ class Version:
         return frozenset(table_id for table_id in delta.tables if epoch > self.covered(table_id, shard))
 
     def _replace_tables(self, entry: SnapshotEntry) -> None:
-        self.tables.update(((table.table_id, table.shard), table) for table in entry.tables)
+        found = (table for table in entry.tables if table.epoch >= self.laid_out)
+        self.tables.update(((table.table_id, table.shard), table) for table in found)
         kept = []
         for delta in self.deltas:
             if self.counted_tables(delta):
@@ -189,6 +209,7 @@ def encode_version(version: Version) -> bytes:
         "deltas": [delta_head(delta) for delta in version.deltas],
         "tables": [snapshot_head(table) for table in version.tables.values()],
         "complete_after": version.complete_after,
+        "laid_out": version.laid_out,
     }
     return framed(_MAGIC, head, version.meta.values())
 
@@ -203,6 +224,7 @@ def decode_version(name: str, data: bytes) -> Version:
             offset += size
         for field in ("slot", "term", "meta_slot", "epoch", "lsn", "shards", "last_lsn", "complete_after"):
             setattr(version, field, head[field])
+        version.laid_out = head.get("laid_out", 0)  # versions of before there were layouts have none
         version.logs = [LogPlace(*place) for place in head["logs"]]
         version.deltas = [delta_of(each) for each in head["deltas"]]
         version.tables = {(t.table_id, t.shard): t for t in map(snapshot_of, head["tables"])}

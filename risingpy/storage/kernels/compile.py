@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit, typeof, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import typeof_impl
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -50,14 +51,33 @@ class Kernel:
         functools.update_wrapper(self, function)
         self._function = function
         self._signature = signature
+        self._dispatcher: Any = None
+        self._loaded = False
 
     def __call__(self, *arguments: Any) -> Any:
         return self.code(*arguments)
 
-    @functools.cached_property
+    @property
     def code(self) -> Any:
-        """Numba's dispatcher, its machine code loaded."""
-        return njit(self._signature, cache=True, nogil=True, error_model="numpy")(self._function)
+        """Numba's dispatcher, its machine code loaded.
+
+        A kernel that calls itself asks while it is compiled, in the same thread: it gets the dispatcher as it is then,
+        by which Numba knows the recursion. Other threads wait for Numba's own lock, since of two locks one thread could
+        hold the first and another the second.
+        """
+        if self._loaded:
+            return self._dispatcher
+        with global_compiler_lock:
+            if self._dispatcher is None:
+                self._dispatcher = njit(cache=True, nogil=True, error_model="numpy")(self._function)
+                try:
+                    self._dispatcher.compile(self._signature)
+                except BaseException:  # also an interrupt: the next call tries it again
+                    self._dispatcher = None
+                    raise
+                self._dispatcher.disable_compile()
+                self._loaded = True
+            return self._dispatcher
 
 
 @typeof_impl.register(Kernel)

@@ -44,7 +44,7 @@ def partial_word(address: int, length: int) -> int:
 
 @inlined
 def hash_bytes(address: int, length: int) -> int:
-    """64 bits of hash. Part of the on-disk format: `key_encoding.HASH_VERSION`; specified in `reference_codec`."""
+    """64 bits of hash. Part of the on-disk format: `formats.HASH`; specified in `reference_codec`."""
     state = SEED ^ np.uint64(length)
     k = 0
     while k + 8 <= length:

@@ -6,8 +6,6 @@ numbers are equal by value, 1 and 1.0 too. Objects' keys are sorted, arrays are 
 
 from __future__ import annotations
 
-from numba import njit, types
-
 from risingpy.storage.kernels.compile import inlined, kernel
 from risingpy.storage.kernels.json import bounded_end, find_key, string_end, value_end
 from risingpy.storage.kernels.memory import load_i32, load_u8, store_u8
@@ -52,7 +50,7 @@ def scalars_equal(a: int, a_end: int, b: int, b_end: int) -> bool:
     return a + k == a_end
 
 
-@njit(types.int64(types.int64, types.int64, types.int64, types.int64), cache=True, nogil=True, error_model="numpy")
+@kernel
 def contains(a: int, a_end: int, b: int, b_end: int) -> int:
     """1 if the value at address a contains that at b, else 0."""
     kind = load_u8(b)

@@ -30,11 +30,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from risingpy.errors import IoError
+from risingpy.formats import LOG, IncompatibleStore, unreadable, way_out
 
 SUFFIX = ".log"
 ALIGNMENT = 64
-LOG_VERSION = 1
-_MAGIC = b"RPYLOG%02d" % LOG_VERSION
+_NAME = b"RPYLOG"
+_MAGIC = _NAME + b"%02d" % LOG.written
 _BLOCK_MAGIC = b"BLOK"
 _SEGMENT = struct.Struct("<8sQQI")
 _BLOCK = struct.Struct("<4sIQQII")
@@ -203,14 +204,27 @@ def open_segment(path: Path) -> Segment:
     return segment
 
 
+def segment_version(head: bytes) -> int | None:
+    """The version of the format that a segment's first eight bytes name; None if they are not those of a segment."""
+    digits = head[len(_NAME) : len(_MAGIC)]
+    return int(digits) if head.startswith(_NAME) and len(head) >= len(_MAGIC) and digits.isdigit() else None
+
+
 def map_segment(path: Path) -> Segment:
-    """Maps a file with a segment's layout. DamagedLog if its header is not one."""
+    """Maps a file with a segment's layout.
+
+    DamagedLog if its header is not one, IncompatibleStore if it is of a version that is not read.
+    """
     with pa.memory_map(str(path)) as file:
         buffer = file.read_buffer()
     data = memoryview(buffer)
     if len(data) < ALIGNMENT:
         raise DamagedLog(f"{path} is damaged: it has no header")
     magic, first_lsn, salt, crc = _SEGMENT.unpack_from(data)
+    has = {LOG.name: segment_version(magic)}
+    told = unreadable(has, [LOG])
+    if told is not None and has[LOG.name] is not None:
+        raise IncompatibleStore(f"{path} {told}", hint=way_out(has, [LOG]))
     if magic != _MAGIC or crc != zlib.crc32(data[: _SEGMENT.size - 4]):
         raise DamagedLog(f"{path} is damaged: its header is not that of a log segment")
     return Segment(path, first_lsn, salt, data, buffer)

@@ -17,7 +17,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -83,10 +83,11 @@ class WriteAheadLog:
         segment_bytes: int = DEFAULT_TUNING.log_segment_bytes,
         first_lsn: int = 1,
         truth: LogTruth | None = None,
+        kept_spills: Collection[str] = (),
     ) -> None:
         """Opens the log, or makes a new one, whose records begin with `first_lsn`.
 
-        Cuts a torn tail; raises DamagedLog on any other damage.
+        Cuts a torn tail; raises DamagedLog on any other damage. `kept_spills` are those that the caller appends next.
         """
         self.directory = directory
         self._new_log_begins = first_lsn
@@ -100,6 +101,7 @@ class WriteAheadLog:
         self._last_lsn = 0
         self._first_lsns: list[int] = []
         self._spills: dict[int, str] = {}  # by the lsn of the record that names them
+        self._kept_spills = kept_spills
         self._tail: _Tail | None = None
         try:
             self._open()
@@ -124,15 +126,16 @@ class WriteAheadLog:
         """A file for rows that come to more than memory should hold; a record in a group makes them count."""
         return Spill(self.directory, None if self._truth is None else self._put_spill)
 
-    def append(self, group: Sequence[LogRecord]) -> int:
+    def append(self, group: Sequence[LogRecord], first: Callable[[int], None] | None = None) -> int:
         """Makes the group durable and returns the lsn of its last record. IoError if the disk refuses.
 
         After an IoError the group is not in the log, or, if fsync failed, it may be after a restart; then
-        every later call fails too.
+        every later call fails too. `first` is called by this thread with the lsn of the group's first record, before
+        anything is written; if it raises, the group is not in the log.
         """
         if not group:
             return self.last_lsn
-        mine = _Group(group, block_size(group))
+        mine = _Group(group, block_size(group), first)
         with self._changed:
             self._waiting.append(mine)
             must_wait, self._writing = self._writing, True
@@ -142,10 +145,18 @@ class WriteAheadLog:
             self._write_waiting()
         if isinstance(mine.error, CannotConnectNow):
             raise mine.error
+        if mine.failed_first is not None:
+            raise mine.failed_first
         if mine.error is not None:
             raise disk_failure("cannot write to the write-ahead log", mine.error) from mine.error
         assert mine.last_lsn is not None
         return mine.last_lsn
+
+    def refuse_more(self, error: BaseException) -> None:
+        """Every later append fails: what the log has is no longer what its readers know. Only a new start helps."""
+        with self._changed:
+            if self._broken is None:
+                self._broken = error
 
     def read(self, after_lsn: int, up_to_lsn: int, table_ids: Collection[int] | None = None) -> Iterator[LogRecord]:
         """See `LogReader.read`."""
@@ -183,6 +194,8 @@ class WriteAheadLog:
             groups = self._take_waiting()
         error: BaseException | None = None
         try:
+            self._refuse_broken()
+            groups[0].call_first(self._last_lsn + 1)
             self._write([record for group in groups for record in group.records])
         except BaseException as caught:
             error = caught  # also for those who wait with us, and must not wait for ever
@@ -206,18 +219,16 @@ class WriteAheadLog:
         size = taken = 0
         for group in self._waiting:
             size += group.size
-            if taken and size > LARGEST_BLOCK:
+            if taken and (size > LARGEST_BLOCK or group.first is not None):
                 break
             taken += 1
+            if group.first is not None:  # alone, so that its own thread writes it, and knows its lsn before
+                break
         groups, self._waiting = self._waiting[:taken], self._waiting[taken:]
         return groups
 
     def _write(self, records: Sequence[LogRecord]) -> None:
         """Writes and syncs one block; only the thread that set `_writing` comes here."""
-        if isinstance(self._broken, CannotConnectNow):
-            raise self._broken
-        if self._broken is not None:
-            raise IoError(f"an earlier write failed, start the server again: {self._broken}")
         size = block_size(records)
         first_lsn = self._last_lsn + 1
         tail = self._open_tail()
@@ -240,6 +251,12 @@ class WriteAheadLog:
                 self._truth.fail(error if isinstance(error, SqlError) else IoError(f"cannot write the log: {error}"))
             raise
         tail.offset += size
+
+    def _refuse_broken(self) -> None:
+        if isinstance(self._broken, CannotConnectNow):
+            raise self._broken
+        if self._broken is not None:
+            raise IoError(f"an earlier write failed, start the server again: {self._broken}")
 
     def _append_to_truth(self, truth: LogTruth, records: Sequence[LogRecord], block: bytes, salt: int) -> None:
         spills = {record.spill: self._pieces.pop(record.spill) for record in records if record.spill is not None}
@@ -298,7 +315,7 @@ class WriteAheadLog:
                 raise DamagedLog(f"{path} is damaged: records are missing after {self._last_lsn}")
             end = self._read_to_end(segment)
         _refuse_blocks_behind(segment, end)
-        named = set(self._spills.values())
+        named = {*self._spills.values(), *self._kept_spills}
         for path in spill_paths(self.directory):
             if path.stem not in named:
                 path.unlink()
@@ -333,9 +350,19 @@ class _Group:
 
     records: Sequence[LogRecord]
     size: int
+    first: Callable[[int], None] | None = None
     last_lsn: int | None = None
     error: BaseException | None = None
+    failed_first: BaseException | None = None
     turn: threading.Lock = field(default_factory=_held_lock)
+
+    def call_first(self, lsn: int) -> None:
+        if self.first is not None:
+            try:
+                self.first(lsn)
+            except BaseException as error:
+                self.failed_first = error
+                raise
 
 
 @dataclass(slots=True)

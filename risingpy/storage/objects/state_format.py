@@ -2,7 +2,7 @@
 
     {"cluster": "6f1c…", "state": 1, "encoding": 1, "hash": 1, "vnodes": 256}
 
-`state` is the version of the layout of names and of the journal, the rest as in every shard.
+`state` is the version of the layout of names and of the journal, the rest as in every shard (`formats.py`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from dataclasses import asdict, dataclass
 from uuid import uuid4
 
 from risingpy.errors import IoError
-from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION
-from risingpy.storage.codec.table_schema import VNODE_COUNT
+from risingpy.formats import ENCODING, HASH, OF_SHARED_STATE, STATE, VNODES, unreadable, way_out
 from risingpy.storage.objects.object_store import ObjectExists, ObjectMissing, ObjectStore
 
 NAME = "format.json"
-STATE_VERSION = 1
 
 
 class IncompatibleState(IoError):
@@ -29,30 +27,25 @@ class StateFormat:
     """Whose objects, and in which formats."""
 
     cluster: str
-    state: int = STATE_VERSION
-    encoding: int = FORMAT_VERSION
-    hash: int = HASH_VERSION
-    vnodes: int = VNODE_COUNT
+    state: int = STATE.written
+    encoding: int = ENCODING.written
+    hash: int = HASH.written
+    vnodes: int = VNODES.written
 
 
 def read_format(objects: ObjectStore) -> StateFormat | None:
     """That of the objects, None if there are none. Raises IncompatibleState if this version cannot use them."""
     try:
-        stored = json.loads(objects.get(NAME))  # once: a place that does not exist should be told at once
-        found = StateFormat(**stored)
+        stored = dict(json.loads(objects.get(NAME)))  # once: a place that does not exist should be told at once
+        cluster = str(stored.pop("cluster"))
     except ObjectMissing:
         return None
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise IncompatibleState(f"{objects.uri}/{NAME} is damaged: {error}") from error
-    expected = StateFormat(found.cluster)
-    if found != expected:
-        differing = [name for name, value in asdict(expected).items() if getattr(found, name) != value]
-        has, needed = (", ".join(f"{name} {getattr(each, name)}" for name in differing) for each in (found, expected))
-        raise IncompatibleState(
-            f"{objects.uri} has {has}; this version of RisingPy needs {needed}",
-            hint="Start the version that wrote it, save its tables with COPY, and load them into a new place.",
-        )
-    return found
+    told = unreadable(stored, OF_SHARED_STATE)
+    if told is not None:
+        raise IncompatibleState(f"{objects.uri} {told}", hint=way_out(stored, OF_SHARED_STATE))
+    return StateFormat(cluster, **stored)
 
 
 def read_or_make_format(objects: ObjectStore) -> StateFormat:

@@ -100,6 +100,14 @@ def test_a_changed_byte_hurts_its_own_message_only(messages: list[dict[str, Any]
     }
 
 
+@pytest.mark.parametrize("length", range(4))
+def test_a_bad_message_whose_text_an_error_cuts_within_a_character(length: int) -> None:
+    """DuckDB quotes the message's beginning, and such an error's text is no UTF-8."""
+    decoded = decode("json", NAMED, [("\0" + "x" * length + "\U00010000" * 200).encode(), b'{"i": 1}'])
+    assert set(reasons(decoded)) == {0}
+    assert len(rows_of(decoded)) == 1
+
+
 def test_ten_thousand_mutated_messages() -> None:
     """One chunk of good and bad ones: it is decoded, every good one is right, and every bad one has a reason."""
     chance = random.Random(5)

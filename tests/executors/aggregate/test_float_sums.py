@@ -63,7 +63,7 @@ def test_order_and_split_do_not_matter(values: list[tuple[int, float]], cut: int
 
 
 def test_stored_bytes() -> None:
-    """On disk: whoever changes these raises FORMAT_VERSION."""
+    """On disk: whoever changes these raises `formats.ENCODING`."""
     expected = {1.0: "2201000000", -1.5: "2100000080feffffff", 0.0: "", 5e-324: "0000400000"}
     assert {value: summed([(1, value)])[0].as_py().hex() for value in expected} == expected
 

@@ -30,6 +30,33 @@ def test_a_lost_executor_is_replaced_on_its_own_machine() -> None:
     assert placement.place([B, C], 4) == [C if each == A else B for each in first]
 
 
+def test_a_shard_moves_to_a_machine_that_joins_when_it_is_loaded_there() -> None:
+    placement = Placement()
+    assert placement.place([A], 4) == [A] * 4
+    assert placement.to_load() == {}
+    assert placement.place([A, B], 4) == [A] * 4
+    assert placement.to_load() == {2: "b", 3: "b"}
+    placement.loaded(3, "b")
+    assert placement.place([A, B], 4) == [A, A, A, B]
+    assert placement.to_load() == {2: "b"}
+    placement.loaded(2, "b")
+    assert placement.place([A, B], 4) == [A, A, B, B]
+    assert placement.to_load() == {}
+    assert placement.place([B, C], 4) == [C, C, B, B], "at once, for it is the same machine"
+
+
+def test_what_a_machine_has_loaded_is_forgotten_when_it_goes() -> None:
+    placement = Placement()
+    placement.place([A], 2)
+    placement.place([A, B], 2)
+    placement.loaded(1, "b")
+    assert placement.place([A], 2) == [A] * 2
+    assert placement.place([A, B], 2) == [A] * 2
+    assert placement.to_load() == {1: "b"}
+    assert placement.place([B], 2) == [B] * 2, "nobody else is there"
+    assert placement.to_load() == {}
+
+
 def test_without_executors_spark_waits_for_any() -> None:
     assert Placement().place([], 2) == [None, None]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -50,3 +52,17 @@ def test_a_failure_is_raised_when_all_have_ended(threads: ShardThreads) -> None:
     with pytest.raises(ValueError, match="shard 0"):
         threads(step, range(3))
     assert ended == [2]
+
+
+AT_THE_END = """
+import atexit
+from risingpy.executors.epoch.shard_threads import ShardThreads
+threads = ShardThreads()
+atexit.register(threads.close)
+atexit.register(lambda: print(threads(lambda shard: shard * 10, [1, 2, 3])))
+"""
+
+
+def test_shards_run_until_they_are_closed_also_while_the_interpreter_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[10, 20, 30]\n", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.optimizer.stream.distribution import BROADCAST
 from risingpy.optimizer.stream.temporal_join import plan_temporal_join
 from risingpy.plan import logical
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
@@ -78,3 +80,51 @@ def test_temporal_join(kind: JoinKind, left: list[Rows], right: list[Rows]) -> N
                     known[key] = (*row, *(partner or (None,) * 3))
             assert set(output.rows) == {comparable(row) for row in known.values()}
             assert len(bench.state()[0]) == sum(row[RIGHT] is not None for row in known.values())
+
+
+@pytest.mark.parametrize("equal", [(), (KEY,), (KEY, VALUE)], ids=["no equality", "one", "two"])
+@pytest.mark.parametrize("bounded", [False, True], ids=["alone", "with a condition"])
+@given(left=histories(groups, values), right=histories(groups, values))
+@examples(15)
+def test_rows_that_meet_all_of_the_table(
+    equal: tuple[int, ...], bounded: bool, left: list[Rows], right: list[Rows]
+) -> None:
+    """The equalities do not tell the key: the rows of each epoch, which stay, meet the rows that the table has then."""
+    order = random.Random(1)
+    table = relation_table(
+        100, "t", [ColumnDesc(k + 1, f"f{k}", type_) for k, type_ in enumerate(TYPES)], (KeyColumn(ID),), (ID,)
+    )
+    given_rows = input_of(TYPES, (ID,), (KEY,))
+    grows = replace(given_rows.properties, append_only=True, distribution=BROADCAST)
+    schema = grows.schema
+    parts = [Call("eq", (reference(LEFT + column), reference(RIGHT + column)), BOOLEAN) for column in equal]
+    if bounded:
+        parts.append(Call("lt", (reference(LEFT + VALUE), reference(RIGHT + KEY)), BOOLEAN))
+    condition = both(*parts) if parts else None
+    scan = logical.Scan(100, "t", (0, 1, 2), schema)
+    join = logical.Join(logical.Values((), schema), scan, JoinKind.TEMPORAL, condition, (*schema, *schema))
+    relation = Table(100, "public", "t", (), "", table=table, stream_key=())
+    plan = plan_temporal_join(
+        join, replace(given_rows, properties=grows), Catalog(relations={100: relation}), "job", count(1).__next__
+    )
+
+    def meet(a: Row, b: Row) -> bool:
+        if any(a[k] is None or a[k] != b[k] for k in equal):
+            return False
+        return not bounded or (a[VALUE] is not None and b[KEY] is not None and a[VALUE] < b[KEY])  # type: ignore[operator]
+
+    left, right = aligned(left, right)
+    stored = FragmentBench(Materialize(leaf(TYPES, (ID,)), table, ConflictBehavior.NO_CHECK, properties(TYPES, (ID,))))
+    with stored, FragmentBench(plan) as bench:
+        bench.store.close()
+        bench.store, bench.stage = stored.store, 1
+        output = Output(plan.properties.stream_key)
+        expected = set()
+        for epoch, (new_left, (old_right, new_right)) in enumerate(zip(left[1:], pairwise(right), strict=True)):
+            stored.run(delta(old_right, new_right, TYPES, order))
+            bench.epoch = stored.epoch - 1
+            fresh = [(100 * epoch + k, *row[1:]) for k, row in enumerate(new_left.values())]
+            came: dict[object, tuple[object, ...]] = {row[ID]: row for row in fresh}
+            output.take(bench.run(delta({}, came, TYPES, order)))
+            expected |= {comparable((*a, *b)) for a in came.values() for b in new_right.values() if meet(a, b)}
+            assert set(output.rows) == expected

@@ -6,7 +6,7 @@ import logging
 import os
 import time
 
-from risingpy.executors.spark.java_output import JavaOutput, records, sorted_out
+from risingpy.executors.spark.java_output import JavaOutput, records, sorted_out, without_java_stack
 
 SURVIVED_KILL = """\
 26/11/22 18:37:59 ERROR Utils: Aborting task
@@ -124,3 +124,15 @@ def test_a_record_is_told_soon_though_nothing_follows() -> None:
     output.end_is_expected()
     os.write(writing, b"x" * 100_000 + b"\n" + DEFECT_OF_SPARKS.encode())
     os.close(writing)
+
+
+def test_what_an_error_says_without_where_java_was() -> None:
+    killed = "Job aborted: Task 0 failed 4 times: SparkException: Python worker exited unexpectedly"
+    stack = "\n\tat org.apache.spark.X.y(Z.scala:1)\nCaused by: java.io.EOFException\n\t... 33 more"
+    query = "\n\nDriver stacktrace:\n=== Streaming Query ===\nIdentifier: n"
+    assert without_java_stack(killed + stack + query) == killed
+    ours = (
+        'PythonException: Traceback (most recent call last):\n  File "/x/risingpy/a.py", line 1, in f\nValueError: no'
+    )
+    assert without_java_stack(f"{ours}\n{stack}") == ours
+    assert without_java_stack("the disk is full") == "the disk is full"

@@ -349,3 +349,9 @@ def test_handshakes_of_nonsense(serve: Serve) -> None:
                 while piece := client.recv(4096):
                     assert not piece.startswith(b"R\0\0\0\x08")
     assert log_in(served, "robot", sslmode="require") == ("robot", "robot")
+
+
+def test_rules_of_the_first_database_hold_under_its_other_names(serve: Serve) -> None:
+    served = serve("host dev alice all reject", "host all all all scram-sha-256")
+    for name in ("dev", "postgres", "template1"):
+        assert refusal(served, "alice", dbname=name)[1].startswith("FATAL:  pg_hba.conf rejects connection")

@@ -12,7 +12,13 @@ from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
 from risingpy.frontend.binder.functions.special import SPECIAL
 from risingpy.frontend.binder.nodes import NODE_BINDERS
-from risingpy.frontend.binder.typing.type_names import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
+from risingpy.frontend.binder.typing.type_names import (
+    BUILT_IN_TYPES,
+    CAST_FUNCTIONS,
+    INSTEAD,
+    UNSUPPORTED_TYPES,
+    resolve_type,
+)
 from risingpy.frontend.parser.statements import STATEMENT_PARSERS, UNSUPPORTED_STATEMENTS
 from risingpy.functions.signatures import AGGREGATES, SCALARS, TABLE_FUNCTIONS, WINDOW_FUNCTIONS
 from tests.frontend.binder.bench import bind
@@ -34,8 +40,8 @@ def test_no_statement_and_no_node_is_both_refused_and_there() -> None:
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED_TYPES))
 def test_a_refused_type_is_refused(name: str) -> None:
     with pytest.raises(SqlError, match=f"type {name} is not supported") as refused:
-        resolve_type(name, None)
-    assert (refused.value.hint is not None) == (name in SERIAL)
+        resolve_type(name, None, BUILT_IN_TYPES)
+    assert (refused.value.hint is not None) == (name in SERIAL or name in INSTEAD)
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED_FUNCTIONS - {"current_time"}))

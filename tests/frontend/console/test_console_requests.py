@@ -60,7 +60,7 @@ def test_results_of_several_statements(page: Page) -> None:
     assert [line["tag"] for line in lines if "tag" in line] == ["CREATE TABLE", "INSERT 0 2"]
     lines = page.run("SELECT id, t FROM r ORDER BY id; SELECT count(*) AS n FROM r")
     assert lines[:3] == [
-        {"fields": [{"name": "id", "type": "integer"}, {"name": "t", "type": "character varying"}]},
+        {"fields": [{"name": "id", "type": "integer"}, {"name": "t", "type": "text"}]},
         {"columns": [["1", "2"], ["ä", None]]},
         {"tag": "SELECT 2", "more": False},
     ]
@@ -177,17 +177,20 @@ def test_without_a_login(page: Page) -> None:
 
 
 def test_too_many_texts_leave_places_for_monitoring(page: Page) -> None:
+    begun: list[int] = []
     ended: list[object] = []
 
     def hold(number: int) -> None:
         with page.running("SELECT pg_sleep(600)", f"held {number}") as lines:
+            begun.append(number)
             ended.append(list(lines))
 
     threads = [threading.Thread(target=hold, args=(number,)) for number in range(24)]
     for thread in threads:
         thread.start()
     until(lambda: page.send("run", {"sql": "", "limit": 0})[0] == 400)
-    until(lambda: page.ask("POST", "/console/run", '{"sql": "SELECT 1"}')[0] == 503)
+    until(lambda: len(begun) == 24)
+    assert page.ask("POST", "/console/run", '{"sql": "SELECT 1"}')[0] == 503
     assert page.ask("GET", "/healthz", headers={})[0] == 200
     for number in range(24):
         until(lambda number=number: page.send("cancel", {"name": f"held {number}"})[1]["cancelled"] == 1)  # type: ignore[misc]

@@ -22,7 +22,7 @@ def schema(client: Client) -> Client:
 
 
 def figures(client: Client, sql: str = "EXPLAIN ANALYZE MATERIALIZED VIEW m") -> dict[str, tuple[Any, ...]]:
-    """By operator: rows in, rows out, milliseconds, state rows, state bytes."""
+    """By operator: rows in, rows out, milliseconds, state rows, state bytes, lookups of state and those that found."""
     return {str(row[0]).lstrip(" │├└─").split()[0]: row[3:] for row in client.run(sql)}
 
 
@@ -37,7 +37,9 @@ def test_rows_and_state_since_the_view_was_made(schema: Client) -> None:
     assert found["StreamHashAgg"][0] == ROWS - 20
     assert found["StreamMaterialize"][3] == 4  # groups
     assert found["StreamHashAgg"][3] == 4 + (ROWS - 20)  # a count per group, and every row for max
-    assert found["StreamFilter"][3:] == (None, None)
+    assert found["StreamFilter"][3:] == (None, None, None, None)
+    # Of each new group, its count, and the greatest of its rows, before the epoch and after it.
+    assert found["StreamHashAgg"][5:] == (3 * 4, 4)
     assert found["StreamHashAgg"][2] > 0 and found["StreamHashAgg"][4] > 0
 
 
@@ -48,6 +50,22 @@ def test_changes_are_counted_as_they_come(schema: Client) -> None:
     assert after["StreamTableScan"][1] - before["StreamTableScan"][1] == 2
     assert after["StreamHashAgg"][1] - before["StreamHashAgg"][1] == 2
     assert after["StreamMaterialize"][3] == 4
+    lookups, hits = (after["StreamHashAgg"][place] - before["StreamHashAgg"][place] for place in (5, 6))
+    assert lookups == hits > 0  # the group is there: its count, and the rows that its max is of
+    schema.run("INSERT INTO t VALUES (2000, 77, 100)")
+    newest = figures(schema)
+    assert [newest["StreamHashAgg"][place] - after["StreamHashAgg"][place] for place in (5, 6)] == [3, 1]
+
+
+def test_lookups_of_a_join(schema: Client) -> None:
+    schema.run("CREATE TABLE names (g int, name text)")
+    schema.run("INSERT INTO names VALUES (0, 'a'), (1, 'b'), (1, 'c')")
+    schema.run("CREATE MATERIALIZED VIEW j AS SELECT t.id, name FROM t JOIN names ON t.g = names.g")
+    explain = "EXPLAIN ANALYZE MATERIALIZED VIEW j"
+    before = figures(schema, explain)
+    schema.run("INSERT INTO t VALUES (3000, 1, 0), (3001, 3, 0), (3002, 99, 0)")  # three keys, one has names
+    after = figures(schema, explain)
+    assert [after["StreamHashJoin"][place] - before["StreamHashJoin"][place] for place in (5, 6)] == [3, 1]
 
 
 def test_fused_filter_has_rows_of_its_own(schema: Client) -> None:

@@ -246,7 +246,6 @@ def test_a_view_whose_function_does_not_end_stops(client: Client, monkeypatch: p
         ("CREATE AGGREGATE f(n INT) RETURNS INT LANGUAGE sql AS 'SELECT 1'", SqlError),
         ("CREATE AGGREGATE f() RETURNS INT LANGUAGE python AS 'x'", FeatureNotSupported),
         ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE python AS 'def f(): return 1'", InvalidFunctionDefinition),
-        ("CREATE FUNCTION f(n INT) RETURNS SETOF INT LANGUAGE sql AS 'SELECT 1'", FeatureNotSupported),
         (
             "CREATE FUNCTION f(n INT) RETURNS TABLE (n INT) LANGUAGE python AS 'def f(n): return []'",
             InvalidFunctionDefinition,

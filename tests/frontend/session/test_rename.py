@@ -31,3 +31,47 @@ def test_texts_follow_a_rename(client: Any, new: str, schema: str | None) -> Non
     for text in texts.values():
         client.run(text)
     assert {name: sorted(client.run(f"SELECT * FROM {name}")) for name in VIEWS} == before
+
+
+COLUMN_VIEWS = {
+    "star": ("VIEW", "SELECT * FROM t"),
+    "plain": ("VIEW", "SELECT a, t.b AS x FROM t WHERE b > 1"),
+    "joined": ("MATERIALIZED VIEW", "SELECT id, t.a, u.a AS ua FROM t JOIN u USING (id)"),
+    "naturally": ("VIEW", "SELECT * FROM t NATURAL JOIN u"),
+    "grouped": ("MATERIALIZED VIEW", "SELECT b, count(*) AS n FROM (SELECT * FROM t) x GROUP BY b"),
+    "inner_one": ("VIEW", "SELECT u.a FROM u WHERE u.a IN (SELECT b FROM t WHERE t.a = u.a)"),
+    "listed": ("VIEW", "SELECT p + q AS s FROM t AS k(p, q, r)"),
+    "window_of": ("MATERIALIZED VIEW", "SELECT window_start, a FROM tumble(t, at, INTERVAL '1 hour')"),
+    "changes": ("MATERIALIZED VIEW", "WITH c AS changelog FROM t SELECT c.a, c.changelog_op FROM c"),
+}
+
+
+def test_texts_follow_renamed_and_added_columns(client: Any) -> None:
+    """As PostgreSQL's do: a view keeps its columns, under the names that it has for them."""
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int, at timestamp); CREATE TABLE u (id int, a int)")
+    client.run("INSERT INTO t VALUES (1, 2, 3, '2024-01-01 10:00'), (2, 3, 1, '2024-01-01 11:30'); FLUSH")
+    client.run("INSERT INTO u VALUES (1, 3), (2, 9); FLUSH")
+    for name, (kind, query) in COLUMN_VIEWS.items():
+        client.run(f"CREATE {kind} {name} AS {query}")
+    client.run("CREATE SINK out AS SELECT a FROM t WITH (connector = 'blackhole')")
+    names = [*COLUMN_VIEWS]
+    rows = {name: sorted(client.run(f"SELECT * FROM {name}")) for name in names}
+    columns = {name: [row[0] for row in client.run(f"SHOW COLUMNS FROM {name}")] for name in names}
+    client.run("ALTER TABLE t RENAME COLUMN a TO c")
+    client.run("ALTER TABLE t RENAME b TO a")
+    client.run("ALTER TABLE t ADD COLUMN more int DEFAULT 7")
+    client.run('ALTER TABLE u RENAME COLUMN id TO "Id"')
+    client.run("ALTER TABLE t RENAME TO renamed")
+    texts = {name: client.run(f"SHOW CREATE {kind} {name}")[0][1] for name, (kind, _) in COLUMN_VIEWS.items()}
+    texts["out"] = client.run("SHOW CREATE SINK out")[0][1]
+    assert "renamed t" in texts["out"] and "t.c AS a" in texts["out"]
+    assert "t.c AS a" in client.run("SELECT pg_get_viewdef('star'::regclass, true)")[0][0]
+    client.run("DROP SINK out")
+    for name in reversed(names):
+        client.run(f"DROP {COLUMN_VIEWS[name][0]} {name}")
+    for text in texts.values():
+        client.run(text)
+    assert columns == {name: [row[0] for row in client.run(f"SHOW COLUMNS FROM {name}")] for name in names}
+    again = {name: sorted(client.run(f"SELECT * FROM {name}")) for name in names}
+    del rows["changes"], again["changes"]  # which says what has happened since it was made
+    assert again == rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -180,3 +181,29 @@ def test_a_cancel_is_seen_within_a_series(client: Client) -> None:
     with pytest.raises(SqlError, match="statement timeout"):
         client.run("SELECT count(*) FROM generate_series(1, 9000000) AS a, generate_series(1, 9000) AS b WHERE a = -b")
     assert time.monotonic() - began < 5
+
+
+def test_only_the_query_engine_counts_as_outside_of_the_interpreter(client: Client) -> None:
+    """A thread may have a lower priority while DuckDB computes, and not while others wait for its lock."""
+    seen: list[bool] = []
+
+    def heavy() -> None:
+        client.run("SELECT count(*) FROM generate_series(1, 3000000) AS s(x) WHERE x % 7 = 3")
+
+    assert not client.session.is_in_engine()
+    working = threading.Thread(target=heavy)
+    working.start()
+    while working.is_alive():
+        seen.append(client.session.is_in_engine())
+        time.sleep(0.001)
+    assert any(seen)
+    assert not client.session.is_in_engine()
+    prepared = threading.Thread(
+        target=lambda: client.session.prepare(
+            client.session.split(f"SELECT * FROM (VALUES {', '.join(f'({n})' for n in range(3000))}) t")[0], ()
+        )
+    )
+    prepared.start()
+    while prepared.is_alive():
+        assert not client.session.is_in_engine()
+        time.sleep(0.001)

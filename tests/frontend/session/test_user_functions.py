@@ -13,6 +13,7 @@ from risingpy.errors import (
     FeatureNotSupported,
     InvalidFunctionDefinition,
     SqlError,
+    SyntaxError_,
     UndefinedFunction,
 )
 from risingpy.frontend.results import StartupParameters
@@ -126,9 +127,17 @@ def test_overloads_and_built_in_names(client: Client) -> None:
         ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE python AS 'def g(n): return n'", InvalidFunctionDefinition),
         ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE python AS 'def f(n) return n'", InvalidFunctionDefinition),
         ("CREATE FUNCTION f(n INT, n INT) RETURNS INT LANGUAGE sql AS 'SELECT 1'", InvalidFunctionDefinition),
-        ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE sql AS 'SELECT 1 FROM t'", FeatureNotSupported),
+        ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE sql AS 'SELECT 1; SELECT 2'", FeatureNotSupported),
+        ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE sql AS 'DELETE FROM t RETURNING id'", FeatureNotSupported),
+        ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE javascript AS 'x'", FeatureNotSupported),
+        ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE wasm AS 'x'", FeatureNotSupported),
+        ("CREATE FUNCTION f(VARIADIC n INT[]) RETURNS INT LANGUAGE sql AS 'SELECT 1'", FeatureNotSupported),
+        ("CREATE FUNCTION f(OUT n INT) RETURNS INT LANGUAGE sql AS 'SELECT 1'", FeatureNotSupported),
+        ("CREATE PROCEDURE f() LANGUAGE python AS 'x'", SyntaxError_),
+        ("DO $$ BEGIN END $$", FeatureNotSupported),
         ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE java AS 'x'", FeatureNotSupported),
-        ("CREATE FUNCTION f(n INT) RETURNS TABLE (a INT) LANGUAGE sql AS 'SELECT 1'", FeatureNotSupported),
+        ("CREATE FUNCTION f(n INT) RETURNS TABLE (a INT) LANGUAGE sql AS 'SELECT 1, 2'", InvalidFunctionDefinition),
+        ("CREATE FUNCTION f(n INT) RETURNS SETOF INT LANGUAGE sql AS 'SELECT now()'", InvalidFunctionDefinition),
     ],
 )
 def test_refused(client: Client, sql: str, error: type[SqlError]) -> None:

@@ -145,7 +145,7 @@ class Asked:
         session = SessionValues(process_id=42, setting=lambda name: self.settings.get(name.lower()))
         types = [type_by_oid(oid) or UNKNOWN for oid in oids]
         bound = bind_query(parsed.statement.query, CATALOG, ("public",), types, session=session)
-        columns = result_fields(bound.fields)
+        columns = result_fields(bound.shown_fields)
         return Prepared(optimize(bound.plan), columns, bound.parameter_types, bound.settings)
 
     def execute(self, query: Prepared, parameters: Sequence[object]) -> pa.Table:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from risingpy.backend import Notification
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.portals import Portals, PreparedEntry
@@ -26,14 +27,19 @@ from risingpy.frontend.results import (
 )
 from risingpy.types import (
     BIGINT,
+    BIT,
     CHARACTER,
+    CIDR,
+    INET,
     INT256,
     INTERVAL,
     JSONB,
     NUMERIC,
     UNKNOWN,
     UUID,
+    VARBIT,
     VARCHAR,
+    VECTOR,
     SqlType,
     TypeKind,
     numeric,
@@ -43,7 +49,10 @@ from risingpy.types.oids import type_by_oid
 from risingpy.types.sql_type import BARE_TYPES, narrow
 
 _MACADDR = SqlType(TypeKind.MACADDR)
-_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, _MACADDR, INT256, JSONB, NUMERIC)  # of one Arrow type with others
+_SHARED_FORMS = (  # of one Arrow type with others
+    *(UNKNOWN, VARCHAR, CHARACTER, UUID, _MACADDR, INT256, JSONB, NUMERIC),
+    *(INET, CIDR, BIT, VARBIT, VECTOR),
+)
 _ARROW_TYPES = {type_.arrow: type_ for type_ in BARE_TYPES.values() if type_ not in _SHARED_FORMS}
 _PARAMETER = re.compile(r"\$(\d+)(?:::(\w+(?:\([\d, ]+\))?(?:\[\])?))?")
 _NAMES = {
@@ -149,6 +158,9 @@ class FakeSession:
             raise SyntaxError_(f'syntax error at or near "{bad[0]}"', position=bad.start() + 1)
         return [FakeStatement(part.strip()) for part in parts if part.strip()]
 
+    def is_in_engine(self) -> bool:
+        return False
+
     def idle_end(self, seconds: float) -> SqlError | None:
         ends = self.idles_for is not None and seconds > self.idles_for
         return SqlError("terminating connection due to idle-session timeout", sqlstate="57P05") if ends else None
@@ -159,10 +171,31 @@ class FakeSession:
     def recurring(self, sql: str) -> None:
         return None
 
+    def insert_rows(self, sql: str) -> None:
+        return None
+
+    def most_repeated(self, prepared: Prepared) -> int:
+        return 0
+
+    def execute_repeated(self, prepared: Prepared, rows: Sequence[Sequence[object | None]]) -> None:
+        return None
+
     def short_read(self, prepared: Prepared) -> None:
         return None
 
     def short_write(self, prepared: Prepared) -> None:
+        return None
+
+    def parsed_before(self, text: str, parameter_oids: Sequence[int]) -> None:
+        return None
+
+    def keep_parsed(self, text: str, parameter_oids: Sequence[int], prepared: Prepared) -> None:
+        pass
+
+    def keepalives(self) -> tuple[int, ...]:
+        return (0, 0, 0, 0)
+
+    def short_control(self, what: Prepared | str) -> None:
         return None
 
     def known_recurring(self, sql: str) -> None:
@@ -324,6 +357,9 @@ class FakeSession:
     def time_zone(self) -> str:
         return self.zone
 
+    def newest_type(self, sql_type: SqlType) -> SqlType:
+        return sql_type
+
     def named_value(self, sql_type: SqlType, text: str) -> object:
         return 1259
 
@@ -333,6 +369,12 @@ class FakeSession:
     def drain_notices(self) -> Sequence[Notice]:
         notices, self.notices = self.notices, []
         return notices
+
+    def has_notifications(self) -> bool:
+        return False
+
+    def drain_notifications(self) -> Sequence[Notification]:
+        return ()
 
     def drain_parameter_changes(self) -> Mapping[str, str]:
         changes, self.changes = self.changes, {}

@@ -17,6 +17,7 @@ from risingpy.frontend.wire.conversation import converse, greet
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol, Phase
 from risingpy.frontend.wire.responder import Responder
+from risingpy.frontend.wire.short_path.series import Repeats
 
 
 class MemoryChannel:
@@ -44,6 +45,9 @@ class MemoryChannel:
 
     def sync_follows(self) -> bool:
         return self.protocol.sync_is_next
+
+    def repeats(self, most: int, answered: Repeats | None) -> Repeats | None:
+        return self.protocol.repeats(most, answered)
 
     def skip_to_sync(self) -> None:
         self.protocol.skip_to_sync()

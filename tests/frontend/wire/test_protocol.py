@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from risingpy.frontend.wire import WireServer
+from risingpy.sockets import is_readable
 
 
 def test_encryption_is_declined_and_startup_goes_on(server: WireServer, raw: Any) -> None:
@@ -186,7 +186,7 @@ def test_cancel_needs_the_key(server: WireServer, raw: Any) -> None:
         client.send(raw.query(b"select pg_sleep(3)"))
         wrong = key[:4] + bytes(byte ^ 1 for byte in key[4:])
         attempt = wrong
-        while not select.select([client.socket], [], [], 0.1)[0]:  # once may be before the query has begun
+        while not is_readable(client.socket, 0.1):  # once may be before the query has begun
             with raw.RawClient(server.port, hello=False) as canceller:
                 canceller.send(struct.pack("!II", 16, 80877102) + attempt)
                 assert canceller.rest() == []

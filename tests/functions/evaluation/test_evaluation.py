@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -293,3 +294,21 @@ def test_numeric_arithmetic_is_exact(left: pa.Array, right: pa.Array, data: st.D
     else:
         with pytest.raises((DivisionByZero, NumericValueOutOfRange)):
             function(left, right, scale)
+
+
+@pytest.mark.parametrize("rows", [28, 2048 + 28, 4096 + 63])
+@pytest.mark.parametrize("items", [4, 5, 31])
+def test_an_in_of_several_items_keeps_the_rows_in_their_order(rows: int, items: int) -> None:
+    """DuckDB joins with the items, and its joins hold short batches back: rows of the next batch came before them."""
+    numbers = pa.array(np.arange(rows, dtype=np.int64))
+    pieces = [
+        make_chunk(np.ones(rows, np.int8), [numbers, pa.repeat(pa.scalar(piece, pa.int64()), rows)])
+        for piece in range(6)
+    ]
+    number, piece = InputRef(0, BIGINT), InputRef(1, BIGINT)
+    among = Call("in", (piece, *(Literal(item, BIGINT) for item in range(items))), BOOLEAN)
+    chosen = Call("add", (number, Case(((among, piece),), piece, BIGINT)), BIGINT)
+    changes, errors = Evaluator(None, [number, piece, chosen]).evaluate(pa.concat_tables(pieces))
+    assert errors == 0
+    expected = pc.add(changes.column("c0"), changes.column("c1"))
+    assert changes.column("c2").to_pylist() == expected.to_pylist()

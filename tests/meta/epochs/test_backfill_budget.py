@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 from risingpy.meta.epochs.backfill_budget import (
@@ -114,11 +115,35 @@ def test_a_job_that_is_not_plain_begins_with_few_rows() -> None:
         return rows
 
     assert granted(0.1) == TRIED_ROWS
-    assert granted(ROW_SECONDS) == TRIED_ROWS  # it was slow only once
+    assert granted(ROW_SECONDS) == 2 * TRIED_ROWS  # is it the rows? it was slow only once
     rows = [granted(ROW_SECONDS) for _ in range(10)]
     assert rows == sorted(rows)
     assert rows[-1] == ROWS_PER_EPOCH
     assert granted(0.01) == ROWS_PER_EPOCH
     costly = [granted(0.01) for _ in range(20)]  # from here on each row takes long
-    assert max(costly[5:]) * 0.01 <= TOO_LONG_SECONDS
+    assert max(costly[5:]) * 0.01 <= 2 * TOO_LONG_SECONDS  # now and then it tries more
     assert min(costly) >= TRIED_ROWS
+
+
+def test_a_job_whose_epochs_are_long_without_rows_reads_many() -> None:
+    for seed in range(20):
+        random, budget = Random(seed), BackfillBudget(Clock())
+        turns = []
+        for number in range(60):
+            rows = budget.rows([1], {}, shards=SHARDS, has_rows=False, plain=lambda job: False)[1]
+            fixed = 0.03 if number < 2 else random.choice((0.1, 0.4, 0.7, 1.0, 1.9))  # many operators, a busy machine
+            budget.measured({1: rows}, fixed + rows * SHARDS * ROW_SECONDS)
+            turns.append(rows)
+        assert turns[0] == TRIED_ROWS
+        assert sum(turns) > 3 * ROWS_PER_EPOCH, turns
+
+
+def test_more_rows_that_take_very_long_are_seldom_tried() -> None:
+    budget = BackfillBudget(Clock())
+    turns = []
+    for _ in range(60):
+        turns.append(budget.rows([1], {}, shards=SHARDS, has_rows=False, plain=lambda job: False)[1])
+        budget.measured({1: turns[-1]}, FIXED_SECONDS + turns[-1] * 0.3)
+    assert turns[:3] == [TRIED_ROWS, 2 * TRIED_ROWS, TRIED_ROWS]
+    assert set(turns) == {TRIED_ROWS, 2 * TRIED_ROWS}
+    assert turns.count(2 * TRIED_ROWS) < 10

@@ -20,6 +20,7 @@ from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
+from risingpy.meta.epochs.rescaling import Rescaling
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport
 from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.shape import EpochShape
@@ -39,6 +40,7 @@ class ScriptedRunner:
 
     def __init__(self) -> None:
         self.shape = EpochShape()
+        self.cores = None
         self.failures: list[Exception] = []
         self.ran: list[EpochDescriptor] = []
         self.is_warm = self.is_stopped = self.is_closed = False
@@ -86,6 +88,7 @@ class Parts:
             committer=self.committer,
             runner=self.runner,
             own_pace=OwnPaceJobs(self.data_dir, self.published.state, self.waiters.wake),
+            rescaling=Rescaling(self.published, self.committer, self._opened.store, None),
             retries=retries,
         )
         self.loop.start()

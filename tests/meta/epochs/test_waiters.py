@@ -127,5 +127,5 @@ def test_a_change_that_waits_can_be_withdrawn_and_a_taken_one_cannot(published: 
     assert not changes
     first, second = changes.submit(lambda state: state), changes.submit(lambda state: AFTER)
     taken = [changes.take(), changes.take()]
-    assert [each[1] for each in taken if each is not None] == [first, second]
+    assert [each.future for each in taken if each is not None] == [first, second]
     assert changes.take() is None

@@ -32,6 +32,13 @@ class SharedServers:
         self.running[name] = database
         return Client(database)
 
+    def follow(self, name: str) -> Client:
+        """Starts a server that only reads what another one leads, and gives a client of it."""
+        database = Database(self.root / name, parallelism=2, followed_uri=self.uri, key_file=self.root / "key")
+        database.start_following()
+        self.running[name] = database
+        return Client(database)
+
     def stop(self, name: str) -> None:
         self.running.pop(name).close()
 

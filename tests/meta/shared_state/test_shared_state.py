@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from risingpy.errors import CannotConnectNow, FeatureNotSupported, SqlError
+from risingpy.errors import CannotConnectNow, SqlError
 from risingpy.executors.epoch.descriptor import state_of
 from risingpy.meta.database import Database
 from risingpy.meta.recovery.check import check
@@ -202,13 +202,6 @@ def test_a_cache_from_before_the_machine_started_is_not_believed(servers: Shared
     (servers.root / "a" / "meta" / "data.mdb").write_bytes(b"torn by a loss of power")
     (servers.root / "a" / "shards" / "0-of-2" / "data.mdb").write_bytes(b"")
     assert answers(servers.start("a")) == before
-
-
-def test_the_number_of_shards_stays(servers: SharedServers) -> None:
-    client = servers.start("a")
-    with pytest.raises(FeatureNotSupported, match="keeps its number of shards"):
-        client.run("ALTER SYSTEM SET parallelism = 3")
-    client.run("ALTER SYSTEM SET parallelism = 2")
 
 
 def test_two_servers_may_not_have_one_directory(servers: SharedServers) -> None:

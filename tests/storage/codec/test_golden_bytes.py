@@ -1,4 +1,4 @@
-"""The bytes on disk are frozen: a change of one of these must raise FORMAT_VERSION or HASH_VERSION.
+"""The bytes on disk are frozen: a change of one of these must raise `formats.ENCODING` or `formats.HASH`.
 
 Each line is a value's ascending key column (with its tag) and its datum.
 """
@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 from risingpy import types
+from risingpy.formats import ENCODING, HASH, VNODES
 from risingpy.storage.codec.key_encoding import (
-    FORMAT_VERSION,
-    HASH_VERSION,
     compute_vnodes,
     decode_keys,
     encode_keys,
@@ -75,6 +74,12 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (types.CHARACTER, "ab", "0161620000", "6162"),
     (types.UUID, bytes(range(16)), "0100ff" + bytes(range(1, 16)).hex() + "0000", bytes(range(16)).hex()),
     (SqlType(TypeKind.MACADDR), bytes(range(6)), "0100ff" + bytes(range(1, 6)).hex() + "0000", bytes(range(6)).hex()),
+    (types.VECTOR, bytes.fromhex("bf800000407fffff"), "01bf8000ff00ff407fffff0000", "bf800000407fffff"),  # [1,-1]
+    (types.INET, bytes.fromhex("040a010000100a010203"), "01040a0100ff00ff100a0102030000", "040a010000100a010203"),
+    (types.CIDR, bytes.fromhex("040a010000100a010000"), "01040a0100ff00ff100a0100ff00ff0000", "040a010000100a010000"),
+    (types.BIT, "101", "013130310000", "313031"),
+    (types.VARBIT, "", "010000", ""),
+    (SqlType(TypeKind.ENUM), 3 << 32, "018000000300000000", "0000000003000000"),  # the third label of CREATE TYPE
     (types.INT256, int256.to_bytes(1), "0180" + 30 * "00ff" + "010000", "80" + 30 * "00" + "01"),
     (
         types.array_of(types.INTEGER),
@@ -92,7 +97,7 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
 
 
 def test_versions() -> None:
-    assert (FORMAT_VERSION, HASH_VERSION) == (5, 2)
+    assert (ENCODING.written, HASH.written, VNODES.written) == (5, 2, 256)
 
 
 @pytest.mark.parametrize(("type_", "value", "key", "stored"), GOLDEN)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from numba import config
+from numba import config, types
+from numba.core.dispatcher import Dispatcher
 
 import risingpy
 from risingpy.storage import kernels
@@ -111,3 +113,33 @@ def test_a_change_of_any_kernel_makes_a_new_cache() -> None:
     users = {path for path in root.rglob("*.py") if "from risingpy.storage.kernels.compile import" in path.read_text()}
     assert len(users) > 10
     assert users <= {*compilation.sources()}
+
+
+LOADED_BY_IMPORTS = """
+import sys
+import risingpy.embedded
+from numba.core.dispatcher import Dispatcher
+from risingpy.storage.kernels.compile import Kernel
+for name, module in tuple(sys.modules.items()):
+    for each in tuple(vars(module).values()) if name.startswith("risingpy.") else ():
+        loaded = each.signatures if isinstance(each, Dispatcher) else isinstance(each, Kernel) and each._dispatcher
+        if loaded:
+            print(name, each.__name__)
+"""
+
+
+def test_imports_load_no_machine_code() -> None:
+    """A program waits for its imports: half a second of kernels that it may not need is none of them."""
+    assert subprocess.check_output([sys.executable, "-c", LOADED_BY_IMPORTS], text=True) == ""
+
+
+def test_a_kernel_whose_compilation_broke_off_is_compiled_by_its_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def double(n: int) -> int:
+        return 2 * n
+
+    scaled: Any = compilation.Kernel(double, types.int64(types.int64))
+    with monkeypatch.context() as broken:
+        broken.setattr(Dispatcher, "compile", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            _ = scaled.code
+    assert scaled.code.signatures and scaled(20) == 40

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import InternalError, IoError
+from risingpy.formats import ENCODING, STORE, VNODES, Format, IncompatibleStore
 from risingpy.storage.codec.column_buffers import CorruptData
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine import shard_store
 from risingpy.storage.engine.lmdb_environment import SnapshotEnded
 from risingpy.storage.engine.read_views import StateStore
-from risingpy.storage.engine.shard_store import IncompatibleStore, ShardStore, StaleEpoch, shard_directory
+from risingpy.storage.engine.shard_store import ShardStore, StaleEpoch, shard_directory
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.storage_table import StorageTable
 
@@ -124,10 +125,12 @@ def test_a_store_of_another_format_or_shard_is_refused(
     for shard, shards in ((1, 2), (0, 2)):
         with pytest.raises(IncompatibleStore):
             ShardStore(store.path, shard=shard, shards=shards).begin(2, 0)
-    monkeypatch.setattr(shard_store, "HASH_VERSION", 3)
-    with pytest.raises(IncompatibleStore, match="has hash 2; this version of RisingPy needs hash 3") as caught:
-        ShardStore(store.path, shard=0, shards=1).begin(2, 0)
-    assert caught.value.told.splitlines()[1].startswith("  Start the version that wrote it")
+    for version, way_out in ((1, "  Start RisingPy"), (3, "  Start the version that wrote it, and take an export")):
+        monkeypatch.setattr(shard_store, "OF_SHARDS", [Format.only("hash", version, ""), STORE, ENCODING, VNODES])
+        refusal = f"has hash 2; this version of RisingPy reads hash {version}"
+        with pytest.raises(IncompatibleStore, match=refusal) as caught:
+            ShardStore(store.path, shard=0, shards=1).begin(2, 0)
+        assert caught.value.told.splitlines()[1].startswith(way_out)
 
 
 def test_a_damaged_file_is_an_error_for_the_operator(tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ def test_a_view_is_read_whole_in_parts_and_at_points(store: ShardStore, tmp_path
     keys = list(range(1000))
     found = table.scan_prefix([pa.array(keys, pa.int64())])
     assert found["c0"].to_pylist() == [key for key in keys if key in model]
+    backwards = [pa.array(keys[::-1], pa.int64())]
+    assert table.prefixes_with_rows(backwards) == sorted(len(keys) - 1 - key for key in keys if key in model)
     least = table.first_from(pa.array([501], pa.int64()), beyond=True)
     assert least is not None
     assert least.as_py() == min(key for key in model if key > 501)

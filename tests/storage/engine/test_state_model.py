@@ -262,7 +262,7 @@ def test_a_read_view_over_shards(tuning: StoreTuning, batches: list[Any], probe:
     models: list[Model] = [{}, {}, {}]
     with tempfile.TemporaryDirectory() as directory:
         state = StateStore(Path(directory), shards, tuning=tuning)
-        stores = state._stores
+        stores = state.stores
         for epoch, batch in enumerate(batches, 1):
             vnodes = compute_vnodes([pa.array([row[0] for _, _, row in batch], pa.int64())], len(batch))
             for shard, store in enumerate(stores):

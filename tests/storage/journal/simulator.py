@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from risingpy.errors import CannotConnectNow, IoError
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.journal.compaction import Thresholds, due_merges, due_tables, merge, put_parts
 from risingpy.storage.journal.delta import ShardDeltas, read_batches, table_id_of
-from risingpy.storage.journal.entries import EpochCommit, LogEntry, MetaEntry, SnapshotEntry, TableSnapshot
+from risingpy.storage.journal.entries import EpochCommit, Layout, LogEntry, MetaEntry, SnapshotEntry, TableSnapshot
 from risingpy.storage.journal.journal import Journal, Patience
 from risingpy.storage.journal.leadership import fence, refuse_later_term, take_term
 from risingpy.storage.journal.reading import read_delta, read_log, read_version
@@ -32,7 +32,8 @@ from risingpy.storage.journal.version import Version, decode_version, encode_ver
 from risingpy.storage.objects.object_store import put_own
 from tests.storage.journal.memory_objects import MemoryObjects
 
-SHARDS = 2
+SHARDS = 2  # of a new database
+MOST_SHARDS = 4
 T, H = 1, 2  # the tables
 KEYS = 6
 # Every put is followed by a look for a later term: as if each of them had taken days. Only then the vacuum may delete
@@ -40,6 +41,14 @@ KEYS = 6
 AS_AFTER_DAYS = Patience(serves=-1.0, looks=3600.0, first_pause=0.0, longest_pause=0.0)
 PROMPT = Patience(serves=3600.0, looks=3600.0, first_pause=0.0, longest_pause=0.0)
 Rows = dict[bytes, bytes | None]
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The shards of a committed epoch."""
+
+    epoch: int
+    shards: list[Rows]
 
 
 class Crash(BaseException):
@@ -63,21 +72,27 @@ def stored_key(table: int, key: int) -> bytes:
     return table.to_bytes(4) + (0).to_bytes(2) + key.to_bytes(4)
 
 
-def shard_of(table: int, key: int) -> int:
-    return (table + key) % SHARDS
+def shard_of(table: int, key: int, shards: int) -> int:
+    return (table + key) % shards
 
 
 class SimulatedServer:
     """Takes the lead in the constructor."""
 
-    def __init__(self, objects: MemoryObjects, chance: random.Random, patience: Patience) -> None:
+    def __init__(
+        self, objects: MemoryObjects, chance: random.Random, patience: Patience, caches: Sequence[Cache] = ()
+    ) -> None:
+        """`caches`: what earlier servers have on their disks."""
         self.objects, self.chance = objects, chance
         self.may_delete = patience is AS_AFTER_DAYS
-        self.is_dead = False
+        self.is_dead = self.is_compacting = False
         term = take_term(objects, "server")
         version = fence(objects, term, "server")
         self.epoch, self.lsn = version.epoch, version.lsn
         self.shards = rebuilt(objects, version)
+        for cache in caches:
+            if version.complete_after <= cache.epoch <= version.epoch:
+                assert caught_up(objects, version, cache) == self.shards, "a cache has other rows"
         self.pending = [(e.first_lsn, *json.loads(e.block)) for e in read_log(objects, version)]
         self.last_lsn = max(version.last_lsn, version.lsn)
         self.deltas = ShardDeltas(objects, inline_bytes=chance.choice((0, 300, 1 << 20)))
@@ -95,11 +110,12 @@ class SimulatedServer:
         """Takes some of the log, and commits what it changes. Attempts at its tasks may fail, and are done again."""
         taken = self.pending[: self.chance.randrange(len(self.pending) + 1)]
         position = sum(len([key for key in rows if key[:4] == H.to_bytes(4)]) for rows in self.shards)
-        changes: list[Rows] = [{} for _ in range(SHARDS)]
+        shards = len(self.shards)
+        changes: list[Rows] = [{} for _ in range(shards)]
         for _, number, key in taken:
             position += 1
-            changes[shard_of(T, key)][stored_key(T, key)] = value_of(number)
-            changes[shard_of(H, number)][stored_key(H, number)] = json.dumps([position, key]).encode()
+            changes[shard_of(T, key, shards)][stored_key(T, key)] = value_of(number)
+            changes[shard_of(H, number, shards)][stored_key(H, number)] = json.dumps([position, key]).encode()
         epoch = self.epoch + self.chance.randrange(1, 4)
         found = []
         for shard, rows in enumerate(changes):
@@ -108,27 +124,30 @@ class SimulatedServer:
                     self.deltas.put(epoch, 0, shard, list(batches(rows)))
                 found.append(self.deltas.put(epoch, 0, shard, list(batches(rows))))
         lsn = taken[-1][0] if taken else self.lsn
-        self.journal.append(MetaEntry({"committed": b"%d" % epoch}, EpochCommit(epoch, lsn, SHARDS, tuple(found))))
+        self.journal.append(MetaEntry({"committed": b"%d" % epoch}, EpochCommit(epoch, lsn, shards, tuple(found))))
         self.epoch, self.lsn, self.pending = epoch, lsn, self.pending[len(taken) :]
         for rows, changed in zip(self.shards, changes, strict=True):
             take(rows, changed)
 
     def compact(self) -> None:
         """What the compactor does."""
+        self.is_compacting = True
+        try:
+            self._compact()
+        finally:
+            self.is_compacting = False
+
+    def _compact(self) -> None:
         seen: list[Version] = []
         self.journal.look_at(lambda version: seen.append(decode_version("m/", encode_version(version))))
         for due in due_merges(seen[0], self.thresholds):
             self.journal.append(merge(self.objects, due))
+        epoch, shards = self.epoch, self.shards  # pinned: the server may lay its rows out anew meanwhile
         tables = [
-            TableSnapshot(
-                table,
-                shard,
-                self.epoch,
-                put_parts(self.objects, table, shard, self.epoch, self._rows(table, shard), 200),
-            )
+            TableSnapshot(table, shard, epoch, put_parts(self.objects, table, shard, epoch, rows_of(rows, table), 200))
             for table in sorted(due_tables(seen[0], self.thresholds))
             if self.chance.random() < 0.6
-            for shard in range(SHARDS)
+            for shard, rows in enumerate(shards)
         ]
         if tables:
             self.journal.append(SnapshotEntry(tuple(tables)))
@@ -136,6 +155,21 @@ class SimulatedServer:
             seen.clear()
             self.journal.look_at(lambda version: seen.append(decode_version("m/", encode_version(version))))
             put_own(self.objects, version_name(seen[0].slot), encode_version(seen[0]))
+
+    def rescale(self) -> None:
+        """Lays the rows out on another number of shards, or on as many again."""
+        shards, epoch = self.chance.randrange(1, MOST_SHARDS + 1), self.epoch + 1
+        rows: list[Rows] = [{} for _ in range(shards)]
+        for key, value in (found for shard in self.shards for found in shard.items()):
+            rows[shard_of(int.from_bytes(key[:4]), int.from_bytes(key[6:]), shards)][key] = value
+        tables = [
+            TableSnapshot(table, shard, epoch, put_parts(self.objects, table, shard, epoch, rows_of(part, table), 200))
+            for shard, part in enumerate(rows)
+            for table in (T, H)
+        ]
+        layout = Layout(epoch, self.lsn, shards, tuple(each for each in tables if each.parts))
+        self.journal.append(MetaEntry({"committed": b"%d" % epoch}, layout))
+        self.epoch, self.shards = epoch, rows
 
     def vacuum(self) -> None:
         """Deletes whatever is not needed, however young: no task of this server is under way."""
@@ -150,14 +184,12 @@ class SimulatedServer:
         self.is_dead = True
         self.journal.close()
 
-    def _snapshot(self, table: int, shard: int) -> TableSnapshot:
-        parts = put_parts(self.objects, table, shard, self.epoch, self._rows(table, shard), 200)
-        return TableSnapshot(table, shard, self.epoch, parts)
 
-    def _rows(self, table: int, shard: int) -> Iterator[WriteBatch]:
-        rows = {key: value for key, value in self.shards[shard].items() if key[:4] == table.to_bytes(4)}
-        for key in sorted(rows):  # a batch for each row: parts of several
-            yield WriteBatch(pa.array([key], pa.binary()), pa.array([rows[key]], pa.binary()))
+def rows_of(shard: Rows, table: int) -> Iterator[WriteBatch]:
+    """A table's rows on a shard, in the order of their keys."""
+    rows = {key: value for key, value in shard.items() if key[:4] == table.to_bytes(4)}
+    for key in sorted(rows):  # a batch for each row: parts of several
+        yield WriteBatch(pa.array([key], pa.binary()), pa.array([rows[key]], pa.binary()))
 
 
 def value_of(number: int) -> bytes | None:
@@ -182,7 +214,7 @@ def batches(rows: Rows) -> Iterator[WriteBatch]:
 def rebuilt(objects: MemoryObjects, version: Version) -> list[Rows]:
     """The shards of a version, as `meta.shared_state.renewal.load_shard` loads them."""
     shards: list[Rows] = []
-    for shard in range(SHARDS):
+    for shard in range(version.shards or SHARDS):
         rows: Rows = {}
         for table in version.snapshots_of(shard):
             for part in table.parts:
@@ -194,6 +226,17 @@ def rebuilt(objects: MemoryObjects, version: Version) -> list[Rows]:
                 if table_id_of(batch) in counted:
                     take(rows, dict(zip(batch.keys.to_pylist(), batch.values.to_pylist(), strict=True)))
         shards.append(rows)
+    return shards
+
+
+def caught_up(objects: MemoryObjects, version: Version, cache: Cache) -> list[Rows]:
+    """A cache with what was committed since."""
+    shards = [dict(rows) for rows in cache.shards]
+    for shard, rows in enumerate(shards):
+        for delta in version.deltas_after(cache.epoch, shard):
+            for batch in read_delta(objects, delta):
+                for key, value in zip(batch.keys.to_pylist(), batch.values.to_pylist(), strict=True):
+                    rows.pop(key, None) if value is None else rows.update({key: value})
     return shards
 
 
@@ -213,6 +256,7 @@ class History:
         self.events = 0
         self._strikes: Callable[[], None] | None = None
         self._left = -1  # requests until it strikes
+        self._rescaled: SimulatedServer | None = None  # the strike is that it lays its rows out anew
 
     def run(self, actions: int = 40) -> None:
         try:
@@ -237,14 +281,19 @@ class History:
             self._guarded(server, lambda: self._write(server))
         elif pick < 0.8:
             self._guarded(server, server.run_epoch)
-        elif pick < 0.93:
+        elif pick < 0.91:
             self._guarded(server, server.compact)
+        elif pick < 0.94:
+            self._guarded(server, server.rescale)
         else:
             self._guarded(server, server.vacuum)
         self._left = -1
 
     def _start(self) -> None:
-        self.servers.append(SimulatedServer(self.objects, self.chance, self.patience))
+        self.servers.append(SimulatedServer(self.objects, self.chance, self.patience, self._caches()))
+
+    def _caches(self) -> list[Cache]:
+        return [Cache(server.epoch, server.shards) for server in self.servers if server.epoch]
 
     def _write(self, server: SimulatedServer) -> None:
         number, key = self.next, self.chance.randrange(KEYS)
@@ -277,13 +326,15 @@ class History:
             other = self.servers[-1]
             for _ in range(self.chance.randrange(10)):
                 if not other.is_dead and other is not server:
-                    act = self.chance.choice((lambda: self._write(other), other.run_epoch, other.compact, other.vacuum))
-                    self._guarded(other, act)
+                    steps = (other.run_epoch, other.compact, other.rescale, other.vacuum, lambda: self._write(other))
+                    self._guarded(other, self.chance.choice(steps))
 
-        self._strikes = self.chance.choice((die, be_overtaken))
+        # The loop's thread may lay the rows out anew while the compactor's writes objects, but not while it appends.
+        self._rescaled = server if self.chance.random() < 0.3 else None
+        self._strikes = self.chance.choice((die, be_overtaken)) if self._rescaled is None else server.rescale
 
     def _before(self, operation: str, name: str) -> None:
-        if self._left < 0:
+        if self._left < 0 or (self._rescaled is not None and not (self._rescaled.is_compacting and name[0] in "sd")):
             return
         self._left -= 1
         if self._left < 0 and self._strikes is not None:
@@ -297,7 +348,7 @@ class History:
         self.objects.be_reliable()
         live = [server for server in self.servers if not server.is_dead]
         before = read_version(self.objects)
-        server = SimulatedServer(self.objects, self.chance, self.patience)
+        server = SimulatedServer(self.objects, self.chance, self.patience, self._caches())
         self.servers.append(server)
         if live and live[-1].journal.term == before.term:  # it led to the end: what it has is what is there
             assert live[-1].shards == server.shards

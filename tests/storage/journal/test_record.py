@@ -9,6 +9,7 @@ from risingpy.storage.journal.entries import (
     Entry,
     EpochCommit,
     FenceEntry,
+    Layout,
     LogEntry,
     MergeEntry,
     MetaEntry,
@@ -26,6 +27,7 @@ DELTAS = st.builds(
     st.dictionaries(st.integers(0, 2**32), st.integers(0, 99), max_size=2),
 )
 PARTS = st.builds(SnapshotPart, st.just("s/1"), st.integers(0, 9), st.integers(0, 9))
+SNAPSHOTS = st.builds(TableSnapshot, st.integers(0), st.integers(0, 9), st.integers(1), st.tuples(PARTS))
 ENTRIES: st.SearchStrategy[Entry] = st.one_of(
     st.builds(
         LogEntry,
@@ -39,13 +41,11 @@ ENTRIES: st.SearchStrategy[Entry] = st.one_of(
         MetaEntry,
         st.dictionaries(st.text(min_size=1, max_size=5), st.none() | st.binary(max_size=9), max_size=3),
         st.none()
-        | st.builds(EpochCommit, st.integers(1), st.integers(0), st.integers(1, 256), st.tuples(DELTAS, DELTAS)),
+        | st.builds(EpochCommit, st.integers(1), st.integers(0), st.integers(1, 256), st.tuples(DELTAS, DELTAS))
+        | st.builds(Layout, st.integers(1), st.integers(0), st.integers(1, 256), st.tuples(SNAPSHOTS, SNAPSHOTS)),
     ),
     st.builds(FenceEntry, st.text()),
-    st.builds(
-        SnapshotEntry,
-        st.tuples(st.builds(TableSnapshot, st.integers(0), st.integers(0, 9), st.integers(1), st.tuples(PARTS))),
-    ),
+    st.builds(SnapshotEntry, st.tuples(SNAPSHOTS)),
     st.builds(MergeEntry, st.just(Delta("d/2", 5, 1, 3, {7: 3})), st.tuples(st.text(), st.text())),
 )
 

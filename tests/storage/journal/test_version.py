@@ -9,6 +9,7 @@ from risingpy.storage.journal.entries import (
     Delta,
     Entry,
     EpochCommit,
+    Layout,
     LogEntry,
     MergeEntry,
     MetaEntry,
@@ -64,6 +65,28 @@ def test_a_snapshot_replaces_only_deltas_that_nobody_else_needs() -> None:
     assert version.counted_tables(version.deltas[0]) == {8}
     assert version.complete_after == 2  # the state of epoch 1 lacks what the snapshot has of epoch 2
     assert "s/7/2" in set(version.needed_objects())
+
+
+def test_another_layout_replaces_everything() -> None:
+    """What is of an earlier one is not in it, though its shard may have the same number."""
+    before = (LogEntry(1, 3, 0, b""), LogEntry(4, 2, 0, b""), _commit(1, 3, _delta(1, 7, shard=1)))
+    version = _after(*before, SnapshotEntry((TableSnapshot(7, 1, 1, (SnapshotPart("s/7/1", 5, 1),)),)))
+    part = SnapshotPart("s/7/2", 5, 1)
+    layout = Layout(2, 3, 3, (TableSnapshot(7, 0, 2, (part,)), TableSnapshot(7, 2, 2, (part,))))
+    version.apply(JournalRecord(4, 1, "n", (MetaEntry({"counters": b"3"}, layout),)))
+    for each in (version, decode_version("m/4", encode_version(version))):
+        assert (each.epoch, each.lsn, each.shards, each.complete_after, each.meta) == (
+            *(2, 3, 3, 2), {"committed": b"1", "counters": b"3"},
+        )  # fmt: skip
+        assert each.deltas == []
+        assert [table.shard for table in each.tables.values()] == [0, 2]
+        assert [place.first_lsn for place in each.logs] == [4]
+        assert set(each.needed_objects()) == {record_name(1), "s/7/2"}
+    late = TableSnapshot(7, 1, 1, (SnapshotPart("s/7/1b", 5, 1),))
+    version.apply(JournalRecord(5, 1, "n", (SnapshotEntry((late,)), MergeEntry(_delta(1, 7, shard=1), ("d/a", "d/b")))))
+    assert version.deltas == [] and [table.shard for table in version.tables.values()] == [0, 2]
+    version.apply(JournalRecord(6, 1, "n", (_commit(3, 5, _delta(3, 7, shard=2)),)))
+    assert version.counted_tables(version.deltas[0]) == {7}
 
 
 def test_a_table_without_rows_stays_without_them() -> None:

@@ -3,7 +3,8 @@
 type                        value                        PLAIN, UPSERT           DEBEZIUM
 boolean, integers, floats   true, 7, 1.5; NaN: null      the same
 numeric, rw_int256          1.50                         "1.50"
-varchar, char, uuid, macaddr                             the text
+varchar, char, uuid, macaddr, inet, cidr, bit            the text
+vector                                                   [1, 2.5]
 bytea                       \\x616263                     "YWJj" (Base64)
 date                        1970-01-02                   719164 (days of CE)     1 (days since 1970)
 time                        00:00:01                     1000 (ms)               1000000 (us)
@@ -26,8 +27,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.targets.encoders.changes import array_of_chunks
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import REAL, SqlType, TypeKind
 from risingpy.types.forms import text_column
+from risingpy.types.packed.float_vector import lists_of
 
 _DAYS_OF_CE_AT_EPOCH = 719_163
 _MICROS_OF_SECOND = 1_000_000
@@ -74,6 +76,8 @@ class JsonLeaves:
                 return array
             case TypeKind.REAL | TypeKind.DOUBLE:
                 return _finite(type_, array)
+            case TypeKind.VECTOR:
+                return _numbers(array)
             case TypeKind.BYTEA:
                 return self._base64(array)
             case TypeKind.DATE:
@@ -109,6 +113,13 @@ def _finite(type_: SqlType, array: pa.Array) -> pa.Array:
     if not pc.all(finite, min_count=0).as_py():
         array = pc.if_else(finite, array, pa.scalar(None, array.type))
     return text_column(type_, array).cast(pa.float64()) if type_.kind is TypeKind.REAL else array
+
+
+def _numbers(array: pa.Array) -> pa.Array:
+    """Vectors as lists of the shortest decimals that read back as their reals."""
+    lists = lists_of(array)
+    items = text_column(REAL, lists.values).cast(pa.float64())
+    return pa.Array.from_buffers(pa.list_(pa.float64()), len(lists), lists.buffers()[:2], children=[items])
 
 
 def _floor_divide(array: pa.Array, divisor: int) -> pa.Array:

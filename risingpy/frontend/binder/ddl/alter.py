@@ -23,19 +23,22 @@ from risingpy.errors import (
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck
 from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column, refuse_numbers
+from risingpy.frontend.binder.ddl.changed_type import (
+    cast_to_type,
+    column_domain,
+    domain_checks,
+    is_shown_as_text,
+    refuse_generated,
+)
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
-from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
-from risingpy.frontend.binder.ddl.watermark import with_renamed_column as with_renamed_in_watermark
+from risingpy.frontend.binder.ddl.watermark import altered_watermark, renamed_in_watermark
 from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
-from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
-from risingpy.frontend.binder.scope.columns import relation_scope
-from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
-from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
 from risingpy.frontend.binder.typing.collations import check_collation
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.ast_alter import (
@@ -43,6 +46,7 @@ from risingpy.frontend.parser.ast_alter import (
     AddConstraint,
     AddIdentity,
     AlterAction,
+    AlterWatermark,
     DropColumn,
     DropConstraint,
     DropIdentity,
@@ -58,9 +62,9 @@ from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.optimizer.table_change import is_wider, with_changed, with_column, with_type, without_column
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
-from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Filter
-from risingpy.types import BOOLEAN, SqlType
+from risingpy.types import BOOLEAN
 
 Evaluate = Callable[[Expr], object]
 _NO_IDENTITY = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."
@@ -149,6 +153,8 @@ class _Binder:
                 column, notice = altered_identity(self.relation, self.relation.columns[index], action)
                 self.notices += [] if notice is None else [notice]
                 self._change(index, column)
+            case AlterWatermark():
+                self.relation = altered_watermark(self._context, self.relation, action)
             case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():
                 self.relation = self._changes.apply(self.relation, action)
             case _:
@@ -169,10 +175,14 @@ class _Binder:
         check_column_name(column)
         if identity_of(column) is not None:
             raise FeatureNotSupported("ALTER TABLE … ADD an identity column is not supported", position=column.position)
-        sql_type = resolve_type(column.type.text, column.type.position)
+        sql_type = resolve_type(column.type.text, column.type.position, self._context.types)
         if column.collation is not None:
             check_collation(column.collation.name, sql_type, column.collation.position)
+        domain = column_domain(self._context, self.relation, self._changes.catalog, column.type)
         text, missing = None, None
+        if domain is not None and column.default is None:
+            of_domain = bind_default(ColumnDesc(0, column.name, sql_type, domain=domain), self._context.catalog)
+            missing = None if of_domain is None else self._evaluate(of_domain)
         if column.default is not None:
             self._refuse_default(column.name, column.position)
             bound = bound_default(self._context, column.default, column.name, sql_type)
@@ -184,7 +194,9 @@ class _Binder:
             error = NotNullViolation(message, position=column.position, hint="Give the column a DEFAULT.")
             self.checks.append(RowCheck(scan(self.stored), error))
         check_relation(len(visible_columns(self.relation)) + 1, column.position)
-        added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text)
+        as_text = is_shown_as_text(self._context, column.type.text, domain)
+        added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text, as_text=as_text, domain=domain)
+        self.checks += domain_checks(self._context, added, Literal(missing, sql_type), scan(self.stored))
         self.relation = with_column(self.relation, added, missing)
 
     def _drop(self, action: DropColumn) -> None:
@@ -248,10 +260,7 @@ class _Binder:
                 text = with_renamed_column(column.generated, old.name, action.name.name)
                 self._change(i, replace(column, generated=text))
         self.relation = self._changes.with_renamed_column(self.relation, old.column_id, old.name, action.name.name)
-        watermark = self.relation.watermark
-        if watermark is not None and old.column_id in watermark.columns_read:
-            renamed = with_renamed_in_watermark(watermark, old.name, action.name.name)
-            self.relation = replace(self.relation, watermark=renamed)
+        self.relation = renamed_in_watermark(self.relation, old.column_id, old.name, action.name.name)
         webhook = self.relation.webhook
         if webhook is not None and webhook.payload == old.column_id:
             if action.name.name == HEADERS:
@@ -300,20 +309,25 @@ class _Binder:
         self.checks.append(RowCheck(Filter(scan(self.stored), is_null), error))
 
     def _set_type(self, action: SetType) -> None:
-        index = self._existing(action.column)
-        column = self.relation.columns[index]
-        sql_type = resolve_type(action.type.text, action.type.position)
+        index, name = self._existing(action.column), action.type
+        sql_type = resolve_type(name.text, name.position, self._context.types)
+        domain = column_domain(self._context, self.relation, self._changes.catalog, name)
+        as_text, before = is_shown_as_text(self._context, name.text, domain), self.relation.columns[index]
+        self._change(index, column := replace(before, as_text=as_text, domain=domain))
+        is_same = sql_type == column.type or is_wider(column.type, sql_type)
+        if is_same and action.using is None and domain is not None and domain != before.domain:
+            self._check_values(replace(column, type=sql_type))
         if sql_type == column.type and action.using is None:
             return
         if action.using is None and is_wider(column.type, sql_type):
             self._change(index, replace(column, type=sql_type))
             return
         self._refuse_special(index, "alter type of column", action.column)
-        self._refuse_generated(column)
+        refuse_generated(self.relation, column)
         self._changes.refuse_type_change(self.relation, column.column_id, column.name)
         if column.identity is not None:
             checked_type(sql_type)
-        cast = self._cast(action, index, sql_type)
+        cast = cast_to_type(self._context, self.relation, action, index, sql_type)
         stored = self._stored_index(column)
         if stored is None:
             raise FeatureNotSupported("two changes of a column's type at once are not supported")
@@ -325,51 +339,22 @@ class _Binder:
             is_null = Call("is_null", (InputRef(0, sql_type),), BOOLEAN)
             self.checks.append(RowCheck(Filter(converted, is_null), error))
         self.checks.append(RowCheck(converted, None))
+        if domain is not None:
+            changed = replace(column, type=sql_type)
+            self.checks += domain_checks(self._context, changed, InputRef(0, sql_type), converted)
         self.relation = with_type(self.relation, index, sql_type, cast)
         self._check_default(self.relation.columns[index])
 
-    def _refuse_generated(self, column: ColumnDesc) -> None:
-        users = generated_from(self.relation, column.column_id)
-        if users:
-            raise FeatureNotSupported(
-                "cannot alter type of a column used by a generated column",
-                detail=f'Column "{column.name}" is used by generated column "{users[0].name}".',
-            )
-        if column.generated is not None:
-            raise FeatureNotSupported(f'ALTER TYPE of generated column "{column.name}" is not supported')
-
-    def _cast(self, action: SetType, index: int, sql_type: SqlType) -> Expr:
-        """The new value from the old one, which is the expression's only column."""
-        column = self.relation.columns[index]
-        if action.using is None:
-            stored = with_fields_of(InputRef(0, column.type), sql_type)
-            if not can_coerce(stored.type, sql_type, Context.ASSIGNMENT):
-                raise DatatypeMismatch(
-                    f'column "{column.name}" cannot be cast automatically to type {sql_type}',
-                    hint=f'You might need to specify "USING {column.name}::{sql_type}".',
-                )
-            return self._context.coercer.assign(Operand(stored, action.type.position), sql_type)
-        fields = scan(self.relation).schema
-        scope = relation_scope(self.relation.name, None, fields, relation=self.relation.name)
-        operand = ExpressionBinder(self._context, scope, "ALTER TABLE … USING").bind(action.using.tree)
-        refuse_system(self._context.system_uses, "ALTER TABLE … USING")
-        if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
-            raise DatatypeMismatch(
-                f'result of USING clause for column "{column.name}" cannot be cast automatically to type {sql_type}',
-                hint="You might need to add an explicit cast.",
-            )
-        expr = self._context.coercer.assign(operand, sql_type)
-        if columns_read(expr) - {index}:
-            raise FeatureNotSupported(
-                "USING that reads other columns than the one that changes is not supported",
-                position=action.using.position,
-                hint="Add a column, UPDATE the table, and drop the old column.",
-            )
-        return remapped(expr, {index: 0})
+    def _check_values(self, column: ColumnDesc) -> None:
+        """The values that the column has must satisfy the rules of the domain that it gets."""
+        stored = self._stored_index(column)
+        if stored is not None:  # else it was added in this statement, which has looked at it
+            value = InputRef(stored, self.stored.columns[stored].type)
+            self.checks += domain_checks(self._context, column, value, scan(self.stored))
 
     def _check_default(self, column: ColumnDesc) -> None:
         try:
-            bind_default(column, session=self._session)
+            bind_default(column, self._context.catalog, session=self._session)
         except SqlError as error:
             message = f'default for column "{column.name}" cannot be cast automatically to type {column.type}'
             raise DatatypeMismatch(message) from error

@@ -19,6 +19,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
 from risingpy.frontend.binder.scope.uses import check_references, check_schema
+from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
 from risingpy.frontend.parser.ast_constraints import (
     CheckDefinition,
     ForeignKeyDefinition,
@@ -126,7 +127,9 @@ class ConstraintBinder:
         by_id = remapped(expression, {i: column.column_id for i, column in enumerate(visible)})
         parts = [visible[read[0]].name] if len(read) == 1 else []
         name = self._given_or_free(definition.name, parts, "check")
-        return CheckConstraint(0, name, definition.expression.text, by_id, not definition.not_valid)
+        return CheckConstraint(
+            0, name, text_with_schemas(definition.expression, context.types), by_id, not definition.not_valid
+        )
 
     def _foreign_key(self, definition: ForeignKeyDefinition) -> ForeignKey:
         columns = self._existing(definition.columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from risingpy.errors import InvalidParameterValue, SyntaxError_
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.type_names import BUILT_IN_TYPES, resolve_type
 from risingpy.frontend.parser.ast import SequenceOptions
 from risingpy.frontend.parser.ast_parts import OptionValue, TypeName
 from risingpy.plan.catalog import GREATEST_INTEGERS, Counting, identity_bounds
@@ -89,7 +89,7 @@ def _type(given: dict[str, OptionValue], options: SequenceOptions) -> SqlType | 
     name = given.get("AS")
     if not isinstance(name, TypeName):
         return None
-    type_ = resolve_type(name.text, name.position)
+    type_ = resolve_type(name.text, name.position, BUILT_IN_TYPES)
     if not type_.is_integer:
         raise InvalidParameterValue("sequence type must be smallint, integer, or bigint", position=name.position)
     return type_

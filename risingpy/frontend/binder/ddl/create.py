@@ -18,7 +18,7 @@ from risingpy.errors import (
     UndefinedColumn,
 )
 from risingpy.frontend.binder.column_limits import check_relation
-from risingpy.frontend.binder.ddl.generated import with_generated
+from risingpy.frontend.binder.ddl.generated import refuse_processing_time, with_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
 from risingpy.frontend.binder.ddl.included import included_names, with_included
 from risingpy.frontend.binder.ddl.named_sequences import default_context, refuse_system_but_sequences, stored_default
@@ -32,7 +32,8 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, can_coerce
 from risingpy.frontend.binder.typing.collations import check_collation
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.domain_names import domain_named, refuse_domain, shows_text
+from risingpy.frontend.binder.typing.type_names import is_text_name, resolve_type
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
     ColumnName,
@@ -50,6 +51,7 @@ from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark, Webhook, is_of_session
+from risingpy.plan.catalog.domains import domain_default
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan
 from risingpy.plan.operators import ConflictBehavior
@@ -90,8 +92,12 @@ class BoundView:
 
     @property
     def columns(self) -> tuple[ColumnDesc, ...]:
-        fields = zip(self.column_names, self.query.fields, strict=True)
-        return tuple(ColumnDesc(i, name, field.type) for i, (name, field) in enumerate(fields, 1))
+        query = self.query
+        fields = zip(self.column_names, query.fields, query.texts, query.column_domains, strict=True)
+        return tuple(
+            ColumnDesc(i, name, field.type, as_text=is_text, domain=domain)
+            for i, (name, field, is_text, domain) in enumerate(fields, 1)
+        )
 
 
 @depth_limited
@@ -116,9 +122,13 @@ def bind_table(
         seen.add(column.name)
     key = _primary_key(statement)
     columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
-    context = make_context(Catalog(), (), (), session)  # nothing but a DEFAULT may name a sequence
+    # Nothing but a DEFAULT may name a sequence.
+    context = make_context((catalog or Catalog()).only_types(), search_path, (), session)
     columns = with_generated(context, statement, columns)
+    refuse_processing_time(statement, columns, [i for i in key if i < len(columns)])
     if isinstance(statement, CreateSource):
+        for column in statement.columns:
+            refuse_domain(column.type.text, column.type.position, context.types, "a source's column")
         refuse_identity(statement, columns)
         columns, included = with_included(statement, columns)
         check_relation(len(columns), statement.name.position)
@@ -135,7 +145,8 @@ def _on_conflict(
 ) -> tuple[ConflictBehavior, int | None]:
     """What the table does with a row whose key is there, and the id of its version column."""
     behavior = statement.on_conflict or ConflictBehavior.OVERWRITE
-    if statement.watermark is not None and key:  # what has been passed on as final stays
+    is_final = statement.watermark is not None and (statement.append_only or not statement.watermark.ttl)
+    if is_final and key:  # what has been passed on as final stays
         behavior = ConflictBehavior.IGNORE
     if not key and (statement.on_conflict is not None or statement.version_column is not None):
         raise InvalidTableDefinition("ON CONFLICT needs a primary key", position=statement.name.position)
@@ -187,7 +198,8 @@ def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, i
     identity = identity_of(column)
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
-    sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position)
+    sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position, context.types)
+    domain = column.type.domain if column.type.resolved else domain_named(column.type.text, context.types)
     if column.collation is not None:
         check_collation(column.collation.name, sql_type, column.collation.position)
     text, sequences = None, tuple[int, ...]()
@@ -195,7 +207,10 @@ def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, i
         bound = bound_default(context, column.default, column.name, sql_type)
         text, sequences = stored_default(context, column.default, bound)
     not_null = column.not_null or in_key
-    return ColumnDesc(column_id, column.name, sql_type, not_null, default=text, sequences=sequences)
+    shown = is_text_name(column.type.text) if domain is None else shows_text(domain, context.types.catalog)
+    return ColumnDesc(
+        *(column_id, column.name, sql_type, not_null), default=text, sequences=sequences, as_text=shown, domain=domain
+    )
 
 
 def bound_default(context: BindContext, default: Expression, name: str, sql_type: SqlType) -> Expr:
@@ -212,14 +227,20 @@ def bound_default(context: BindContext, default: Expression, name: str, sql_type
     return context.coercer.assign(operand, sql_type)
 
 
-def bind_default(column: ColumnDesc, *, session: SessionValues | None = None) -> Expr | None:
-    """The expression of a column's stored DEFAULT or of its numbers, without input columns; None if it has none."""
+def bind_default(column: ColumnDesc, catalog: Catalog, *, session: SessionValues | None = None) -> Expr | None:
+    """The expression of a column's stored DEFAULT or of its numbers, without input columns; None if it has none.
+
+    That of its domain serves a column without one. It may name the catalog's types, with their schemas.
+    """
     if column.identity is not None:
         return next_number(column, column.identity)
-    if column.default is None:
+    text = column.default
+    if text is None and column.domain is not None and not column.domain.dimensions(column.type):
+        text = domain_default(column.domain, catalog.types)
+    if text is None:
         return None
-    context = make_context(Catalog(), (), (), session)
-    return bound_default(context, parse_expression(column.default), column.name, column.type)
+    context = make_context(catalog.only_types(), (), (), session)
+    return bound_default(context, parse_expression(text), column.name, column.type)
 
 
 def bind_view(

@@ -1,7 +1,8 @@
 """Generated columns: `c INT GENERATED ALWAYS AS (a + b) STORED`, or RisingWave's shorter `c INT AS (a + b)`.
 
 The expression reads the row's other columns. The session computes it for every row that is written to a table, and a
-projection over the source for every row that is read of one.
+projection over the source for every row that is read of one. proctime() is when that happens: the statement's time, or
+that of the epoch which reads the row of the source.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, InvalidTableDefinition, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.functions.special import GENERATION
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, can_coerce
+from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
 from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.frontend.parser.ast_parts import ColumnDefinition
 from risingpy.frontend.parser.parse import parse_expression
@@ -28,7 +31,8 @@ from risingpy.plan.expressions import Call
 from risingpy.plan.logical import Field
 from risingpy.sql_quoting import double_quoted
 
-_VOLATILE = NON_DETERMINISTIC | {"now"}
+_PROCTIME = "proctime"
+_VOLATILE = (NON_DETERMINISTIC | {"now"}) - {_PROCTIME}
 
 
 def with_generated(
@@ -67,7 +71,7 @@ def _generated(
             )
     fields = [Field(each.name, each.type) for each in columns]
     scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
-    operand = ExpressionBinder(context, scope, "column generation expressions").bind(definition.generated.tree)
+    operand = ExpressionBinder(context, scope, GENERATION).bind(definition.generated.tree)
     refuse_system(context.system_uses, "a generated column")
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
         wanted, given = column.type.kind.value, operand.type.kind.value
@@ -81,7 +85,20 @@ def _generated(
         message = "generation expression is not immutable"
         raise InvalidTableDefinition(message, sqlstate="42P17", position=definition.generated.position)
     by_id = remapped(expression, {i: each.column_id for i, each in enumerate(columns)})
-    return replace(column, generated=Generated(definition.generated.text, by_id))
+    return replace(column, generated=Generated(text_with_schemas(definition.generated, context.types), by_id))
+
+
+def refuse_processing_time(
+    statement: CreateTable | CreateSource, columns: Sequence[ColumnDesc], key: Sequence[int]
+) -> None:
+    """Raises InvalidTableDefinition for a key with proctime(): a row that is written again would be another row."""
+    for i in key:
+        generated = columns[i].generated
+        if generated is not None and any(
+            isinstance(part, Call) and part.function == _PROCTIME for part in walk(generated.expression)
+        ):
+            message = f'generated column "{columns[i].name}" with proctime() cannot be part of the primary key'
+            raise InvalidTableDefinition(message, position=statement.columns[i].position)
 
 
 def generated_from(relation: Table, column_id: int) -> list[ColumnDesc]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_
 from risingpy.frontend.binder.ddl.counting import counting_of
-from risingpy.frontend.binder.typing.type_names import internal_name, resolve_type
+from risingpy.frontend.binder.typing.type_names import BUILT_IN_TYPES, internal_name, resolve_type
 from risingpy.frontend.parser.ast import ColumnDefinition, CreateSource, ObjectName, SequenceOptions
 from risingpy.plan.catalog import ColumnDesc, Identity
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
@@ -54,7 +54,11 @@ def wanted_identity(options: SequenceOptions, type_: SqlType, *, always: bool, i
 def identity_type(column: ColumnDefinition) -> SqlType:
     """The type of such a column."""
     sql_type = _SERIAL.get(internal_name(column.type.text))
-    return sql_type if sql_type is not None else checked_type(resolve_type(column.type.text, column.type.position))
+    return (
+        sql_type
+        if sql_type is not None
+        else checked_type(resolve_type(column.type.text, column.type.position, BUILT_IN_TYPES))
+    )
 
 
 def checked_type(sql_type: SqlType) -> SqlType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from risingpy.connectors.included_columns import IncludedColumn, default_name, included_type
 from risingpy.errors import DuplicateColumn, SqlError
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.type_names import BUILT_IN_TYPES, resolve_type
 from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.frontend.parser.ast_create import IncludeDefinition
 from risingpy.plan.catalog import ColumnDesc
@@ -35,7 +35,9 @@ def _column(include: IncludeDefinition, connector: str, column_id: int) -> Colum
     given = include.header_type
     try:
         type_ = included_type(
-            include.part, include.header, None if given is None else resolve_type(given.text, given.position)
+            include.part,
+            include.header,
+            None if given is None else resolve_type(given.text, given.position, BUILT_IN_TYPES),
         )
     except SqlError as error:
         error.position = error.position or include.position

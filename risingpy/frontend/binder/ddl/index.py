@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
 from risingpy.frontend.binder.ddl.create import visible_columns
+from risingpy.frontend.binder.ddl.nearest import bind_nearest
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.relations import find_relation, scan
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, refuse_system
 from risingpy.frontend.binder.statement import make_context
+from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
 from risingpy.frontend.parser.ast import CreateIndex, IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.plan.catalog import Catalog, Index, IndexDefinition, IndexedRelation, IndexKey, UniqueRule
+from risingpy.plan.catalog import Catalog, Index, IndexDefinition, IndexedRelation, IndexKey, Table, UniqueRule
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call, InputRef
 
@@ -50,7 +52,8 @@ class _IndexBinder:
             raise FeatureNotSupported("an index on a constant is not supported", position=element.expression.position)
         ids = {i: column.column_id for i, column in enumerate(self.relation.columns)}
         nulls_first = element.descending if element.nulls_first is None else element.nulls_first
-        return IndexKey(element.expression.text, remapped(expression, ids), element.descending, nulls_first)
+        text = text_with_schemas(element.expression, self.binder.context.types)
+        return IndexKey(text, remapped(expression, ids), element.descending, nulls_first)
 
     def column(self, name: ColumnName) -> int:
         for i in visible_columns(self.relation):
@@ -72,9 +75,17 @@ def bind_index(
         kinds = "indexes" if isinstance(relation, Index) else f"{relation.noun}s"
         detail = f"This operation is not supported for {kinds}."
         raise WrongObjectType(message, detail=detail, position=table.position)
+    if isinstance(relation, Table) and relation.ends_rows:
+        hint = "An index is told of no row that ends. A materialized view over the table can have one."
+        what = "WITH TTL" if relation.retention is None else "with retention_seconds"
+        raise FeatureNotSupported(f"an index on a table {what} is not supported", position=table.position, hint=hint)
     scope = relation_scope(relation.name, None, scan(relation).schema, relation=relation.name)
     binder = _IndexBinder(relation, ExpressionBinder(context, scope, "index expressions"))
     keys = tuple(binder.key(element) for element in statement.keys)
+    if statement.options is not None:
+        definition = bind_nearest(statement, relation, keys)
+        name = _free_name(catalog, relation, keys) if statement.name is None else statement.name.name
+        return BoundIndex(relation, definition, name)
     include = None
     if statement.include is not None:
         include = tuple(dict.fromkeys(binder.column(name) for name in statement.include))

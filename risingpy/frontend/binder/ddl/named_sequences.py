@@ -13,6 +13,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, refuse_system
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Coercer
+from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
 from risingpy.frontend.parser.ast import Expression
 from risingpy.frontend.parser.cursor import STRINGS
 from risingpy.frontend.parser.tokenize import tokenize
@@ -26,8 +27,8 @@ _NAMED = ("nextval", "currval", "setval")
 
 
 def default_context(catalog: Catalog, search_path: Sequence[str], session: SessionValues | None) -> BindContext:
-    """A context for DEFAULTs, which may name the catalog's sequences and nothing else of it."""
-    context = make_context(Catalog(), (), (), session)
+    """A context for DEFAULTs, which may name the catalog's types and sequences and nothing else of it."""
+    context = make_context(catalog.only_types(), search_path, (), session)
     names = object_names(catalog, search_path)
     context.coercer = Coercer(context.parameters, context.session.time_zone, names)
     return context
@@ -43,15 +44,16 @@ def refuse_system_but_sequences(context: BindContext, what: str) -> None:
 def stored_default(context: BindContext, default: Expression, bound: Expr) -> tuple[str, tuple[int, ...]]:
     """(The text of a DEFAULT with ids in place of the names of sequences, these ids)."""
     calls = [part for part in walk(bound) if isinstance(part, Call) and part.function in _NAMED]
+    text = text_with_schemas(default, context.types)
     if not calls:
-        return default.text, ()
+        return text, ()
     ids: set[int] = set()
     for part in calls:
         if not isinstance(part.args[0], Literal) or not isinstance(part.args[0].value, int):
             message = "a DEFAULT names a sequence by a constant text: nextval('name')"
             raise FeatureNotSupported(message, position=default.position)
         ids.add(part.args[0].value)
-    text, pieces, end = default.text, list[str](), 0
+    pieces, end = list[str](), 0
     tokens = tokenize(text)
     for place in range(len(tokens) - 2):
         if tokens[place].text.lower() in _NAMED and tokens[place + 1].token_type is TokenType.L_PAREN:

@@ -74,6 +74,7 @@ def _refuse_special(table: Table, position: int) -> None:
         (table.source is not None, "a source feeds it"),
         (table.webhook is not None, "a webhook feeds it"),
         (table.watermark is not None, "it has a watermark"),
+        (table.retention is not None, "its rows end by the clock"),
         (table.append_only, "it is append-only"),
     )
     for holds, reason in reasons:

@@ -49,6 +49,6 @@ def bind_copy_target(
     target.inserted |= {relation.columns[i].column_id for i in columns}
     context.check_uses()
     rest = [i for i in visible_columns(relation) if i not in columns]
-    defaults = [(i, bind_default(relation.columns[i], session=session)) for i in rest]
+    defaults = [(i, bind_default(relation.columns[i], catalog, session=session)) for i in rest]
     exprs = tuple((i, d if d is not None else Literal(None, relation.columns[i].type)) for i, d in defaults)
     return CopyTarget(relation, tuple(columns), exprs)

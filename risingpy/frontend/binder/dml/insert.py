@@ -76,7 +76,7 @@ def bind_insert(
     target.inserted |= {relation.columns[i].column_id for i in targets[: len(plan.schema)]}
     if statement.overriding == "USER":  # what the rows bring for such columns counts for nothing
         targets = [-1 if relation.columns[i].identity is not None else i for i in targets]
-    exprs = [_value_of(relation, i, targets, plan, session) for i in visible]
+    exprs = [_value_of(context, relation, i, targets, plan) for i in visible]
     plan = project(plan, exprs, [relation.columns[i].name for i in visible])
     on_conflict = bind_on_conflict(context, statement, relation)
     returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name)
@@ -121,7 +121,7 @@ def _values(
         for index, cell in zip(targets, cells, strict=False):
             if isinstance(cell, exp.Var) and cell.name.upper() == "DEFAULT":
                 if index not in defaults:
-                    defaults[index] = default_of(relation, index, context.session)
+                    defaults[index] = default_of(context, relation, index)
                 exprs.append(defaults[index])
             else:
                 exprs.append(assigned(context, binder.bind(cell), relation, index))
@@ -135,10 +135,8 @@ def _values(
     return Values(tuple(rows), fields)
 
 
-def _value_of(
-    relation: Table, index: int, targets: list[int], plan: LogicalPlan, session: SessionValues | None
-) -> Expr:
+def _value_of(context: BindContext, relation: Table, index: int, targets: list[int], plan: LogicalPlan) -> Expr:
     """A column's value in an inserted row: from the source, its default, or NULL."""
     if index in targets and targets.index(index) < len(plan.schema):
         return InputRef(targets.index(index), relation.columns[index].type)
-    return default_of(relation, index, session)
+    return default_of(context, relation, index)

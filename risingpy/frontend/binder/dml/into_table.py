@@ -45,6 +45,9 @@ def bind_rows_for_table(
     if table.upstream is not None:
         message = f'cannot sink into table "{table.name}": it copies table "{table.upstream.name}" of a source'
         raise WrongObjectType(message, position=name.position)
+    if any(column.domain is not None for column in table.columns):
+        message = f'cannot sink into table "{table.name}": the rules of a domain look at the rows of statements'
+        raise WrongObjectType(message, sqlstate="0A000", position=name.position)
     if table.constraints or catalog.unique_indexes_of(table.relation_id) or catalog.foreign_keys_to(table.relation_id):
         message = f'cannot sink into table "{table.name}": it has constraints, which look at the rows of statements'
         raise WrongObjectType(message, sqlstate="0A000", position=name.position)
@@ -73,7 +76,7 @@ def _stored(context: BindContext, table: Table, index: int, places: dict[int, in
             f'column "{column.name}" of table "{table.name}" numbers the rows of statements, and not those of sinks'
         )
         raise FeatureNotSupported(message, hint="Give the column a value in the sink's query.", position=name.position)
-    return default_of(table, index, context.session)
+    return default_of(context, table, index)
 
 
 def _with_generated(plan: LogicalPlan, table: Table, visible: Sequence[int]) -> LogicalPlan:

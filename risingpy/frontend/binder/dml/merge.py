@@ -186,7 +186,7 @@ def _inserted(
     context: BindContext, insert: MergeInsert, relation: Table, scope: Scope, table: ObjectName
 ) -> list[Expr]:
     """The columns of a row that THEN INSERT makes. The session fills in hidden and generated ones."""
-    values = [default_of(relation, index, context.session) for index in range(len(relation.columns))]
+    values = [default_of(context, relation, index) for index in range(len(relation.columns))]
     targets = target_columns(relation, insert.columns, table)
     width = 0 if insert.values is None else len(insert.values)
     target_of(context.uses).inserted |= {relation.columns[i].column_id for i in targets[:width]}

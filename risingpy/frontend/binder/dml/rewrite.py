@@ -103,7 +103,7 @@ def new_values(
         column = relation.columns[index]
         target_of(context.uses).updated.add(column.column_id)
         if assignment.value is None:
-            new[index] = default_of(relation, index, context.session)
+            new[index] = default_of(context, relation, index)
         elif not is_given(column):
             raise generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)
         else:

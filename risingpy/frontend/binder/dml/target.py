@@ -13,7 +13,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
 from risingpy.frontend.binder.query.relations import find_relation
-from risingpy.frontend.binder.scope.context import BindContext, SessionValues
+from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import new_target
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.ast import ColumnName, ObjectName
@@ -58,10 +58,10 @@ def target_columns(relation: Table, names: tuple[ColumnName, ...] | None, table:
     return targets
 
 
-def default_of(relation: Table, index: int, session: SessionValues | None) -> Expr:
+def default_of(context: BindContext, relation: Table, index: int) -> Expr:
     """What a column has in a row that does not give it: its default, or NULL."""
     column = relation.columns[index]
-    default = bind_default(column, session=session)
+    default = bind_default(column, context.catalog, session=context.session)
     return Literal(None, column.type) if default is None else default
 
 

@@ -6,17 +6,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, SqlError
+from risingpy.errors import CannotCoerce, FeatureNotSupported, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import constructed
 from risingpy.frontend.binder.scope.copies import bound_once
 from risingpy.frontend.binder.trees import begin_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.typing.domain_names import domain_named, refuse_domain
 from risingpy.frontend.binder.typing.type_names import internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.plan.catalog import DomainType
+from risingpy.plan.catalog.domains import domain_rules
+from risingpy.plan.domain_casts import cast_to_domain
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
-from risingpy.types import UNKNOWN, VARCHAR, SqlType, TypeKind
+from risingpy.types import BIGINT, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 
 
 def bind_cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
@@ -24,16 +28,35 @@ def bind_cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
 
     MAP {} has a type only here.
     """
-    if internal_name(str(tree.args["to"].meta[TYPE_TEXT])) == "jsonpath":
+    text = str(tree.args["to"].meta[TYPE_TEXT])
+    if internal_name(text) == "jsonpath":
         return binder.calls.function("jsonpath", [binder.bind(tree.this)], position_of(tree))
+    domain = domain_named(text, binder.context.types)
+    return _cast(binder, tree) if domain is None else _domain_cast(binder, tree, domain)
+
+
+def _domain_cast(binder: ExpressionBinder, tree: exp.Cast, domain: DomainType) -> Expr:
+    """A cast to the type below the domain, whose rules look at the value then."""
+    value, rules = _cast(binder, tree), domain_rules(domain, binder.context.catalog.types)
+    if domain.dimensions(value.type):
+        if rules.are_none:
+            return value
+        message = f"a cast to an array of domain {domain.name} is not supported"
+        raise FeatureNotSupported(message, position=position_of(tree), hint="Cast its elements to the domain.")
+    value = value if value.type == domain.base else Cast(value, domain.base)
+    copies = 1 + rules.not_null + len(rules.checks)
+    return bound_once(Operand(value, tree), lambda operand: cast_to_domain(operand.expr, rules), copies)
+
+
+def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
     if isinstance(tree.this, exp.Array | MapConstructor):
         to = tree.args["to"]
-        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, of_column=False)
         binder.context.note_type(target, position_of(to))
         if target.kind is TypeKind.MAP and not tree.this.expressions:
             return Call("map", (), target)
         if target.kind is TypeKind.ARRAY and isinstance(tree.this, exp.Array):
-            return _array_cast(binder, tree.this, target)
+            return _array_cast(binder, tree.this, _as_deep(target, _depth(tree.this)))
     return _plain_cast(binder, tree)
 
 
@@ -51,15 +74,41 @@ def _array_cast(binder: ExpressionBinder, tree: exp.Array, target: SqlType) -> E
     return constructed("array", exprs, target)
 
 
+def _as_deep(target: SqlType, depth: int) -> SqlType:
+    """An array type of at least this depth: `int[]` is PostgreSQL's name for arrays of integers of any depth."""
+    while target.kind is TypeKind.ARRAY and target.depth < depth:
+        target = array_of(target)
+    return target
+
+
+def _depth(tree: exp.Expr) -> int:
+    """How deep `ARRAY[ARRAY[…], …]` nests."""
+    if not isinstance(tree, exp.Array):
+        return 0
+    return 1 + max((_depth(item) for item in tree.expressions), default=0)
+
+
+def _depth_of(operand: Operand) -> int:
+    """How deep an array is, or the text of one."""
+    match operand.expr:
+        case Literal(str(text)) if operand.type.kind is TypeKind.UNKNOWN:
+            opened = text.replace(" ", "")
+            return len(opened) - len(opened.lstrip("{"))
+    return operand.type.depth if operand.type.kind is TypeKind.ARRAY else 0
+
+
 def _plain_cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
     to = tree.args["to"]
-    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, of_column=False)
     binder.context.note_type(target, position_of(to))
     operand = binder.bind(tree.this)
+    target = _as_deep(target, _depth_of(operand))
     if not can_coerce(operand.type, target, Context.EXPLICIT):
         raise CannotCoerce(f"cannot cast type {operand.type.name} to {target.name}", position=position_of(tree))
     if target.is_text and target.length is not None:
         return _cut(binder, operand, target)
+    if target.is_bits and target.length is not None:
+        return Cast(_bits(binder, operand, target), target)
     return binder.context.coercer.coerce(operand, target, Context.EXPLICIT)
 
 
@@ -73,10 +122,18 @@ def _cut(binder: ExpressionBinder, operand: Operand, target: SqlType) -> Expr:
     return Cast(text, target)
 
 
+def _bits(binder: ExpressionBinder, operand: Operand, target: SqlType) -> Expr:
+    """What a cast to bit(n) cuts or fills up; of an integer the cast itself takes as many bits as it needs."""
+    if operand.type.is_integer:
+        return binder.context.coercer.coerce(operand, BIGINT, Context.IMPLICIT)
+    return binder.context.coercer.coerce(operand, replace(target, length=None), Context.EXPLICIT)
+
+
 def bind_try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
     """A cast that gives NULL where it fails; a literal that is none of the type is NULL too."""
     to = tree.args["to"]
-    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, of_column=False)
+    refuse_domain(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, "TRY_CAST")
     plain = exp.Cast(this=tree.this.copy(), to=to.copy())
     plain.meta.update(tree.meta)
     try:

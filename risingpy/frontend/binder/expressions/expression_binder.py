@@ -23,8 +23,6 @@ from risingpy.plan.expressions import Expr, InputRef, Parameter
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
 UNSUPPORTED_NODES: dict[type[exp.Expr], str] = {
-    exp.BitString: "type bit",
-    exp.HexString: "type bit",
     exp.Lambda: "a lambda",
     LambdaExpression: "a lambda here",
 }

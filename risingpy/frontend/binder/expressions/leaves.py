@@ -8,10 +8,11 @@ from risingpy.errors import SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.constants import typed_literal
 from risingpy.frontend.binder.typing.literals import number_literal, unicode_text
 from risingpy.frontend.parser.interval_fields import interval_text
 from risingpy.plan.expressions import Expr, Literal
-from risingpy.types import BOOLEAN, INTERVAL, UNKNOWN
+from risingpy.types import BIT, BOOLEAN, INTERVAL, UNKNOWN
 
 
 def bind_literal(binder: ExpressionBinder, tree: exp.Literal) -> Expr:
@@ -55,6 +56,12 @@ def bind_interval(binder: ExpressionBinder, tree: exp.Interval) -> Expr:
         return interval
     field = Operand(Literal(written.smallest, UNKNOWN), position_of(tree))
     return binder.calls.function("date_trunc", [field, Operand(interval, position_of(tree))], position_of(tree))
+
+
+def bind_bits(binder: ExpressionBinder, tree: exp.BitString | exp.HexString) -> Expr:
+    """B'101' and X'1f': a bit string of as many bits as are written."""
+    base = "b" if isinstance(tree, exp.BitString) else "x"
+    return typed_literal(f"{base}{tree.this}", BIT, "UTC", position_of(tree))
 
 
 def refuse_star(binder: ExpressionBinder, tree: exp.Star) -> Expr:

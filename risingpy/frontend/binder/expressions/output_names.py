@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.frontend.binder.trees import name_of
-from risingpy.frontend.binder.typing.type_names import internal_name
+from risingpy.frontend.binder.typing.type_names import internal_name, qualified_type_name
 from risingpy.frontend.parser.nested_parser import Subscript
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
@@ -51,7 +51,7 @@ def _figure(tree: exp.Expr) -> tuple[str, int]:
             return (name_of(field), 2) if isinstance(field, exp.Identifier) else _figure(field)
         case exp.Cast():
             name, strength = _figure(tree.this)
-            return (name, strength) if strength > 1 else (internal_name(str(tree.args["to"].meta[TYPE_TEXT])), 1)
+            return (name, strength) if strength > 1 else (_name_of_type(str(tree.args["to"].meta[TYPE_TEXT])), 1)
         case exp.Interval():
             return "interval", 1
         case exp.Case():
@@ -60,3 +60,10 @@ def _figure(tree: exp.Expr) -> tuple[str, int]:
             return (name, strength) if strength > 1 else ("case", 1)
         case _:
             return NO_NAME, 0
+
+
+def _name_of_type(text: str) -> str:
+    """The name of a column that is cast to a type: that of a user's type has no schema in front."""
+    internal = internal_name(text)
+    parts = qualified_type_name(text.partition("[")[0]) if "." in internal else ()
+    return parts[-1] if parts else internal

@@ -71,7 +71,7 @@ def bind_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     return _any(binder, tree.this, "=", query, position_of(tree), negated=False)
 
 
-def _quantifier(tree: exp.Expr) -> tuple[exp.Expr, bool] | None:
+def quantifier(tree: exp.Expr) -> tuple[exp.Expr, bool] | None:
     """What stands in ANY (…), SOME (…) or ALL (…), and whether it is ALL; None if the tree is none of them."""
     match tree:
         case exp.Any() | exp.All():
@@ -85,7 +85,7 @@ def _quantifier(tree: exp.Expr) -> tuple[exp.Expr, bool] | None:
 
 def quantified(binder: ExpressionBinder, symbol: str, left: exp.Expr, right: exp.Expr, position: int) -> Expr | None:
     """`left symbol ANY (…)`, SOME or ALL; None if no quantifier stands at the right."""
-    found = _quantifier(right)
+    found = quantifier(right)
     if found is None:
         return None
     query, everything = found

@@ -16,6 +16,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_hypothetical
 from risingpy.frontend.binder.functions.user_defined import chosen_function, definition_text, has_kind
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, OrderKey, make_aggregate, where_counted
+from risingpy.frontend.binder.scope.context import CallArguments
 from risingpy.frontend.binder.scope.stars import is_star
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
@@ -26,6 +27,7 @@ from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.plan.logical import PYTHON_AGGREGATE
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
+from risingpy.types.enums.enumeration import without_enums
 
 ORDERED_SET = frozenset({"mode", "percentile_cont", "percentile_disc", "approx_percentile"})  # sorted by WITHIN GROUP
 _BY_ORDER = frozenset(
@@ -111,7 +113,7 @@ def _added_up(binder: ExpressionBinder, tree: exp.Anonymous, condition: exp.Expr
 def _of_the_query_around(binder: ExpressionBinder, call: exp.Expr) -> Expr | None:
     """In a subquery, a call all of whose columns are of the query around: that query's aggregate."""
     outer = binder.context.outer
-    if outer is None:
+    if outer is None or isinstance(outer, CallArguments):
         return None
     while isinstance(call.parent, exp.Filter | exp.WithinGroup) and call.parent.this is call:
         call = call.parent
@@ -186,6 +188,9 @@ def _users_aggregate(
     function, exprs = chosen_function(binder, None, written.name, args, written.position)
     if function.kind is not FunctionKind.AGGREGATE:
         raise no_function(written.name, args, written.position)
+    types = (*function.argument_types, function.result)
+    if any(without_enums(type_) != type_ for type_ in types):
+        raise FeatureNotSupported(f"aggregate {function.shown} of an enum is not supported", position=written.position)
     text = definition_text(function)
     given = tuple(where_counted(expr, condition) for expr in exprs)
     return AggregateCall(PYTHON_AGGREGATE, given, function.result, written.distinct, condition, definition=text)

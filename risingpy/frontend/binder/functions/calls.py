@@ -8,7 +8,9 @@ from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, Undefin
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bind_field
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
+from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
+from risingpy.frontend.binder.functions.json_names import as_json, of_json
 from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
 from risingpy.frontend.binder.functions.special import SPECIAL, extracted, in_order
@@ -27,14 +29,17 @@ from risingpy.plan.expressions import Expr, Literal
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
-UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "to_json"})
+UNSUPPORTED_FUNCTIONS = frozenset({"current_time"})
 
 
 def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
     """A call by name. Raises a syntax error where PostgreSQL's grammar reserves the name."""
     if isinstance(tree.this, str) and tree.this.lower() in RESERVED:
         raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
-    return _call(binder, tree, name_of(tree.this))
+    name = name_of(tree.this)
+    of_jsonb = of_json(binder, name)
+    made = _call(binder, tree, of_jsonb)
+    return made if of_jsonb == name else as_json(made)
 
 
 def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
@@ -48,7 +53,7 @@ def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
             return binder.sets[id(inner)]
         if is_set_returning(binder, inner):
             raise _set_not_allowed(binder, position_of(tree))
-        args = [binder.bind(a) for a in inner.expressions]
+        args = bound_arguments(binder, inner.expressions)
         return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
     return bind_function(binder, inner)
 
@@ -73,11 +78,16 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         return bind_lambda_call(binder, tree, name)
     if name in NEED_SYSTEM:
         binder.context.system_uses.append(SystemUse(name, position))
+    if has_names(tree.expressions) and (name not in SCALARS or _is_users(binder, name)):
+        return bind_user_function(binder, None, name, bound_arguments(binder, tree.expressions), position)
     args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
     return _scalar_call(binder, name, args, position)
 
 
 def _set_not_allowed(binder: ExpressionBinder, position: int) -> FeatureNotSupported:
+    if binder.clause == "aggregate":
+        message = "aggregate function calls cannot contain set-returning function calls"
+        return FeatureNotSupported(message, position=position, hint="Move the function into FROM: FROM t, f(t.a) AS x.")
     return FeatureNotSupported(f"set-returning functions are not allowed in {binder.clause}", position=position)
 
 
@@ -107,6 +117,9 @@ def _scalar_call(binder: ExpressionBinder, name: str, args: list[Operand], posit
                 raise
     if name in CAST_FUNCTIONS and len(args) == 1 and not _is_users(binder, name):
         return binder.context.coercer.coerce(args[0], CAST_FUNCTIONS[name], Context.EXPLICIT)
+    enum = binder.context.types.find((name,)) if len(args) == 1 and not _is_users(binder, name) else None
+    if enum is not None:
+        return binder.context.coercer.coerce(args[0], enum, Context.EXPLICIT)
     return bind_user_function(binder, None, name, args, position)
 
 

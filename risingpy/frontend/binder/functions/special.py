@@ -17,6 +17,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bound_row
+from risingpy.frontend.binder.functions.enums import ENUM_FUNCTIONS
 from risingpy.frontend.binder.functions.populate import no_record_here, populate_record
 from risingpy.frontend.binder.functions.system import current_setting_of
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -106,7 +107,9 @@ def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int
 
 
 def _proctime(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    message = "proctime() is only allowed in FOR SYSTEM_TIME AS OF"
+    if binder.clause == GENERATION and not args:
+        return Call("proctime", (), TIMESTAMPTZ)
+    message = "proctime() is only allowed in FOR SYSTEM_TIME AS OF and in generated columns"
     hint = "Is now() what you want? A table can keep the time at which a row came: ts TIMESTAMPTZ DEFAULT now()."
     raise FeatureNotSupported(message, position=position, hint=hint)
 
@@ -229,7 +232,10 @@ def _array_fill(binder: ExpressionBinder, name: str, args: list[Operand], positi
     raise FeatureNotSupported(message, position=dimensions.position)
 
 
+GENERATION = "column generation expressions"  # the clause of a generated column's expression
+
 SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
+    **ENUM_FUNCTIONS,
     "coalesce": _coalesce,
     "greatest": _coalesce,
     "least": _coalesce,

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.errors import SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.privileges import PRIVILEGE_FUNCTIONS
 from risingpy.frontend.binder.functions.sequences import SEQUENCE_FUNCTIONS
-from risingpy.frontend.binder.scope.context import SetConfig
+from risingpy.frontend.binder.scope.context import SessionValues, SetConfig
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.frontend.system_catalog.oids import schema_oid
@@ -29,12 +28,12 @@ _TRUE = (
     "pg_operator_is_visible pg_conversion_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
     "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible"
 )
-_FALSE = "pg_relation_is_publishable pg_is_in_recovery pg_index_has_property row_security_active"
+_FALSE = "pg_relation_is_publishable pg_index_has_property row_security_active"
 _NULL_TEXT = (
     "pg_get_ruledef pg_get_triggerdef "
     "pg_get_statisticsobjdef_columns "
     "pg_get_partkeydef pg_get_function_sqlbody inet_server_addr inet_client_addr "
-    "pg_advisory_unlock_all pg_tablespace_location pg_notify pg_describe_object pg_relation_filepath "
+    "pg_advisory_unlock_all pg_tablespace_location pg_describe_object pg_relation_filepath "
     "pg_get_function_arg_default pg_get_partition_constraintdef pg_get_statisticsobjdef"
 )
 _NULL_NUMBER = "pg_tablespace_size inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
@@ -47,20 +46,28 @@ _CONSTANTS: dict[str, Literal] = {
     "pg_char_to_encoding": Literal(_UTF8, INTEGER),
     "pg_client_encoding": Literal("UTF8", NAME),
     "getdatabaseencoding": Literal("UTF8", NAME),
+    "pg_export_snapshot": Literal("00000000-00000000-1", TEXT),
     "txid_current": Literal(0, BIGINT),
 }
 _VECTOR_FUNCTIONS = {"array_lower": "vector_lower", "array_upper": "vector_upper", "array_position": "vector_position"}
 _OF_REGCLASS = (
     "pg_table_size pg_relation_size pg_indexes_size pg_total_relation_size pg_get_viewdef".split()  # noqa: SIM905
 )
-# Functions in FROM of which nothing comes: the columns.
-EMPTY_SETS: dict[str, tuple[tuple[str, SqlType], ...]] = {
+_CHANNELS = "pg_listening_channels"
+# Functions in FROM whose rows are known when the statement is bound: the columns.
+KNOWN_SETS: dict[str, tuple[tuple[str, SqlType], ...]] = {
     "pg_partition_ancestors": (("relid", REGCLASS),),
     "pg_partition_tree": (("relid", REGCLASS), ("parentrelid", REGCLASS), ("isleaf", BOOLEAN), ("level", INTEGER)),
     "pg_options_to_table": (("option_name", TEXT), ("option_value", TEXT)),
     "pg_get_keywords": (("word", TEXT), ("catcode", SYSTEM_TYPES["char"]), ("catdesc", TEXT)),
     "pg_get_publication_tables": (("relid", OID),),
+    _CHANNELS: ((_CHANNELS, TEXT),),
 }
+
+
+def known_values(session: SessionValues, name: str) -> tuple[str, ...]:
+    """The values of each column of one of KNOWN_SETS; most of them have none, as there is nothing that they list."""
+    return session.channels if name == _CHANNELS else ()
 
 
 def _constant(_binder: ExpressionBinder, name: str, _args: list[Operand], _position: int) -> Expr:
@@ -83,6 +90,13 @@ def _current_schemas(binder: ExpressionBinder, name: str, args: list[Operand], p
         return Literal(None, names) if implicit.value is None else all_ if implicit.value else own
     negated = Call("not", (implicit,), BOOLEAN)
     return Case(((implicit, all_), (negated, own)), Literal(None, names), names)
+
+
+def _is_in_recovery(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Whether the server only reads what another one leads."""
+    if args:
+        raise no_function(name, args, position)
+    return Literal(binder.context.session.only_reads, BOOLEAN)
 
 
 def _my_temp_schema(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
@@ -180,20 +194,13 @@ def _of_vector(binder: ExpressionBinder, name: str, args: list[Operand], positio
 
 
 def _not_in_recovery(_binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    """As PostgreSQL, which only a standby can ask."""
+    """As PostgreSQL, which only a standby can ask: an error of the call, if it comes to that (pgAdmin's CASE)."""
     if args:
         raise no_function(name, args, position)
-    hint = "Recovery control functions can only be executed during recovery."
-    raise SqlError("recovery is not in progress", sqlstate="55000", hint=hint)
+    return Call("not_in_recovery", (), BOOLEAN if name == "pg_is_wal_replay_paused" else TEXT)
 
 
-def _json_object(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    """There is no type json: the text of the jsonb. Some clients read a column's identity this way."""
-    made = Operand(binder.calls.function("jsonb_build_object", args, position, shown=name), position)
-    return binder.context.coercer.coerce(made, TEXT, Context.EXPLICIT)
-
-
-_ORDINARY = frozenset((*_VECTOR_FUNCTIONS, "json_build_object"))
+_ORDINARY = frozenset(_VECTOR_FUNCTIONS)
 SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
     **dict.fromkeys(_CONSTANTS, _constant),
     **dict.fromkeys((f"to_{kind}" for kind in OBJECT_IDENTIFIERS), _looked_up),
@@ -202,13 +209,13 @@ SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int]
     **PRIVILEGE_FUNCTIONS,
     **SEQUENCE_FUNCTIONS,
     "current_schemas": _current_schemas,
+    "pg_is_in_recovery": _is_in_recovery,
     "pg_my_temp_schema": _my_temp_schema,
     "pg_is_other_temp_schema": _is_other_temp_schema,
     "set_config": _set_config,
     "pg_get_userbyid": _user_by_id,
     "rw_digest": _digest,
     "pg_get_expr": _get_expr,
-    "json_build_object": _json_object,
     **dict.fromkeys(("pg_is_wal_replay_paused", "pg_get_wal_replay_pause_state"), _not_in_recovery),
 }
 NEED_SYSTEM = (

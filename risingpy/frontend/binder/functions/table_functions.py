@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.functions.arguments import bound_arguments
+from risingpy.frontend.binder.functions.json_names import JSON_SETS
 from risingpy.frontend.binder.functions.populate import (
     base_and_json,
     json_argument,
@@ -22,14 +24,15 @@ from risingpy.frontend.binder.functions.populate import (
     root_object,
 )
 from risingpy.frontend.binder.functions.privileges import EXPLODED
-from risingpy.frontend.binder.functions.system import EMPTY_SETS
-from risingpy.frontend.binder.functions.user_defined import bind_user_function, chosen_function, has_kind, python_call
+from risingpy.frontend.binder.functions.system import KNOWN_SETS, known_values
+from risingpy.frontend.binder.functions.user_defined import bind_user_function, chosen_function, has_kind, user_rows
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.domain_names import refuse_domain
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import no_function
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.functions.signatures import TABLE_FUNCTIONS
 from risingpy.plan.catalog import FunctionDesc, FunctionKind
@@ -96,7 +99,7 @@ def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
     if not isinstance(tree, exp.Anonymous):
         return False
     name, schema = name_of(tree.this), users_schema(tree)
-    return (schema is None and _is_name_of_set(name)) or has_kind(binder, FunctionKind.TABLE, name, schema)
+    return (schema is None and is_name_of_set(name)) or has_kind(binder, FunctionKind.TABLE, name, schema)
 
 
 def users_schema(call: exp.Expr) -> str | None:
@@ -114,13 +117,18 @@ def users_schema(call: exp.Expr) -> str | None:
 
 
 def _name(call: exp.Expr) -> str:
-    return "unnest" if isinstance(call, exp.Unnest) else name_of(call.this)
+    if isinstance(call, exp.Unnest):
+        return "unnest"
+    name = name_of(call.this)
+    return JSON_SETS.get(name, name)
 
 
-def _is_name_of_set(name: str) -> bool:
+def is_name_of_set(name: str) -> bool:
+    """Whether a function of the system gives rows and is called so."""
     return (
         name == _EXPLODE
-        or name in EMPTY_SETS
+        or name in JSON_SETS
+        or name in KNOWN_SETS
         or name in TABLE_FUNCTIONS
         or name in _COLUMNS
         or name in _OF_ARRAY
@@ -138,8 +146,8 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
     name = _name(call)
     if name == "unnest":
         return _unnest(binder, call)
-    args = [binder.bind(argument) for argument in call.expressions]
-    position = position_of(call)
+    built_in = name if is_name_of_set(name) else None
+    args, position = bound_arguments(binder, call.expressions, built_in), position_of(call)
     if name in _OF_DEFINITIONS:
         return _of_objects(binder, name, _defined(definitions, position), args, position)
     if name in _OF_ROW:
@@ -148,16 +156,17 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
     if name == EXPAND_ARRAY:
         return _expanded_array(binder, args, position)
     if name in _COLUMNS:
-        columns = _COLUMNS[name]
-        exprs = tuple(bind_list(binder, function, args, position, name) for _, function in columns)
-        return Lists(exprs, tuple(column for column, _ in columns), True, name)
+        exprs = tuple(bind_list(binder, function, args, position, name) for _, function in _COLUMNS[name])
+        return Lists(exprs, tuple(column for column, _ in _COLUMNS[name]), True, name)
     if name == _EXPLODE and len(args) == 1:
         items = binder.context.coercer.coerce(args[0], array_of(SYSTEM_TYPES["aclitem"]), Context.EXPLICIT)
         lists = tuple(Call(function, (items,), array_of(type_)) for _, function, type_ in EXPLODED)
         return Lists(lists, tuple(column for column, *_ in EXPLODED), True, name)
-    if name in EMPTY_SETS:
-        empty = tuple(Literal((), array_of(type_)) for _, type_ in EMPTY_SETS[name])
-        return Lists(empty, tuple(column for column, _ in EMPTY_SETS[name]), True, name)
+    if name in KNOWN_SETS:
+        columns, values = KNOWN_SETS[name], known_values(binder.context.session, name)
+        known = tuple(Literal(values, array_of(type_)) for _, type_ in columns)
+        names = tuple(column for column, _ in columns)
+        return Lists(known, names, names != (name,), name)
     if name == "generate_subscripts" and args and is_vector(args[0].type):
         return Lists((Call("vector_subscripts", (args[0].expr,), array_of(INTEGER)),), (name,), False, name)
     if name in TABLE_FUNCTIONS:
@@ -168,7 +177,7 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
     if has_kind(binder, FunctionKind.TABLE, name):
         function, given = chosen_function(binder, None, name, args, position)
         if function.kind is FunctionKind.TABLE:
-            return _users(function, given)
+            return _users(binder, function, given, call)
     value = binder.context.coercer.settled(binder.bind(call))
     return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
 
@@ -176,18 +185,18 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
 def _users_in_schema(binder: ExpressionBinder, schema: str, call: exp.Expr) -> Lists:
     """The call `schema.f(…)` of a user's function: its rows, or the one that it gives."""
     name, position = _name(call), position_of(call)
-    args = [binder.bind(argument) for argument in call.expressions]
+    args = bound_arguments(binder, call.expressions)
     if has_kind(binder, FunctionKind.TABLE, name, schema):
         function, given = chosen_function(binder, schema, name, args, position)
         if function.kind is FunctionKind.TABLE:
-            return _users(function, given)
+            return _users(binder, function, given, call)
     value = bind_user_function(binder, schema, name, args, position)
     return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
 
 
-def _users(function: FunctionDesc, args: Sequence[Expr]) -> Lists:
+def _users(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr], call: exp.Expr) -> Lists:
     """A user's table function."""
-    rows, name = (python_call(function, args),), function.name
+    rows, name = (user_rows(binder, function, args, call),), function.name
     if function.result.kind is TypeKind.STRUCT:
         return Lists(rows, function.result.names, True, name, of_rows=True)
     return Lists(rows, (function.column or name,), bool(function.column), name)
@@ -255,9 +264,7 @@ def bind_list(
         signature = resolve(TABLE_FUNCTIONS[name], [a.type for a in args], operator=False)
     except NoMatch as no_match:
         raise no_function(shown or name, args, position, ambiguous=no_match.ambiguous) from None
-    call = binder.calls.apply(signature, args)
-    assert isinstance(call, Call)
-    return call
+    return binder.calls.apply(signature, args)
 
 
 # -- in FROM ------------------------------------------------------------------------------------------------------
@@ -267,7 +274,7 @@ def expanded(
     left: tuple[LogicalPlan, Scope], binder: ExpressionBinder, tree: exp.Expr, *, outer: bool
 ) -> tuple[LogicalPlan, Scope]:
     """`left` with the rows of a call, or of those in ROWS FROM, for each of its rows, and the names of the columns."""
-    calls = _calls(tree)
+    calls = _calls(tree, binder.context.types)
     parts = [bind_lists(binder, call, definitions) for call, definitions in calls]
     exprs, list_names = [e for part in parts for e in part.exprs], [n for part in parts for n in _list_names(part)]
     plan, number = project_set(left[0], exprs, list_names, outer=outer)
@@ -298,7 +305,7 @@ def expanded(
     return plan, Scope((ScopeTable(shown or first.function, None, found, whole=whole),), found)
 
 
-def _calls(tree: exp.Expr) -> list[tuple[exp.Expr, SqlType | None]]:
+def _calls(tree: exp.Expr, types: KnownTypes) -> list[tuple[exp.Expr, SqlType | None]]:
     """The calls of an item of FROM, each with the row type of its column definition list."""
     items = tree.args.get("rows_from") if isinstance(tree, exp.Table) else None
     calls = []
@@ -308,18 +315,20 @@ def _calls(tree: exp.Expr) -> list[tuple[exp.Expr, SqlType | None]]:
         if call is None or named or (items and (item.args.get("ordinality") or item.args.get("offset"))):
             message = "ROWS FROM takes calls of functions, each with a column definition list at most"
             raise SyntaxError_(message, position=position_of(tree if call is None else call))
-        calls.append((call, _definitions(item, call)))
+        calls.append((call, _definitions(item, call, types)))
     return calls
 
 
-def _definitions(tree: exp.Expr, call: exp.Expr) -> SqlType | None:
+def _definitions(tree: exp.Expr, call: exp.Expr, types: KnownTypes) -> SqlType | None:
     """The row type of a column definition list: `AS r(a int, b text)`."""
     columns = [c for c in _alias_columns(tree.args.get("alias")) if isinstance(c, exp.ColumnDef) and c.args.get("kind")]
-    needed = isinstance(call, exp.Anonymous) and name_of(call.this) in _OF_DEFINITIONS
+    needed = isinstance(call, exp.Anonymous) and _name(call) in _OF_DEFINITIONS
     if needed == bool(columns):
         kinds = [column.args["kind"] for column in columns]
-        types = [resolve_type(str(kind.meta[TYPE_TEXT]), position_of(kind)) for kind in kinds]
-        return struct_of([name_of(column.this) for column in columns], types) if columns else None
+        for kind in kinds:
+            refuse_domain(str(kind.meta[TYPE_TEXT]), position_of(kind), types, "a column of a function's rows")
+        items = [resolve_type(str(kind.meta[TYPE_TEXT]), position_of(kind), types) for kind in kinds]
+        return struct_of([name_of(column.this) for column in columns], items) if columns else None
     message = 'a column definition list is required for functions returning "record"'
     if not needed:
         message = 'a column definition list is only allowed for functions returning "record"'
@@ -375,8 +384,8 @@ def place_sets(
     if not calls:
         return plan, {}
     lists = [bind_lists(binder, call) for call in calls]
-    exprs, names = [e for each in lists for e in each.exprs], [n for each in lists for n in _list_names(each)]
-    placed, number = project_set(plan, exprs, names)
+    exprs = [e for each in lists for e in each.exprs]
+    placed, number = project_set(plan, exprs, [n for each in lists for n in _list_names(each)])
     values: dict[int, Expr] = {}
     at = number + 1
     for call, each in zip(calls, lists, strict=True):

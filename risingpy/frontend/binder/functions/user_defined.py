@@ -1,32 +1,26 @@
-"""Calls of functions that users made: SQL ones are inlined, Python ones become calls that carry their definition.
-
-    CREATE FUNCTION f(a int) … AS 'SELECT a + 1';   f(x * 2)   =>   (x * 2) + 1
-
-So a plan needs no catalog, and a view keeps the function as it was when the view was made.
-"""
+"""Calls of functions that users made: SQL ones are inlined, Python ones become calls that carry their definition."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
+from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
-from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.functions.arguments import default_of, places
+from risingpy.frontend.binder.functions.sql_bodies import inlined, rows_array
+from risingpy.frontend.binder.trees import position_of
+from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import no_function
-from risingpy.frontend.parser.ast import Select
-from risingpy.frontend.parser.parse import parse
 from risingpy.functions.python import PythonFunction, RoutineKind
 from risingpy.functions.signatures import Signature
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
-from risingpy.plan.expressions import Call, Case, Expr, Literal
-from risingpy.types import BOOLEAN, VARCHAR, array_of
-
-_ONE_EXPRESSION = frozenset(("kind", "expressions", "hint", "distinct", "limit", "operation_modifiers"))
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.types import VARCHAR, array_of
+from risingpy.types.enums.enumeration import without_enums
 
 
 def has_kind(binder: ExpressionBinder, kind: FunctionKind, name: str, schema: str | None = None) -> bool:
@@ -40,82 +34,72 @@ def bind_user_function(
 ) -> Expr:
     """The call of a user's scalar function. Raises UndefinedFunction."""
     function, exprs = chosen_function(binder, schema, name, args, position)
+    if function.kind is FunctionKind.PROCEDURE:
+        hint = "To call a procedure, use CALL."
+        raise SqlError(f"{function.shown} is a procedure", sqlstate="42809", hint=hint, position=position)
     if function.kind is not FunctionKind.SCALAR:
         message = f"{function.kind.value} {function.shown} is not allowed in {binder.clause}"
         raise FeatureNotSupported(message, position=position)
     if function.language is FunctionLanguage.PYTHON:
         return python_call(function, exprs)
-    try:
+    with about_the_call(function, position):
         return inlined(binder, function, exprs)
+
+
+def user_rows(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr], call: exp.Expr) -> Expr:
+    """The array of the rows that a table function gives."""
+    if function.language is FunctionLanguage.PYTHON:
+        return python_call(function, args)
+    with about_the_call(function, position_of(call)):
+        return rows_array(binder, function, args, call)
+
+
+@contextmanager
+def about_the_call(function: FunctionDesc, position: int) -> Iterator[None]:
+    """Lets errors of a body stand where the call does, and name the function: their positions are in another text."""
+    try:
+        yield
     except SqlError as error:
-        error.position = position  # not one in the function's body
+        error.position = position
+        error.where = error.where or f'SQL function "{function.name}"'
         raise
 
 
 def chosen_function(
-    binder: ExpressionBinder, schema: str | None, name: str, args: Sequence[Operand], position: int
+    binder: ExpressionBinder,
+    schema: str | None,
+    name: str,
+    args: Sequence[Operand],
+    position: int,
+    *,
+    noun: str = "function",
 ) -> tuple[FunctionDesc, list[Expr]]:
-    """The user's function that a call means, and its arguments in its types. Raises UndefinedFunction."""
+    """The user's function that a call means, and all its arguments in its types. Raises UndefinedFunction."""
     context = binder.context
     functions = context.catalog.functions_named(name, schema, context.search_path)
     shown = name if schema is None else f"{schema}.{name}"
-    signatures = [Signature(f.name, str(f.function_id), f.argument_types, f.result) for f in functions]
+    fitting = [(f, found) for f in functions if (found := places(f, args)) is not None]
+    fitting.sort(key=lambda each: len(each[0].argument_types))  # of two that fit alike, the one with fewer defaults
+    signatures = [
+        Signature(f.name, str(f.function_id), tuple(f.argument_types[place] for place in found), f.result)
+        for f, found in fitting
+    ]
     try:
         chosen = resolve(signatures, [arg.type for arg in args], operator=False)
     except NoMatch as no_match:
-        raise no_function(shown, args, position, ambiguous=no_match.ambiguous) from None
-    function = context.catalog.functions[int(chosen.function)]
+        raise no_function(shown, args, position, ambiguous=no_match.ambiguous, noun=noun) from None
+    function, found = next(each for each in fitting if str(each[0].function_id) == chosen.function)
     context.functions.append(function.function_id)
-    exprs = [
-        context.coercer.assign(Operand(context.coercer.coerce(arg, type_, Context.IMPLICIT), position), type_)
-        for arg, type_ in zip(args, function.argument_types, strict=True)
-    ]
-    return function, exprs
-
-
-def inlined(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr]) -> Expr:
-    """The body of an SQL function with `args` in the places of its arguments. Raises 42P13 for a wrong result type."""
-    numbered = [ScopeColumn(f"${number}", arg) for number, arg in enumerate(args, 1)]
-    named = [ScopeColumn(name, arg) for name, arg in zip(function.argument_names, args, strict=True) if name]
-    columns = tuple(numbered + named)
-    scope = Scope((ScopeTable(function.name, None, columns),), columns)
-    body = ExpressionBinder(binder.context, scope, "a function's body")
-    result = body.bind(body_expression(function.body))
-    if not can_coerce(result.type, function.result, Context.ASSIGNMENT):
-        message = f"return type mismatch in function declared to return {function.result.kind.value}"
-        raise InvalidFunctionDefinition(message, detail=f"Actual return type is {result.type.kind.value}.")
-    expr = binder.context.coercer.assign(result, function.result)
-    if not function.strict or not args:
-        return expr
-    has_null: Expr = Call("is_null", (args[0],), BOOLEAN)
-    for arg in args[1:]:
-        has_null = Call("or", (has_null, Call("is_null", (arg,), BOOLEAN)), BOOLEAN)
-    return Case(((has_null, Literal(None, expr.type)),), expr, expr.type)
-
-
-def body_expression(body: str) -> exp.Expr:
-    """The expression of `SELECT expression`, its `$1` as columns. Raises FeatureNotSupported for any other body."""
-    return _read_body(body).copy()
-
-
-@lru_cache(maxsize=256)
-def _read_body(body: str) -> exp.Expr:
-    statements = parse(body)
-    query = statements[0].statement if len(statements) == 1 else None
-    tree = query.query.tree if isinstance(query, Select) else None
-    extra = {key for key, value in tree.args.items() if value} - _ONE_EXPRESSION if isinstance(tree, exp.Select) else ()
-    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or extra or tree.args.get("distinct"):
-        raise FeatureNotSupported("a function's body other than SELECT of one expression is not supported")
-    expression: exp.Expr = tree.expressions[0]
-
-    def as_column(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Parameter):
-            return node
-        column = exp.Column(this=exp.Identifier(this=f"${node.name}", quoted=True))
-        column.meta.update(node.meta)
-        return column
-
-    return (expression.this if isinstance(expression, exp.Alias) else expression).transform(as_column)
+    exprs: dict[int, Expr] = {}
+    for arg, place in zip(args, found, strict=True):
+        type_ = function.argument_types[place]
+        given = context.coercer.coerce(arg, type_, Context.IMPLICIT)
+        exprs[place] = context.coercer.assign(Operand(given, position), type_)
+    for place in range(len(function.argument_types)):
+        if place not in exprs:
+            with about_the_call(function, position):
+                exprs[place] = default_of(context, function, place)
+    return function, [exprs[place] for place in range(len(function.argument_types))]
 
 
 _ROUTINES = {
@@ -128,15 +112,18 @@ _ROUTINES = {
 def definition_text(function: FunctionDesc) -> str:
     """What a call of a Python function carries with it."""
     kind = _ROUTINES[function.kind]
-    types, flags = (function.argument_types, function.result), (function.strict, function.batch)
+    arguments, result = tuple(map(without_enums, function.argument_types)), without_enums(function.result)
+    types, flags = (arguments, result), (function.strict, function.batch)
     return PythonFunction(function.name, function.body, *types, kind, *flags, function.retracts).to_text()
 
 
 def python_call(function: FunctionDesc, args: Sequence[Expr]) -> Expr:
-    """A call of a Python function; that of a table function gives the array of its rows."""
+    """A call of a Python function; that of a table function gives the array of its rows. Enums are texts to it."""
     name, result = "python_function", function.result
     if function.kind is FunctionKind.TABLE:
         name, result = "python_rows", array_of(result)
     if not function.immutable:
         name = f"volatile_{name}"
-    return Call(name, (Literal(definition_text(function), VARCHAR), *args), result)
+    given = [arg if without_enums(arg.type) == arg.type else Cast(arg, without_enums(arg.type)) for arg in args]
+    call = Call(name, (Literal(definition_text(function), VARCHAR), *given), without_enums(result))
+    return call if call.type == result else Cast(call, result)

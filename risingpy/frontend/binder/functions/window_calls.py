@@ -11,22 +11,27 @@ from risingpy.errors import FeatureNotSupported, GroupingError, SqlError, Window
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.aggregate_calls import ORDERED_SET, of_pairs, pair_count
 from risingpy.frontend.binder.functions.frames import bind_frame
+from risingpy.frontend.binder.functions.json_names import as_json, of_json
+from risingpy.frontend.binder.functions.session_gaps import bind_sessions
 from risingpy.frontend.binder.functions.user_defined import has_kind
 from risingpy.frontend.binder.scope.aggregates import make_aggregate
+from risingpy.frontend.binder.scope.sessions import WindowSessions
 from risingpy.frontend.binder.scope.stars import is_star
 from risingpy.frontend.binder.scope.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.frontend.parser.dialect import SESSION_GAP
 from risingpy.functions.numeric_results import NumericRule, numeric_result
 from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.plan.window_calls import VALUE_FUNCTIONS, WINDOW_AGGREGATES
+from risingpy.plan.window_calls import VALUE_FUNCTIONS, WHOLE_PARTITION, WINDOW_AGGREGATES, Frame
 from risingpy.types import BIGINT, TypeKind
 
 _COMPUTED_BY = {"jsonb_agg": "array_agg", "jsonb_object_agg": "array_agg"}
+IGNORES_NULLS = "ignores nulls"  # meta key of a window call that was bound, whose last argument said so
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
 
@@ -52,7 +57,8 @@ def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
 
     Raises 42P20 where windows may not stand, such as in WHERE. Raises 0A000 for IGNORE NULLS where it has no meaning.
     """
-    function, name, ignore_nulls = _function_of(tree)
+    function, written, ignore_nulls = _function_of(tree)
+    name = of_json(binder, written)
     position = position_of(function)
     if binder.windows is None:
         _refuse(binder, position)
@@ -66,7 +72,8 @@ def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
     if ignore_nulls and call.function not in _IGNORES_NULLS:
         raise FeatureNotSupported(f"IGNORE NULLS of {name} is not supported", position=position)
     made = binder.windows.add(replace(call, window=window, ignore_nulls=ignore_nulls))
-    return _finished(binder, name, Operand(made, position))
+    result = _finished(binder, name, Operand(made, position))
+    return result if name == written else as_json(result)
 
 
 def _finished(binder: ExpressionBinder, name: str, made: Operand) -> Expr:
@@ -104,7 +111,11 @@ def _function_of(tree: exp.Window) -> tuple[exp.Anonymous, str, bool]:
         raise FeatureNotSupported(message, position=position_of(node.this))
     if not isinstance(node, exp.Anonymous):
         raise FeatureNotSupported(f"OVER after {node.key.upper()} is not supported", position=begin_of(node))
-    return node, name_of(node.this), ignore_nulls
+    last = node.expressions[-1] if node.expressions else None
+    if isinstance(last, exp.IgnoreNulls | exp.RespectNulls):  # as RisingWave writes it: `first_value(a IGNORE NULLS)`
+        tree.meta[IGNORES_NULLS] = isinstance(last, exp.IgnoreNulls)
+        node.set("expressions", [*node.expressions[:-1], last.this])
+    return node, name_of(node.this), ignore_nulls or bool(tree.meta.get(IGNORES_NULLS))
 
 
 def _call(
@@ -176,7 +187,8 @@ def _window(binder: ExpressionBinder, tree: exp.Window, windows: WindowCalls) ->
     spec = tree.args.get("spec")
     base_name = tree.args.get("alias")
     if base_name is None:
-        return BoundWindow(partition_by, order_by, bind_frame(inner, spec, order_by))
+        frame, sessions = _rows_seen(inner, tree, partition_by, order_by)
+        return BoundWindow(partition_by, order_by, frame, sessions)
     base = _named(binder, name_of(base_name), base_name, windows, before=tree)
     if not partition_by and not order_by and spec is None:
         return base
@@ -185,11 +197,23 @@ def _window(binder: ExpressionBinder, tree: exp.Window, windows: WindowCalls) ->
         raise WindowError(f'cannot override PARTITION BY clause of window "{name}"', position=position)
     if order_by and base.order_by:
         raise WindowError(f'cannot override ORDER BY clause of window "{name}"', position=position)
-    if windows.definitions[name].args.get("spec") is not None:
+    if windows.definitions[name].args.get("spec") is not None or base.sessions is not None:
         message = f'cannot copy window "{name}" because it has a frame clause'
         raise WindowError(message, position=position)
     order_by = order_by or base.order_by
-    return BoundWindow(base.partition_by, order_by, bind_frame(inner, spec, order_by))
+    frame, sessions = _rows_seen(inner, tree, base.partition_by, order_by)
+    return BoundWindow(base.partition_by, order_by, frame, sessions)
+
+
+def _rows_seen(
+    inner: ExpressionBinder, tree: exp.Window, partition_by: tuple[Expr, ...], order_by: Sequence[OrderItem]
+) -> tuple[Frame, WindowSessions | None]:
+    """The frame that the window says, or the sessions whose rows are its frame."""
+    order = tree.args.get("order")
+    gap = None if order is None else order.args.get(SESSION_GAP)
+    if gap is None:
+        return bind_frame(inner, tree.args.get("spec"), order_by), None
+    return WHOLE_PARTITION, bind_sessions(inner, gap, partition_by, order_by)
 
 
 def _named(

@@ -38,6 +38,8 @@ from risingpy.frontend.binder.query.relations import (
     scan,
     with_aliases,
 )
+from risingpy.frontend.binder.query.sql_functions import sql_function_item
+from risingpy.frontend.binder.query.table_sample import no_table_to_sample, sampled
 from risingpy.frontend.binder.query.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.scope.columns import (
     UNNAMED,
@@ -49,7 +51,7 @@ from risingpy.frontend.binder.scope.columns import (
 from risingpy.frontend.binder.scope.context import BindContext, NamedRelation, Outer, SystemUse
 from risingpy.frontend.binder.scope.uses import RelationUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
-from risingpy.frontend.parser.dialect import COMMA_JOIN
+from risingpy.frontend.parser.dialect import COMMA_JOIN, NATURAL_COLUMNS
 from risingpy.frontend.parser.parser_tools import START
 from risingpy.frontend.system_catalog.pg_roles import FOR_SUPERUSERS
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
@@ -65,9 +67,12 @@ _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGH
 
 @dataclass(frozen=True, slots=True)
 class CommonTable:
-    """A common table expression; `outer` is what its query could read when it was bound."""
+    """A common table expression; `outer` is what its query could read when it was bound.
 
-    plan: LogicalPlan
+    `plan` is None for a statement without RETURNING, of which nothing can be read.
+    """
+
+    plan: LogicalPlan | None
     outer: Outer | None
 
 
@@ -129,9 +134,8 @@ class FromBinder:
             raise SyntaxError_("ROWS FROM takes calls of functions", position=position_of(tree))
         refuse_unknown(
             tree,
-            ("this", "db", "catalog", "alias", "joins", "only"),  # no table inherits from another
+            ("this", "db", "catalog", "alias", "joins", "only", "sample"),  # no table inherits from another
             {
-                "sample": "TABLESAMPLE",
                 "when": "FOR … AS OF",
                 "version": "FOR SYSTEM_TIME AS OF anywhere but on the right of a JOIN",
             },
@@ -140,6 +144,9 @@ class FromBinder:
         alias = tree.args.get("alias")
         common = self._queries.common(name) if schema is None else None
         system = find_system_relation(schema, name) if common is None else None
+        sample = tree.args.get("sample")
+        if sample is not None and (common is not None or system is not None):
+            raise no_table_to_sample(position_of(tree))
         plan: LogicalPlan
         owner: str | None
         use: RelationUse | None = None
@@ -159,6 +166,8 @@ class FromBinder:
             use = RelationUse(relation)
             self._context.uses.append(use)
             plan, owner = self._relation(relation, position_of(tree)), relation.schema_name
+            if sample is not None:
+                plan = sampled(self._context, sample, relation, plan, position_of(tree))
         has_alias = alias is not None and alias.this is not None
         shown = name_of(alias.this) if alias is not None and has_alias else name
         plan = with_aliases(plan, shown, alias)
@@ -206,6 +215,9 @@ class FromBinder:
         return scan(relation)
 
     def _subquery(self, tree: exp.Subquery | exp.Values) -> Item:
+        sample = tree.args.get("sample")
+        if sample is not None:
+            raise SyntaxError_("TABLESAMPLE is for tables only", position=position_of(sample.args["method"]))
         alias = tree.args.get("alias")
         if _is_joined(tree):  # (a JOIN b ON …)
             item = self._item(tree.this)
@@ -270,6 +282,7 @@ class FromBinder:
             using = [c.name for c in left[1].columns if not c.hidden and c.name in names]
             if not using:
                 return unconditional(left, right, kind)
+            join.meta[NATURAL_COLUMNS] = using
             return join_using(self._context, left, right, kind, using, position_of(join))
         if join.args.get("using"):
             using = [name_of(column) for column in join.args["using"]]
@@ -290,7 +303,8 @@ class FromBinder:
         """The rows of a function's call, for each row of `left`; in scope are the call's columns only."""
         item = (ONE_ROW, Scope()) if left is None else left
         binder = ExpressionBinder(self._context, item[1], "functions in FROM")
-        return expanded(item, binder, tree, outer=outer)
+        of_sql = sql_function_item(left, binder, tree, outer=outer)
+        return of_sql if of_sql is not None else expanded(item, binder, tree, outer=outer)
 
     def _join_function(self, left: Item, join: exp.Join, side: str) -> Item:
         """A function may read what stands before it."""
@@ -367,7 +381,7 @@ def _as_lateral(join: exp.Join) -> exp.Join:
 
 
 def _aliased(tree: exp.Subquery, alias: exp.Expr | None) -> exp.Subquery:
-    """The subquery under the alias that stands behind it."""
-    aliased = tree.copy()
-    aliased.set("alias", None if alias is None else alias.copy())
+    """The subquery under the alias that stands behind it; its query is the very tree, by which notes are found."""
+    aliased = exp.Subquery(**{**tree.args, "alias": None if alias is None else alias.copy()})
+    aliased.meta.update(tree.meta)
     return aliased

@@ -10,13 +10,16 @@ from sqlglot import exp
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
+from risingpy.frontend.binder.plans import converted, named_fields, renamed, settled, shown
+from risingpy.frontend.binder.query.domain_columns import domains_of
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
 from risingpy.frontend.binder.query.joins import Item as FromItem
 from risingpy.frontend.binder.query.parameter_rows import rows_of
 from risingpy.frontend.binder.query.recursion import bound_recursion, in_order, is_recursive, with_column_names
 from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
 from risingpy.frontend.binder.query.set_operations import bound_set_operation
+from risingpy.frontend.binder.query.text_columns import with_texts
+from risingpy.frontend.binder.query.written_rows import WrittenRows
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import (
     BindContext,
@@ -33,13 +36,14 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refus
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Query, TableItems
 from risingpy.frontend.parser.dialect import CHANGELOG
+from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
-from risingpy.plan.catalog import Catalog, ReadColumns, View, is_temporary_schema
+from risingpy.plan.catalog import Catalog, DomainType, ReadColumns, View, is_temporary_schema
 from risingpy.plan.expressions import Cast, CorrelatedRef, Expr, InputRef
-from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Values
+from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Schema, Values
 from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 
 
@@ -47,6 +51,8 @@ from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 class BoundQuery:
     """A query's plan, its result columns, its parameters' types.
 
+    `shown_types` are the columns' types as clients hear of them, which tell text from character varying.
+    `domains` are those that the columns are of; empty: none is of one.
     `dependencies` are the relations that it names (views unexpanded), `named` where their names stand, `functions`
     users' functions, `settings` the calls of set_config before the first row, `system_uses` what it needs of it.
     """
@@ -60,6 +66,23 @@ class BoundQuery:
     system_uses: tuple[SystemUse, ...] = ()
     named: tuple[NamedRelation, ...] = ()
     reads: tuple[ReadColumns, ...] = ()
+    shown_types: tuple[SqlType, ...] = ()
+    domains: tuple[DomainType | None, ...] = ()
+
+    @property
+    def texts(self) -> tuple[bool, ...]:
+        """Whether each column is text, for a relation that is made of the query."""
+        return tuple(shown != field.type for shown, field in zip(self.shown_types, self.fields, strict=True))
+
+    @property
+    def column_domains(self) -> tuple[DomainType | None, ...]:
+        """The domain of each column, for a relation that is made of the query."""
+        return self.domains or (None,) * len(self.fields)
+
+    @property
+    def shown_fields(self) -> Schema:
+        """The columns as clients hear of them."""
+        return tuple(replace(f, type=shown) for f, shown in zip(self.fields, self.shown_types, strict=True))
 
 
 @depth_limited
@@ -77,14 +100,15 @@ def bind_query(
     Raises InsufficientPrivilege if the session's role may not read what it reads, unless it only names it.
     """
     context = make_context(catalog, search_path, parameter_types, session)
-    plan = shown(bind_settled(context, query.tree), context.coercer)
+    bound = bind_settled(context, query.tree)
+    plan = shown(bound, context.coercer)
     check_size(plan)
     check_order(plan)
     if is_read:
         context.check_uses()
     dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
     types, settings = context.parameters.types(), tuple(context.settings)
-    fields = as_of_system(plan.schema) if any(use.is_relation for use in context.system_uses) else plan.schema
+    fields = named_fields(bound.schema, plan.schema)
     return BoundQuery(
         plan,
         fields,
@@ -95,6 +119,8 @@ def bind_query(
         tuple(context.system_uses),
         tuple(context.named),
         reads_of(context.uses),
+        with_texts(plan, fields, catalog),
+        domains_of(plan, fields, catalog),
     )
 
 
@@ -107,7 +133,7 @@ class QueryBinder:
     """Binds queries within one level of common table expressions."""
 
     def __init__(self, context: BindContext, common: dict[str, CommonTable] | None = None) -> None:
-        self._context = replace(context, subqueries=self._subquery)
+        self._context = replace(context, subqueries=self._subquery, bodies=self._body)
         self._common = dict(common or {})
 
     @property
@@ -158,11 +184,24 @@ class QueryBinder:
         inner = QueryBinder(replace(self._context, outer=outer), self._common)
         return settled(inner.bind(tree), self._context.coercer)
 
+    def _body(self, tree: exp.Expr, arguments: Outer, function_id: int) -> LogicalPlan:
+        """The plan of a function's body. It knows no common table expression of the call; its text is another."""
+        uses: list[SystemUse] = []
+        inlining = self._context.inlining | {function_id}
+        context = replace(self._context, outer=arguments, inlining=inlining, named=[], system_uses=uses, scopes=None)
+        plan = QueryBinder(context).bind(tree)
+        self._context.system_uses.extend(replace(use, position=None) for use in uses)
+        return plan
+
     def _common_table(self, name: str) -> LogicalPlan | None:
         """The common table expression of that name, as it is read here: perhaps from a subquery deeper than its own."""
         found = self._common.get(name)
-        if found is None or self._context.outer is found.outer:
-            return None if found is None else found.plan
+        if found is None:
+            return None
+        if found.plan is None:
+            raise FeatureNotSupported(f'WITH query "{name}" does not have a RETURNING clause')
+        if self._context.outer is found.outer:
+            return found.plan
         inner = self._context.outer
         return with_correlated(found.plan, lambda ref: _read_from(ref, found.outer, inner))
 
@@ -177,10 +216,16 @@ class QueryBinder:
         for cte in in_order(with_) if with_.args.get("recursive") else with_.expressions:
             name = name_of(cte.args["alias"].this)
             plan = self._common_plan(with_, cte, name)
-            check_size(plan)  # before the next one reads it several times
+            if plan is not None:
+                check_size(plan)  # before the next one reads it several times
             self._common[name] = CommonTable(plan, self._context.outer)
 
-    def _common_plan(self, with_: exp.With, cte: exp.CTE, name: str) -> LogicalPlan:
+    def _common_plan(self, with_: exp.With, cte: exp.CTE, name: str) -> LogicalPlan | None:
+        if isinstance(cte.this, WriteInWith):
+            message = "WITH clause containing a data-modifying statement must be at the top level"
+            raise FeatureNotSupported(message, position=begin_of(cte.this))
+        if isinstance(cte.this, WrittenRows):
+            return None if cte.this.rows is None else with_column_names(cte.this.rows, cte, name)
         if cte.meta.get(CHANGELOG):
             return with_column_names(self._change_log(cte.this), cte, name)
         if with_.args.get("recursive") and is_recursive(cte.this, name):
@@ -212,7 +257,9 @@ class QueryBinder:
         own_path = self._context.search_path if relation.database_id == here.database_id else ()
         own_path = tuple(each for each in own_path if not is_temporary_schema(each))  # what lasts reads what lasts
         path = tuple(dict.fromkeys((relation.schema_name, *own_path)))
-        session = replace(self._context.session, role_id=None)  # its owner's rights count, and not the reader's
+        session = replace(
+            self._context.session, role_id=None, arguments=()
+        )  # its owner's rights count, and not the reader's
         context = make_context(here.seen_from(relation.database_id), path, (), session)
         try:
             plan = bind_settled(context, parse_query(relation.query).tree)

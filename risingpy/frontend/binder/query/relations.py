@@ -13,7 +13,16 @@ from risingpy.frontend.binder.plans import ONE_ROW, project, renamed
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import check_database, check_schema
 from risingpy.frontend.binder.trees import name_of
-from risingpy.plan.catalog import ExternalSource, NumberSequence, Relation, ScannedRelation, Table, is_of_session
+from risingpy.plan.catalog import (
+    Catalog,
+    ExternalSource,
+    NumberSequence,
+    Relation,
+    ScannedRelation,
+    Table,
+    View,
+    is_of_session,
+)
 from risingpy.plan.expressions import Call, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
 from risingpy.types import BIGINT, BOOLEAN
@@ -40,14 +49,26 @@ def find_relation(
         raise FeatureNotSupported("cannot access temporary tables of other sessions", position=position)
     if relation is not None:
         check_has_answer(relation, position)
-    if relation is None or relation.is_being_created:
+    without_rows = None if relation is None else _without_rows(catalog, relation)
+    if relation is None or without_rows is not None:
         shown = name if schema is None else f"{schema}.{name}"
         shown = shown if other is None else f"{database}.{shown}"
-        raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
+        of_name = "of this name" if without_rows is relation else "that it reads"
+        hint = None if without_rows is None else f"The {without_rows.noun} {of_name} does not have its rows yet."
+        raise UndefinedTable(f'relation "{shown}" does not exist', position=position, hint=hint)
     if isinstance(relation, ExternalSource) and is_pushed(dict(relation.options)):
         hint = f"CREATE TABLE t (*) FROM {name} TABLE '…' copies a table of it."
         raise FeatureNotSupported(f'source "{name}" has no rows of its own', position=position, hint=hint)
     return relation
+
+
+def _without_rows(catalog: Catalog, relation: Relation) -> Relation | None:
+    """The relation, or one that a plain view reads, if it is still being created; None if all have their rows."""
+    if relation.is_being_created or not isinstance(relation, View):
+        return relation if relation.is_being_created else None
+    read = (catalog.relations.get(relation_id) for relation_id in relation.depends_on)
+    found = (_without_rows(catalog, each) for each in read if each is not None)
+    return next((each for each in found if each is not None), None)
 
 
 def check_has_answer(relation: Relation, position: int | None = None) -> None:

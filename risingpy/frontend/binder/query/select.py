@@ -12,12 +12,12 @@ from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import fields_of
 from risingpy.frontend.binder.expressions.output_names import output_name
-from risingpy.frontend.binder.functions.table_functions import place_sets
+from risingpy.frontend.binder.functions.table_functions import calls_in, place_sets
 from risingpy.frontend.binder.functions.window_calls import check_definitions, definitions_of
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.query.determined_columns import with_determined
 from risingpy.frontend.binder.query.from_clause import FromBinder, Queries
-from risingpy.frontend.binder.query.grouping import Grouping
+from risingpy.frontend.binder.query.grouped_sets import grouped, of_groups
 from risingpy.frontend.binder.query.grouping_sets import grouping_sets
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.columns import Scope
@@ -30,11 +30,11 @@ from risingpy.frontend.binder.scope.windows import (
     place_windows,
     place_windows_below_sets,
 )
-from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
+from risingpy.frontend.binder.trees import begin_of, name_of, number_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Expr, InputRef, Literal
-from risingpy.plan.logical import Filter, Limit, LogicalPlan, Sort, SortKey, TopN
+from risingpy.plan.logical import Filter, Limit, LogicalPlan, ProjectSet, Sort, SortKey, TopN
 from risingpy.types import BIGINT, TypeKind
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
@@ -66,11 +66,14 @@ class SelectBinder:
         """The plan; output columns that are bare unknown literals stay unknown, for the caller to type."""
         refuse_unknown(tree, (*_PARTS, "windows"), _PART_NAMES)
         plan, scope = self._from(tree)
+        if self._context.scopes is not None:
+            self._context.scopes[number_of(tree)] = scope
         where = tree.args.get("where")
         if where is not None:
             plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
-        plan, rows_of = place_sets(plan, ExpressionBinder(self._context, scope, "SELECT"), tree.expressions)
         collected, windows = AggregateCalls(), WindowCalls(definitions_of(tree))
+        of_sets = ExpressionBinder(self._context, scope, "SELECT", collected)
+        plan, rows_of = place_sets(plan, of_sets, tree.expressions)
         binder = ExpressionBinder(self._context, scope, "SELECT", collected, windows)
         binder.sets = rows_of
         items = self._items(tree, binder)
@@ -84,15 +87,13 @@ class SelectBinder:
         exprs = [item.operand.expr for item in items]
         below: Callable[[Expr], Expr] = _itself
         if sets is not None or condition is not None or collected.is_grouped:
-            if rows_of:
-                message = "a set-returning function beside GROUP BY or aggregates is not supported"
-                raise FeatureNotSupported(message, hint="Aggregate in a subquery.")
-            grouping = Grouping(plan, with_determined(sets or [()], scope, collected), collected)
-            plan, below = grouping.plan, grouping.over_groups
+            keys = with_determined(sets or [()], scope, collected)
+            plan, below = grouped(plan, keys, collected, with_elements=bool(rows_of))
             exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
             if condition is not None:
-                plan = Filter(plan, below(condition))
-        place = place_windows_below_sets if rows_of and windows.calls else place_windows
+                plan = of_groups(plan, below(condition))
+        expands = bool(rows_of) and isinstance(plan, ProjectSet)
+        place = place_windows_below_sets if expands and windows.calls else place_windows
         plan, over_windows = place(plan, windows, below)
         exprs, sort_exprs = ([over_windows(expr) for expr in group] for group in (exprs, sort_exprs))
         return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys, on)
@@ -117,11 +118,15 @@ class SelectBinder:
 
     def _group_key(self, tree: exp.Expr, scope: Scope, items: list[Item]) -> Expr:
         position = begin_of(tree)
+        binder = ExpressionBinder(self._context, scope, "GROUP BY")
         item = _by_ordinal(tree, items, "GROUP BY")
-        if item is None and _is_bare_name(tree) and not any(c.name == name_of(tree.this) for c in scope.columns):
+        if item is None and _is_bare_name(tree) and sum(c.name == name_of(tree.this) for c in scope.columns) != 1:
+            # Of a name that several columns have, an item of the select list is meant, as in RisingWave.
             item = _by_name(name_of(tree.this), items, "GROUP BY", position)
+        if item is None and any(calls_in(binder, [tree])):
+            item = next((each for each in items if each.tree == tree), None)
         if item is None:
-            expr = ExpressionBinder(self._context, scope, "GROUP BY").settled(tree)
+            expr = binder.settled(tree)
         else:
             expr = self._context.coercer.settled(item.operand)
             if any(is_window(e) for e in walk(expr)):

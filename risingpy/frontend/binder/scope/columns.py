@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.errors import AmbiguousColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from risingpy.errors import AmbiguousColumn, SqlError, UndefinedColumn, UndefinedTable
 from risingpy.frontend.binder.scope.uses import RelationUse
-from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field
+from risingpy.types import BOOLEAN, struct_of
 
 UNNAMED = ""  # the alias of a subquery without one: no name in SQL is empty
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column by name, and the expression over the plan's output that gives it."""
+    """A column by name, and the expression over the plan's output that gives it. A whole row reads its `parts`."""
 
     name: str
     expr: Expr
     hidden: bool = False
     use: RelationUse | None = None  # of the relation whose column it is, with the column's id
     column_id: int = 0
+    parts: tuple[ScopeColumn, ...] = ()
 
     def note(self) -> None:
         """Notes that the statement reads the column."""
+        for part in self.parts:
+            part.note()
         if self.use is not None:
             self.use.read_column(self.column_id)
 
@@ -57,8 +61,11 @@ class Scope:
         values = [table.whole for table in self.tables if table.alias == name and table.whole is not None]
         if len(values) == 1:
             return ScopeColumn(name, values[0])
-        if any(table.alias == name for table in self.tables):
-            raise FeatureNotSupported("whole-row references are not supported", position=position)
+        rows = [table for table in self.tables if table.alias == name]
+        if len(rows) == 1:
+            return _whole_row(rows[0])
+        if rows:
+            raise SqlError(f'table reference "{name}" is ambiguous', sqlstate="42P09", position=position)
         raise UndefinedColumn(f'column "{name}" does not exist', position=position, hint=self._hint(name, None))
 
     def qualified(self, schema: str | None, table: str, name: str, position: int) -> ScopeColumn:
@@ -101,6 +108,24 @@ class Scope:
         if len(names) == 2:
             return f"Perhaps you meant to reference the column {names[0]} or the column {names[1]}."
         return f"Perhaps you meant to reference the column {names[0]}."
+
+
+def _whole_row(table: ScopeTable) -> ScopeColumn:
+    """What a table's name alone means: its row; NULL where an outer join has none.
+
+    A stored row has a key, which the table's hidden columns are if no other is. So where all is NULL there is no row.
+    """
+    shown = tuple(column for column in table.columns if not column.hidden)
+    fields = tuple(column.expr for column in shown)
+    type_ = struct_of([column.name for column in shown], [field.type for field in fields])
+    absent: Expr | None = None
+    for column in table.columns:
+        is_null = Call("is_null", (column.expr,), BOOLEAN)
+        absent = is_null if absent is None else Call("and", (absent, is_null), BOOLEAN)
+    row: Expr = Call("row", fields, type_)
+    if absent is not None:
+        row = Case(((absent, Literal(None, type_)),), row, type_)
+    return ScopeColumn(table.alias, row, parts=shown)
 
 
 def relation_scope(

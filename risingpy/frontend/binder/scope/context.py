@@ -10,12 +10,14 @@ from typing import ParamSpec, Protocol, TypeVar
 from sqlglot import exp
 
 from risingpy.errors import Check, FeatureNotSupported, StatementTooComplex, unchecked
+from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.uses import RelationUse, check_uses
 from risingpy.frontend.binder.typing.coercion import Coercer
 from risingpy.frontend.binder.typing.parameters import Parameters
+from risingpy.frontend.binder.typing.type_names import KnownTypes
 from risingpy.frontend.system_catalog.registry import object_names
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
-from risingpy.plan.expressions import CorrelatedRef, Expr
+from risingpy.plan.expressions import CorrelatedRef, Expr, Literal, Parameter
 from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 from risingpy.types.system_types import is_of_system
@@ -31,12 +33,16 @@ class SessionValues:
     database: str = "dev"
     schema: str | None = DEFAULT_SCHEMA
     temporary_schema: str | None = None  # the session's own
+    only_reads: bool = False  # the server follows another one
     version: str = "PostgreSQL 15.0 (RisingPy)"
     time_zone: str = "UTC"
     process_id: int = 0
     role_id: int | None = None  # the role whose rights are checked; None: nobody's
     data_directory: str = ""  # whose counters number the rows of identity columns
     setting: Callable[[str], str | None] = lambda name: None
+    channels: tuple[str, ...] = ()  # to which the session listens
+    procedure: str = ""  # that runs
+    arguments: tuple[tuple[str, SqlType], ...] = ()  # its arguments by name: `$1`, `$2` and so on
     check: Check = unchecked  # asked while a statement of the session is bound
 
 
@@ -60,11 +66,18 @@ class Outer:
     binder: RowBinder
     values: list[Expr] = field(default_factory=list)
 
-    def reference(self, value: Expr) -> CorrelatedRef:
-        """How the subquery calls a value of the row."""
+    def reference(self, value: Expr) -> Expr:
+        """How the subquery calls a value of the row. A constant is itself, so that a lookup by it stays one."""
+        if isinstance(value, Literal | Parameter):
+            return value
         if value not in self.values:
             self.values.append(value)
         return CorrelatedRef(self.values.index(value), value.type)
+
+
+@dataclass(slots=True)
+class CallArguments(Outer):
+    """What a function's body may read of its call: the arguments, which are no row that the body could aggregate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,9 @@ class BindContext:
     query stand, `functions` those of the user's functions, `uses` what the statement does with each relation, and
     `system_uses` what it needs of the system. `settings` are the calls of set_config that act before the first row.
     `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in this one, with the common table
-    expressions that are known there.
+    expressions that are known there, and `bodies` that of a function, which knows none; `inlining` are the ids of the
+    functions in whose bodies it stands. `scopes`, if it is given, collects what the FROM of each SELECT offers, by the
+    SELECT's `number_of`.
     """
 
     catalog: Catalog
@@ -121,13 +136,21 @@ class BindContext:
     settings: list[SetConfig] = field(default_factory=list)
     uses: list[RelationUse] = field(default_factory=list)
     system_uses: list[SystemUse] = field(default_factory=list)
+    scopes: dict[int, Scope] | None = None
     outer: Outer | None = None
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
+    bodies: Callable[[exp.Expr, Outer, int], LogicalPlan] | None = None
+    inlining: frozenset[int] = frozenset()
     coercer: Coercer = field(init=False)
 
     def __post_init__(self) -> None:
         names = object_names(self.catalog, self.search_path)
         self.coercer = Coercer(self.parameters, self.session.time_zone, names)
+
+    @property
+    def types(self) -> KnownTypes:
+        """The types that users have created."""
+        return KnownTypes(self.catalog, self.search_path)
 
     def check_uses(self) -> None:
         """Raises InsufficientPrivilege unless the session's role may do what the statement does."""

@@ -6,21 +6,23 @@ SELECT a, rank() OVER (PARTITION BY b ORDER BY sum(c)) FROM t GROUP BY a, b
         Aggregate(a, b; sum(c))
 
 Calls over equal windows share an OverWindow; one per window, one above the other, in the order of their appearance.
+Sessions become parts of partitions (`sessions.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from risingpy.errors import WindowError
 from risingpy.frontend.binder.plans import project, references
+from risingpy.frontend.binder.scope.sessions import WindowSessions, place_sessions
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Field, LogicalPlan, OverWindow, ProjectSet, SortKey
-from risingpy.plan.window_calls import DEFAULT_FRAME, Frame, WindowCall
+from risingpy.plan.window_calls import DEFAULT_FRAME, FRAMELESS, Frame, WindowCall
 from risingpy.types import SqlType
 
 # While binding, window call k is written InputRef(FIRST_WINDOW - k): below every aggregate call's -1 - k.
@@ -43,6 +45,7 @@ class BoundWindow:
     partition_by: tuple[Expr, ...] = ()
     order_by: tuple[OrderItem, ...] = ()
     frame: Frame = DEFAULT_FRAME
+    sessions: WindowSessions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,9 @@ def place_windows(
     """
     if not windows.calls:
         return plan, lambda expr: expr
+    plan, sessions = place_sessions(plan, filter(None, map(_sessions_of, windows.calls)), below)
     columns: dict[Expr, int] = {column: i for i, column in enumerate(references(plan.schema))}
-    placed = [_placed(call, below, columns) for call in windows.calls]
+    placed = [_placed(call, below, columns, sessions) for call in windows.calls]
     added = [f"window{i}" for i in range(len(columns) - len(plan.schema))]
     plan = project(plan, list(columns), [*(f.name for f in plan.schema), *added]) if added else plan
     positions: dict[int, int] = {}
@@ -136,8 +140,15 @@ def _position(expr: Expr, positions: dict[int, int]) -> Expr | None:
 Placed = tuple[tuple[int, ...], tuple[SortKey, ...], WindowCall]
 
 
-def _placed(call: BoundCall, below: Callable[[Expr], Expr], columns: dict[Expr, int]) -> Placed:
-    """The call over positions in `columns`, to which what it reads is added."""
+def _sessions_of(call: BoundCall) -> WindowSessions | None:
+    """The sessions that the call sees one of. Functions that take no notice of frames take none of sessions."""
+    return None if call.function in FRAMELESS else call.window.sessions
+
+
+def _placed(
+    call: BoundCall, below: Callable[[Expr], Expr], columns: dict[Expr, int], sessions: Mapping[WindowSessions, int]
+) -> Placed:
+    """The call over positions in `columns`, to which what it reads is added; `sessions` are the ends' positions."""
 
     def column(expr: Expr) -> int:
         return columns.setdefault(below(expr), len(columns))
@@ -146,7 +157,9 @@ def _placed(call: BoundCall, below: Callable[[Expr], Expr], columns: dict[Expr, 
         return expr if isinstance(expr, Literal | Parameter) else InputRef(column(expr), expr.type)
 
     window = call.window
-    partition_by = tuple(dict.fromkeys(column(expr) for expr in window.partition_by))
+    own = _sessions_of(call)
+    ends = () if own is None else (sessions[own],)
+    partition_by = tuple(dict.fromkeys((*(column(expr) for expr in window.partition_by), *ends)))
     order_by = tuple(SortKey(column(item.expr), item.descending, item.nulls_first) for item in window.order_by)
     condition = None if call.filter is None else column(call.filter)
     args = tuple(argument(arg) for arg in call.args)

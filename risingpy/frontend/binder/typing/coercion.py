@@ -77,7 +77,9 @@ def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
     if source.kind is _K.UNKNOWN:
         return True
     if source.kind is target.kind:
-        return _items_coerce(source, target, context)
+        return is_same_kind(source, target) and _items_coerce(source, target, context)
+    if {source.kind, target.kind} == {_K.ARRAY, _K.VECTOR}:
+        return context >= Context.ASSIGNMENT and _is_list_of_numbers(source, target)
     family = FAMILIES[source.kind]
     if target.kind in family.implicit:
         return True
@@ -86,6 +88,22 @@ def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
     if context is not Context.EXPLICIT:
         return False
     return (source.is_text and target.kind is not _K.MAP) or target.kind in family.explicit
+
+
+def _is_list_of_numbers(source: SqlType, target: SqlType) -> bool:
+    """Whether an array may become a vector, or a vector an array."""
+    if target.kind is _K.VECTOR:
+        return source.depth == 1 and source.element.is_numeric
+    return target.depth == 1 and target.element.kind is _K.REAL
+
+
+def is_same_kind(one: SqlType, other: SqlType) -> bool:
+    """Whether two types differ at most in their modifiers, or in what they are made of. Named ones are of their own."""
+    if one.enum is not None and other.enum is not None:
+        return one.enum.oid == other.enum.oid
+    if one.composite is not None and other.composite is not None:
+        return one.composite.oid == other.composite.oid
+    return one.kind is other.kind
 
 
 def _items_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
@@ -124,7 +142,7 @@ class Coercer:
             # A plain numeric takes any precision: keep what the number has.
             fitting = numeric_of(expr.type)
             return expr if fitting == expr.type or expr.type.kind is _K.NUMERIC else Cast(expr, fitting)
-        if target.is_text and target.length is None and expr.type.kind is target.kind:
+        if target.length is None and expr.type.kind is target.kind and (target.is_text or _is_sized(target)):
             asked = context is Context.EXPLICIT and expr.type.system != target.system  # relname::text is no name
             return Cast(expr, target) if asked or target.system else expr
         return self._cast(expr, target)
@@ -156,7 +174,9 @@ class Coercer:
 
     def assign(self, operand: Operand, target: SqlType) -> Expr:
         """`operand` for a column of type `target`: the column's very type, whatever precision the value has."""
-        if target.length is not None:
+        if target.is_bits and target.length is not None:
+            return self._assign_bits(operand, target)
+        if target.is_text and target.length is not None:
             return self._assign_text(operand, target)
         return _finally(self.coerce(operand, target, Context.ASSIGNMENT), target)
 
@@ -170,6 +190,17 @@ class Coercer:
             return Literal(parse_text(target, text.value), target)
         checked = "check_character" if target.kind is _K.CHARACTER else "check_length"
         return Cast(Call(checked, (text, Literal(target.length, INTEGER)), bare), target)
+
+    def _assign_bits(self, operand: Operand, target: SqlType) -> Expr:
+        """A bit string for bit(n) or bit varying(n): another length is an error, where a cast cuts and fills up."""
+        bare = replace(target, length=None)
+        bits = self.coerce(operand, bare, Context.ASSIGNMENT)
+        if bits.type == target:
+            return bits
+        if isinstance(bits, Literal) and isinstance(bits.value, str):
+            return typed_literal(bits.value, target, self.time_zone, operand.position)
+        checked = Call(f"check_{target.kind.name.lower()}", (bits, Literal(target.length, INTEGER)), bare)
+        return Cast(checked, target)
 
     def _from_unknown(self, operand: Operand, target: SqlType) -> Expr:
         match operand.expr:
@@ -237,6 +268,11 @@ class Coercer:
         return [self.exactly(operand, target) for operand in operands], target
 
 
+def _is_sized(sql_type: SqlType) -> bool:
+    """Whether the type, like texts, has a number in parentheses that its operators do not ask for."""
+    return sql_type.is_bits or sql_type.kind is _K.VECTOR
+
+
 def _has_unknown_fields(sql_type: SqlType) -> bool:
     return sql_type.kind in (_K.STRUCT, _K.MAP) and any(item.kind is _K.UNKNOWN for item in sql_type.items)
 
@@ -269,13 +305,13 @@ def common_type(operands: Sequence[Operand], what: str) -> SqlType:
     chosen: SqlType | None = None
     for operand in operands:
         given = operand.type
-        if given.kind is _K.UNKNOWN or (chosen is not None and chosen.kind is given.kind and not given.is_nested):
+        if given.kind is _K.UNKNOWN or (chosen is not None and is_same_kind(chosen, given) and not given.is_nested):
             continue
         if chosen is None:
             chosen = given
-        elif chosen.kind is given.kind:
+        elif chosen.kind is given.kind and given.is_nested:
             chosen = _common_nested(chosen, given, what, operand.position)
-        elif category(chosen) is not category(given):
+        elif category(chosen) is not category(given) or given.kind is _K.ENUM:
             raise DatatypeMismatch(
                 f"{what} types {chosen.name} and {given.name} cannot be matched", position=operand.position
             )
@@ -285,7 +321,7 @@ def common_type(operands: Sequence[Operand], what: str) -> SqlType:
         return VARCHAR
     if chosen.kind is _K.NUMERIC:
         return _common_numeric([o.type for o in operands if o.type.is_numeric])
-    if chosen.is_text:
+    if chosen.is_text or _is_sized(chosen):
         lengths = {o.type.length for o in operands}
         return replace(chosen, length=lengths.pop() if len(lengths) == 1 else None)
     return chosen
@@ -296,7 +332,8 @@ def _common_nested(a: SqlType, b: SqlType, what: str, position: int) -> SqlType:
     if len(a.items) != len(b.items):
         raise DatatypeMismatch(f"{what} types {a.name} and {b.name} cannot be matched", position=position)
     pairs = zip(a.items, b.items, strict=True)
-    return replace(a, items=tuple(common_type([_typed(x, position), _typed(y, position)], what) for x, y in pairs))
+    items = tuple(common_type([_typed(x, position), _typed(y, position)], what) for x, y in pairs)
+    return replace(a, items=items, composite=a.composite if a.composite == b.composite else None)
 
 
 def _typed(sql_type: SqlType, position: int) -> Operand:

@@ -7,8 +7,9 @@ preferred types, then unknown arguments take the category that the candidates ag
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from risingpy.frontend.binder.typing.coercion import Context, can_coerce, category, is_preferred
+from risingpy.frontend.binder.typing.coercion import Context, can_coerce, category, is_preferred, is_same_kind
 from risingpy.functions.signatures import ArgType, Polymorphic, Signature
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.families import Category
@@ -25,6 +26,9 @@ class NoMatch(Exception):
 def resolve(signatures: Sequence[Signature], args: Sequence[SqlType], *, operator: bool) -> Signature:
     """The overload for arguments of these types. Raises NoMatch."""
     sized = [s for s in signatures if _takes_count(s, len(args))]
+    enum = next((arg for arg in args if arg.kind is TypeKind.ENUM), None)
+    if enum is not None:
+        sized = [_of_enum(s, enum) for s in sized]
     for signature in sized:
         if all(_is_exact(t, a) for t, a in zip(_types(signature, len(args)), args, strict=True)):
             return signature
@@ -45,6 +49,14 @@ def resolve(signatures: Sequence[Signature], args: Sequence[SqlType], *, operato
     return candidates[0]
 
 
+def _of_enum(signature: Signature, enum: SqlType) -> Signature:
+    """The signature with this enum in the places of any."""
+    if Polymorphic.ENUM not in signature.args:
+        return signature
+    args = tuple(enum if arg is Polymorphic.ENUM else arg for arg in signature.args)
+    return replace(signature, args=args, result=enum if signature.result is Polymorphic.ENUM else signature.result)
+
+
 def _takes_count(signature: Signature, count: int) -> bool:
     return count == len(signature.args) or (signature.variadic and count >= len(signature.args))
 
@@ -57,12 +69,12 @@ def _types(signature: Signature, count: int) -> list[ArgType]:
 def _is_exact(wanted: ArgType, given: SqlType) -> bool:
     if isinstance(wanted, Polymorphic):
         return _suits(wanted, given)
-    return wanted.kind is given.kind and (wanted.items == given.items or wanted.kind is not TypeKind.ARRAY)
+    return is_same_kind(wanted, given) and (wanted.items == given.items or wanted.kind is not TypeKind.ARRAY)
 
 
 def _reaches(wanted: ArgType, given: SqlType) -> bool:
     if isinstance(wanted, Polymorphic):
-        return given.kind is TypeKind.UNKNOWN or _suits(wanted, given)
+        return (given.kind is TypeKind.UNKNOWN and wanted is not Polymorphic.ENUM) or _suits(wanted, given)
     return can_coerce(given, wanted, Context.IMPLICIT)
 
 
@@ -74,7 +86,7 @@ def _suits(wanted: Polymorphic, given: SqlType) -> bool:
             return given.kind is TypeKind.STRUCT
         case Polymorphic.MAP:
             return given.kind is TypeKind.MAP
-        case Polymorphic.LAMBDA:
+        case Polymorphic.LAMBDA | Polymorphic.ENUM:  # an enum that is there has taken its place
             return False
         case Polymorphic.ANY | Polymorphic.EVERY | Polymorphic.ELEMENT:
             return True

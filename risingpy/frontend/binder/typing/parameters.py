@@ -8,10 +8,15 @@ from risingpy.errors import SqlError
 from risingpy.types import UNKNOWN, SqlType, TypeKind
 
 
+class PartTypes(tuple[SqlType, ...]):
+    """The types that are known so far, for a part of a statement, which need not tell those of all parameters."""
+
+
 class Parameters:
     """Begins with the types that the client declared (UNKNOWN: to be found out)."""
 
     def __init__(self, declared: Sequence[SqlType]) -> None:
+        self._is_part = isinstance(declared, PartTypes)
         self._types: dict[int, SqlType] = {i: t for i, t in enumerate(declared, 1) if t.kind is not TypeKind.UNKNOWN}
         self._highest = len(declared)
         self._positions: dict[int, int] = {}
@@ -40,12 +45,15 @@ class Parameters:
         return known
 
     def types(self) -> tuple[SqlType, ...]:
-        """All parameters' types. Raises 42P18 for one that nothing tells anything about."""
+        """All parameters' types. Raises 42P18 for one that nothing tells anything about.
+
+        Of a part of a statement, those that only others name stay UNKNOWN.
+        """
         for index in range(1, self._highest + 1):
-            if index not in self._types:
+            if index not in self._types and (index in self._positions or not self._is_part):
                 raise SqlError(
                     f"could not determine data type of parameter ${index}",
                     sqlstate="42P18",
                     position=self._positions.get(index),
                 )
-        return tuple(self._types[index] for index in range(1, self._highest + 1))
+        return tuple(self._types.get(index, UNKNOWN) for index in range(1, self._highest + 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sqlglot import exp
+
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.frontend.binder.typing.coercion import (
     Coercer,
@@ -22,7 +24,7 @@ from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.families import Category
-from risingpy.types.system_types import OID, TEXT, is_object_identifier
+from risingpy.types.system_types import JSON, OID, TEXT, is_object_identifier
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."
 _PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
@@ -182,7 +184,7 @@ class Calls:
         It is an oid where that is shown by name: regclass has PostgreSQL's operators of oid.
         """
         known = [arg.type for arg in args if arg.type.kind is not TypeKind.UNKNOWN]
-        if len(args) != 2 or len(known) != 1 or not known[0].system:
+        if len(args) != 2 or len(known) != 1 or known[0].system in ("", JSON.system):
             return args
         target = TEXT if known[0].is_text else OID if is_object_identifier(known[0]) else known[0]
         return [
@@ -197,9 +199,13 @@ class Calls:
             return args
         if {TypeKind.BYTEA, TypeKind.ARRAY} & {a.type.kind for a in args}:
             return args
-        if TypeKind.JSONB in [a.type.kind for a in args] and Category.UNKNOWN in kinds:
+        if _CONCATENATED & {a.type.kind for a in args} and Category.UNKNOWN in kinds:
             return args
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
+
+
+# A literal beside one of these is of that type, and not a text.
+_CONCATENATED = frozenset((TypeKind.JSONB, TypeKind.BIT, TypeKind.VARBIT, TypeKind.VECTOR))
 
 
 def _check_polymorphic(signature: Signature, args: Sequence[Operand]) -> None:
@@ -261,10 +267,23 @@ def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguo
     return UndefinedFunction(f"operator does not exist: {shown}", position=position, hint=hint)
 
 
-def no_function(name: str, args: Sequence[Operand], position: int, *, ambiguous: bool = False) -> SqlError:
+def no_function(
+    name: str, args: Sequence[Operand], position: int, *, ambiguous: bool = False, noun: str = "function"
+) -> SqlError:
     """The error for a call that no overload takes."""
-    shown = f"{name}({', '.join(a.type.name for a in args)})"
+    shown = f"{name}({', '.join(map(_shown_argument, args))})"
     if ambiguous:
-        hint = _CHOICE_HINT.format("function")
-        return SqlError(f"function {shown} is not unique", sqlstate="42725", position=position, hint=hint)
-    return UndefinedFunction(f"function {shown} does not exist", position=position, hint=_FUNCTION_HINT)
+        hint = _CHOICE_HINT.format(noun)
+        return SqlError(f"{noun} {shown} is not unique", sqlstate="42725", position=position, hint=hint)
+    hint = _FUNCTION_HINT.replace("function", noun)
+    return UndefinedFunction(f"{noun} {shown} does not exist", position=position, hint=hint)
+
+
+def argument_name(where: int | exp.Expr) -> str | None:
+    """The name that a call gives an argument, `name => value` or `name := value`; None for any other tree."""
+    return str(where.this.name) if isinstance(where, exp.Kwarg | exp.PropertyEQ) else None
+
+
+def _shown_argument(arg: Operand) -> str:
+    name = argument_name(arg.where)
+    return arg.type.name if name is None else f"{name} => {arg.type.name}"

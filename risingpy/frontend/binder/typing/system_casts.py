@@ -14,7 +14,7 @@ from dataclasses import replace
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
-from risingpy.types.system_types import TEXT, is_object_identifier, is_vector, plain_type
+from risingpy.types.system_types import TEXT, is_object_identifier, is_vector
 
 
 def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
@@ -37,9 +37,9 @@ def parameter_type(target: SqlType) -> SqlType:
     """The type that a parameter gets where a `target` is needed: any text will do for name and "char"."""
     if target.is_text:
         return TEXT if target.system else replace(target, length=None)
-    return target
+    return target if target.length is None else replace(target, length=None)
 
 
 def held_by(target: SqlType, given: SqlType) -> SqlType:
     """The type of system catalogs that `given` is, if its values are those of `target`; else `target`."""
-    return given if given.system and not target.system and plain_type(given) == target else target
+    return given if given.system and not target.system and replace(given, system="") == target else target

@@ -39,8 +39,10 @@ export function picture(found, rows = []) {
     const figures = [];
     if (row.time_ms) figures.push(duration(Number(row.time_ms)));
     if (row.state_bytes) figures.push(`state ${count(Number(row.state_rows))} rows, ${bytes(Number(row.state_bytes))}`);
+    const lookups = Number(row.state_lookups ?? 0);
+    const hits = lookups ? `\n${count(lookups)} lookups of state, ${count(Number(row.state_found))} found` : "";
     return draw("g", { class: "node view", transform: `translate(${x} ${y})` },
-      draw("title", {}, `${each.name} ${each.rest}`), draw("rect", { ...BOX, rx: 6 }),
+      draw("title", {}, `${each.name} ${each.rest}${hits}`), draw("rect", { ...BOX, rx: 6 }),
       draw("text", { class: "name", x: 8, y: 18 }, each.name),
       draw("text", { class: "kind", x: 8, y: 36 }, shortened(each.rest.replace(/^[{(]\s*|\s*[})]$/gu, ""), 36)),
       draw("text", { x: 8, y: 56 }, figures.join(" · ")));

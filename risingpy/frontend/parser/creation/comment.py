@@ -27,11 +27,16 @@ def parse_comment(cursor: Cursor) -> CommentOn:
     if cursor.accept("CONSTRAINT"):
         constraint = cursor.name()
         cursor.expect("ON")
+        if cursor.accept("DOMAIN"):
+            return CommentOn("CONSTRAINT ON DOMAIN", cursor.object_name(), _text(cursor), part=constraint)
         return CommentOn("CONSTRAINT", cursor.object_name(), _text(cursor), part=constraint)
     if cursor.word in ("SCHEMA", "DATABASE"):
         kind = cursor.one_of("SCHEMA", "DATABASE")
         found = cursor.name()
         return CommentOn(kind, ObjectName(found.name, None, found.position), _text(cursor))
+    for kind in ("TYPE", "DOMAIN"):
+        if cursor.accept(kind):
+            return CommentOn(kind, cursor.object_name(), _text(cursor))
     if cursor.accept("ROLE"):
         role = role_name(cursor)
         name = ObjectName(role.name, None, role.position)

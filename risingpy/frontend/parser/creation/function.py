@@ -1,8 +1,8 @@
-"""CREATE FUNCTION, CREATE AGGREGATE, and DROP of them."""
+"""CREATE FUNCTION, CREATE AGGREGATE, CREATE PROCEDURE, DROP of them, and CALL."""
 
 from __future__ import annotations
 
-from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, TypeName
+from risingpy.frontend.parser.ast import CallProcedure, CreateFunction, DropFunction, FunctionArgument, TypeName
 from risingpy.frontend.parser.cursor import Cursor
 
 # Types of several words: what begins with one of these is no argument's name.
@@ -14,7 +14,7 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     """After `CREATE [OR REPLACE] FUNCTION`."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    arguments = parse_arguments(cursor)
+    arguments = parse_arguments(cursor, with_defaults=True)
     cursor.expect("RETURNS")
     returns: TypeName | None = None
     columns: tuple[FunctionArgument, ...] = ()
@@ -70,6 +70,25 @@ def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
     )
 
 
+def parse_create_procedure(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
+    """After `CREATE [OR REPLACE] PROCEDURE`: `name(args) LANGUAGE sql AS '…'`."""
+    name = cursor.object_name()
+    arguments = parse_arguments(cursor, with_defaults=True)
+    position = cursor.position
+    language, body, flags = _parse_definition(cursor)
+    if language != "sql":
+        cursor.fail_with("a procedure needs LANGUAGE sql", position)
+    if flags - {""} or body[2]:
+        cursor.fail_with("invalid attribute in procedure definition", position)
+    return CreateFunction(name, arguments, None, language, *body, or_replace=or_replace, procedure=True)
+
+
+def parse_call(cursor: Cursor) -> CallProcedure:
+    """`CALL name(arguments)`."""
+    cursor.expect("CALL")
+    return CallProcedure(cursor.expression())
+
+
 def _parse_definition(cursor: Cursor) -> tuple[str, tuple[str, int, bool], set[str]]:
     """The language, the body (text, position, whether it is RETURN's), and the flags, in any order."""
     language, body = "sql", None
@@ -87,6 +106,8 @@ def _parse_definition(cursor: Cursor) -> tuple[str, tuple[str, int, bool], set[s
         elif cursor.accept("RETURN"):
             expression = cursor.expression()
             body = (expression.text, expression.position, True)
+        elif cursor.word == "BEGIN":
+            cursor.unsupported("BEGIN ATOMIC", hint="AS $$ … $$ has the same statements.")
         else:
             flags.add(_parse_flag(cursor))
     if body is None:
@@ -94,8 +115,8 @@ def _parse_definition(cursor: Cursor) -> tuple[str, tuple[str, int, bool], set[s
     return language, body, flags
 
 
-def parse_drop_function(cursor: Cursor, *, aggregate: bool) -> DropFunction:
-    """After `DROP FUNCTION` or `DROP AGGREGATE`."""
+def parse_drop_function(cursor: Cursor, noun: str) -> DropFunction:
+    """After `DROP FUNCTION`, `DROP AGGREGATE`, `DROP PROCEDURE` or `DROP ROUTINE`; `noun` is the word."""
     if_exists = cursor.accept("IF", "EXISTS")
     functions = cursor.comma_separated(
         lambda: (cursor.object_name(), parse_arguments(cursor) if cursor.word == "(" else None)
@@ -103,31 +124,32 @@ def parse_drop_function(cursor: Cursor, *, aggregate: bool) -> DropFunction:
     cascade = cursor.accept("CASCADE")
     if not cascade:
         cursor.accept("RESTRICT")
-    return DropFunction(functions, if_exists, cascade, aggregate)
+    return DropFunction(functions, if_exists, cascade, noun)
 
 
-def parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:
-    """`(name type, …)`: the names may be left out."""
+def parse_arguments(cursor: Cursor, *, with_defaults: bool = False) -> tuple[FunctionArgument, ...]:
+    """`(name type, …)`: the names may be left out. `with_defaults`: `= value` or `DEFAULT value` may follow."""
     cursor.expect("(")
     if cursor.accept(")"):
         return ()
-    arguments = cursor.comma_separated(lambda: _parse_argument(cursor))
+    arguments = cursor.comma_separated(lambda: _parse_argument(cursor, with_defaults=with_defaults))
     cursor.expect(")")
     return arguments
 
 
-def _parse_argument(cursor: Cursor) -> FunctionArgument:
+def _parse_argument(cursor: Cursor, *, with_defaults: bool) -> FunctionArgument:
     for mode in ("OUT", "INOUT", "VARIADIC"):
         if cursor.word == mode:
             cursor.unsupported(f"an argument of mode {mode}")
     cursor.accept("IN")
     first, second = (*cursor.peek(2), "")[:2]
-    has_name = second not in (",", ")", "(", "[", "") and first not in _TYPE_WORDS
+    has_name = second not in (",", ")", "(", "[", "", "=", ":=", "DEFAULT") and first not in _TYPE_WORDS
     name = cursor.name().name if has_name else ""
     type_name: TypeName = cursor.type_name()
-    if cursor.word in ("DEFAULT", "="):
-        cursor.unsupported("a default of an argument")
-    return FunctionArgument(name, type_name)
+    default = None
+    if with_defaults and (cursor.accept("DEFAULT") or cursor.accept("=") or cursor.accept(":=")):
+        default = cursor.expression()
+    return FunctionArgument(name, type_name, default)
 
 
 def _parse_flag(cursor: Cursor) -> str:

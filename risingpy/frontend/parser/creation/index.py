@@ -9,6 +9,7 @@ from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement, 
 from risingpy.frontend.parser.connectors.source import OptionsReader, is_storage_parameter
 from risingpy.frontend.parser.cursor import Cursor
 
+HNSW = "hnsw"  # the kind of an index of vectors
 # The classes of btree. All compare as an index does here, texts by code point: those of patterns are no other order.
 _OPERATOR_CLASSES = frozenset(
     f"{name}_ops"
@@ -32,8 +33,12 @@ def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
     cursor.expect("ON")
     cursor.accept("ONLY")
     table = cursor.object_name()
-    if cursor.accept("USING") and cursor.any_word() != "btree":
-        cursor.unsupported("an index of another kind than btree")
+    method = cursor.any_word() if cursor.accept("USING") else "btree"
+    if method == HNSW and not unique:
+        return _parse_of_vectors(cursor, name, table, if_not_exists)
+    if method != "btree":
+        hint = None if method != "ivfflat" else "An index of vectors is one USING hnsw."
+        cursor.unsupported(f"an index USING {method}", hint=hint)
     keys = cursor.in_parentheses(lambda: _parse_element(cursor))
     include = cursor.in_parentheses(cursor.name) if cursor.accept("INCLUDE") else None
     distributed_by: tuple[Expression, ...] = ()
@@ -48,6 +53,20 @@ def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
         if cursor.word == word:
             cursor.unsupported(f"CREATE INDEX … {word}")
     return CreateIndex(name, table, keys, include, distributed_by, if_not_exists, storage, unique, nulls_distinct)
+
+
+def _parse_of_vectors(cursor: Cursor, name: ObjectName | None, table: ObjectName, if_not_exists: bool) -> CreateIndex:
+    keys = cursor.in_parentheses(lambda: _parse_vector_element(cursor))
+    options = OptionsReader(cursor).read() if cursor.accept("WITH") else ()
+    for word in ("INCLUDE", "WHERE", "TABLESPACE"):
+        if cursor.word == word:
+            cursor.unsupported(f"CREATE INDEX … USING {HNSW} … {word}")
+    return CreateIndex(name, table, keys, if_not_exists=if_not_exists, options=options)
+
+
+def _parse_vector_element(cursor: Cursor) -> IndexElement:
+    expression = cursor.expression()
+    return IndexElement(expression, operator_class=cursor.any_word() if cursor.word.endswith("_OPS") else None)
 
 
 def parse_create_unique_index(cursor: Cursor) -> CreateIndex:

@@ -53,7 +53,7 @@ def parse_elements(cursor: Cursor) -> TableElements:
             stars.append("*")
             return
         if cursor.peek(2) == ["WATERMARK", "FOR"]:
-            watermarks.append(_parse_watermark(cursor))
+            watermarks.append(parse_watermark(cursor))
             return
         if cursor.accept("LIKE"):
             likes.append(_parse_like(cursor, len(columns)))
@@ -94,15 +94,14 @@ def _parse_like(cursor: Cursor, place: int) -> LikeClause:
     return LikeClause(table, frozenset(options), place)
 
 
-def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
+def parse_watermark(cursor: Cursor) -> WatermarkDefinition:
+    """`WATERMARK FOR column AS expression [WITH TTL]`."""
     position = cursor.position
     cursor.expect("WATERMARK", "FOR")
     column = cursor.name()
     cursor.expect("AS")
-    watermark = WatermarkDefinition(column, cursor.expression(), position)
-    if cursor.word == "WITH":
-        cursor.unsupported("WATERMARK … WITH TTL")
-    return watermark
+    expression = cursor.expression()
+    return WatermarkDefinition(column, expression, position, ttl=cursor.accept("WITH", "TTL"))
 
 
 def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefinition, ...]]:

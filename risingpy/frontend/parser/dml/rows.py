@@ -154,7 +154,7 @@ def parse_alias(cursor: Cursor, *following: str) -> str | None:
     """A table's alias; AS may be left out where none of the words `following` comes next."""
     if cursor.accept("AS"):
         return cursor.name().name
-    if cursor.at_end or cursor.word in following:
+    if cursor.at_end or cursor.word in (")", *following):
         return None
     return cursor.name().name
 

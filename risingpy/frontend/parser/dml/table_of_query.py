@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast import CreateTableAs, ObjectName, Query, Select
 from risingpy.frontend.parser.ast_parts import OnCommit
 from risingpy.frontend.parser.connectors.source import OptionsReader
@@ -68,8 +67,6 @@ def with_into(select: Select) -> Select | CreateTableAs:
     into = _first_select(select.query.tree).args.get("into")
     if into is None:
         return select
-    if into.args.get("unlogged"):
-        raise FeatureNotSupported("SELECT INTO UNLOGGED is not supported", position=select.query.position)
     table = into.this
     schema, database = table.args.get("db"), table.args.get("catalog")
     position = int(table.this.meta.get("start", 0)) + 1
@@ -77,7 +74,8 @@ def with_into(select: Select) -> Select | CreateTableAs:
     rest = select.query.tree.copy()
     _first_select(rest).set("into", None)
     query = Query(rest, select.query.text, select.query.position)
-    return CreateTableAs(name, query, temporary=bool(into.args.get("temporary")))
+    temporary, unlogged = bool(into.args.get("temporary")), bool(into.args.get("unlogged"))
+    return CreateTableAs(name, query, temporary=temporary, unlogged=unlogged)
 
 
 def _first_select(tree: exp.Expr) -> exp.Expr:

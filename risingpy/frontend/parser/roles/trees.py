@@ -156,7 +156,7 @@ class AlterOwner:
 
 @dataclass(frozen=True, slots=True)
 class AlterObjectOwner:
-    """ALTER FUNCTION, AGGREGATE, SECRET or CONNECTION … OWNER TO; `arguments` are None where a function has no list."""
+    """ALTER FUNCTION, AGGREGATE, TYPE, DOMAIN, SECRET or CONNECTION … OWNER TO; `arguments`: None without a list."""
 
     kind: str
     name: ObjectName

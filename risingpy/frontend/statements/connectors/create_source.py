@@ -31,7 +31,12 @@ def bind(
     with given.masked_errors(statement.name.position):
         check_source(session, dict(statement.options), statement.message_format, statement.name.position)
         statement = with_schema_columns(statement)
-        defined = bind_table(statement, session=session.session_values())
+        defined = bind_table(
+            statement,
+            session.database.reads.catalog.only_types(),
+            session.search_path(),
+            session=session.session_values(),
+        )
         options = checked_options(statement, defined)
         stored = given.stored(options, statement.message_format)
 

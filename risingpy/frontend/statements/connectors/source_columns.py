@@ -21,6 +21,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation, replace_altered
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
+from risingpy.frontend.statements.placing import known_types
 from risingpy.frontend.table_definition import column_definition
 from risingpy.meta.schema.sources import with_source_columns
 from risingpy.optimizer.table_change import with_column
@@ -74,7 +75,7 @@ def _replace(session: StatementContext, relation: object, source: ExternalSource
 
 
 def _with_added(session: StatementContext, source: ExternalSource, action: AddColumn) -> ExternalSource:
-    column = bind_source_column(action.column)
+    column = bind_source_column(action.column, known_types(session))
     if any(each.name == column.name for each in source.columns):
         message = f'column "{column.name}" of relation "{source.name}" already exists'
         if not action.if_not_exists:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from risingpy.frontend.binder.typing.names_of_types import edited
+from risingpy.frontend.deparse.edited_names import calls_of
 from risingpy.frontend.parser import parse, parse_query
 from risingpy.frontend.parser.ast import CreateFunction
 from risingpy.frontend.parser.tokenize import end_of_name
-from risingpy.frontend.renamed_text import calls_of, edited, with_renamed_relations
+from risingpy.frontend.renamed_text import with_new_names
 from risingpy.frontend.statements.alter_relation import renamed_definition
+from risingpy.frontend.statements.user_types.type_texts import with_type_names
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.renaming import Retold
 from risingpy.plan.catalog import DEFAULT_SCHEMA, FunctionDesc
@@ -16,7 +19,7 @@ from risingpy.plan.catalog import DEFAULT_SCHEMA, FunctionDesc
 
 def retold() -> Retold:
     """How the texts follow the name."""
-    return Retold(renamed_definition, _function, with_renamed_relations, _body)
+    return Retold(renamed_definition, _function, with_new_names, _body, with_type_names)
 
 
 def _function(function: FunctionDesc) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import assert_never
 
 from risingpy.errors import InsufficientPrivilege
@@ -19,9 +20,11 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.databases.retold import retold
 from risingpy.frontend.statements.rights.checks import check_creates_schemas, check_owns_schema
 from risingpy.frontend.statements.rights.roles import role_of
+from risingpy.frontend.statements.user_types.drop_type import drop_columns, one_transaction
+from risingpy.meta.schema.objects.dropped_types import tables_with
 from risingpy.meta.schema.schemas import add_schema, check_schema, drop_schema, rename_schema
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import Catalog, CreatedRelation
+from risingpy.plan.catalog import Catalog, CreatedRelation, UserType
 from risingpy.types import SqlType
 
 
@@ -101,6 +104,19 @@ def _drop(session: StatementContext, statement: DropSchema) -> None:
             notices += said
         return state, notices
 
-    notices = session.ddl.drop_all(inside, change, cancelled=session.cancelled, process_id=session.startup.process_id)
+    used = _types_used_elsewhere(session, statement)
+    with one_transaction(session) if used else nullcontext():
+        for each in used:
+            drop_columns(session, each)
+        notices = session.ddl.drop_all(
+            inside, change, cancelled=session.cancelled, process_id=session.startup.process_id
+        )
     for notice in notices:
         session.notice(notice)
+
+
+def _types_used_elsewhere(session: StatementContext, statement: DropSchema) -> list[UserType]:
+    """The types in the schemas, if CASCADE takes them along, of which tables in other schemas have columns."""
+    state, names = session.database.reads.seen_state, [each for each in statement.names if statement.cascade]
+    inside = [each for each in state.catalog.own_types if each.schema_name in names]
+    return [each for each in inside if any(table.schema_name not in names for table in tables_with(state, each))]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.errors import FeatureNotSupported, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME
+from risingpy.frontend.parameters.definitions import BY_NAME, parameter_key
 from risingpy.frontend.parser.ast import AlterSettings, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.session_identity import ROLE, SESSION_AUTHORIZATION
@@ -40,7 +40,7 @@ def bind(
 
 
 def _change(session: StatementContext, statement: AlterSettings) -> SettingChange:
-    name = ALIASES.get(statement.name, statement.name)
+    name = parameter_key(statement.name)
     if statement.values is None and not statement.from_current:
         if name != ALL:
             _check_known(name)

@@ -15,8 +15,8 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import AddPrimaryKey, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.alter_table import altered_relation
-from risingpy.frontend.statements.filled.filling import filling
+from risingpy.frontend.statements.alter_table import altered_relation, refuse_spilled
+from risingpy.frontend.statements.filled.filling import filling, write_kept
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import check_unchanged
 from risingpy.meta.schema.primary_key import NewKey, refuse_readers
@@ -47,9 +47,7 @@ def bind(
 
 
 def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> None:
-    if table.relation_id in session.transaction.changed_tables:
-        message = f'cannot ALTER TABLE "{table.name}" because this transaction has written to it'
-        raise SqlError(message, sqlstate="55006", hint="COMMIT first.")
+    refuse_spilled(session, table)
     bound, database = bind_primary_key(table, statement), session.database
     definition = table_definition(with_primary_key(table, bound.key), (), database.reads.catalog.relations)
     key = tuple(table.columns[i].column_id for i in bound.key)
@@ -60,7 +58,14 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         refuse_readers(database.reads.state, check_unchanged(database.reads.state, table))
         _check_rows(session, table, bound, statement.key_name or table.key_constraint)
-        session.ddl.add_primary_key(change, fill, session.cancelled)
+        if session.scope.schema.is_there:
+            kept = session.run_to_table(rows, ())
+            session.ddl.add_primary_key(change, lambda copy: 0, session.cancelled)
+            keyed = session.database.reads.catalog.find(table.name, table.schema_name, ())
+            assert isinstance(keyed, Table)
+            write_kept(session, keyed, kept.to_batches())
+        else:
+            session.ddl.add_primary_key(change, fill, session.cancelled)
 
 
 def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.batch import PreparedQuery
-from risingpy.errors import DuplicateColumn, FeatureNotSupported, SyntaxError_
+from risingpy.errors import DuplicateColumn, SyntaxError_
 from risingpy.frontend.binder import BoundQuery, bind_query, check_column_name
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ColumnName, CreateTableAs, ParsedStatement
@@ -44,9 +44,8 @@ def bind(
     def run(parameters: Parameters) -> Result:
         check_writable(session, "CREATE TABLE AS")
         schema = table_schema(session, statement)
-        if not is_temporary_schema(schema):  # which only this session sees, and a ROLLBACK drops
-            _refuse_own_writes(session, bound)
-        check_uses_types(session, (column.type for column in columns))
+        in_block = session.scope.schema.is_there  # then the rows are the transaction's, as the table is
+        check_uses_types(session, (column.domain or column.type for column in columns))
         table = NewTable(
             schema_name=schema,
             name=statement.name.name,
@@ -54,14 +53,14 @@ def bind(
             primary_key=(),
             append_only=False,
             definition=definition_of_columns(schema, statement.name.name, columns),
-            filled=statement.with_data and statement.on_commit is not OnCommit.DELETE_ROWS,
+            filled=statement.with_data and not in_block and statement.on_commit is not OnCommit.DELETE_ROWS,
         )
         if statement.with_data:
             set_settings(session, bound.settings, parameters)
         counted = _create(session, statement, table, query, parameters)
         if counted is None:
             skipped(session, statement.name)
-        without_effect(session, statement.storage_parameters)
+        without_effect(session, statement.storage_parameters, unlogged=statement.unlogged)
         has_rows = counted is not None and statement.with_data
         return Result(CommandTag("SELECT", counted) if has_rows else CommandTag("CREATE TABLE AS"))
 
@@ -92,7 +91,7 @@ def _create(
         return None
     if is_temporary_schema(table.schema_name):
         made_temporary(session, table.schema_name, table.name, statement.on_commit)
-    if statement.with_data and not table.filled:  # the transaction forgets its rows when it ends
+    if statement.with_data and not table.filled:
         found = session.database.reads.catalog.find(table.name, table.schema_name, ())
         assert isinstance(found, Table)
         write_own(session, found, query, parameters, count)
@@ -110,14 +109,8 @@ def _columns(statement: CreateTableAs, bound: BoundQuery) -> tuple[ColumnDesc, .
         check_column_name(name)
         if name.name in {other.name for other in names[:i]}:
             raise DuplicateColumn(f'column "{name.name}" specified more than once', position=name.position)
-    pairs = zip(names, fields, strict=True)
-    return tuple(ColumnDesc(i, name.name, plain_type(field.type)) for i, (name, field) in enumerate(pairs, 1))
-
-
-def _refuse_own_writes(session: StatementContext, bound: BoundQuery) -> None:
-    """The table would be there at once, and for everybody, with rows that a ROLLBACK takes back."""
-    written = session.transaction.changed_tables.intersection(bound.dependencies)
-    if written:
-        name = session.database.reads.catalog.relations[min(written)].name
-        message = f'CREATE TABLE AS cannot read table "{name}": this transaction has written to it'
-        raise FeatureNotSupported(message, sqlstate="55006", hint="COMMIT first.")
+    columns = enumerate(zip(names, fields, bound.texts, bound.column_domains, strict=True), 1)
+    return tuple(
+        ColumnDesc(i, name.name, plain_type(f.type), as_text=is_text, domain=domain)
+        for i, (name, f, is_text, domain) in columns
+    )

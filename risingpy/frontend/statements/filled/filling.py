@@ -11,7 +11,7 @@ from risingpy.batch import PreparedQuery
 from risingpy.executors.change_chunk import INSERT, make_chunk
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.written_rows import inserted
+from risingpy.frontend.written_rows import check_written, inserted
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.plan.catalog import Table
 
@@ -52,8 +52,16 @@ def write_own(
     """Writes the query's rows to a table as a part of the transaction, which ends with it if none is open."""
     kept = [batch for batch in session.run_query(query, parameters) if batch.num_rows]
     written(sum(batch.num_rows for batch in kept))
-    if kept and session.transaction.is_open:
-        session.transaction.write(_change(session, table, kept))
+    if session.transaction.is_open:
+        write_kept(session, table, kept)
+
+
+def write_kept(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> None:
+    """Writes rows of all visible columns to a table as a part of the open transaction."""
+    if any(batch.num_rows for batch in batches):
+        change, transaction = _change(session, table, batches), session.transaction
+        check_written(transaction.written_rows + change.chunk.num_rows, transaction.written_bytes + change.chunk.nbytes)
+        transaction.write(change)
 
 
 def _write(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> int:
@@ -62,6 +70,6 @@ def _write(session: StatementContext, table: Table, batches: Sequence[pa.RecordB
 
 
 def _change(session: StatementContext, table: Table, batches: Sequence[pa.RecordBatch]) -> TableChange:
-    rows = inserted(session, table, pa.Table.from_batches(batches))
+    rows = inserted(session, table, pa.Table.from_batches(batches), looks_at_rules=False)
     chunk = make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
     return TableChange(table.relation_id, table.version, chunk, rules=table.rules)

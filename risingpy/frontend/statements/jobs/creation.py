@@ -18,11 +18,14 @@ def creation_of(session: StatementContext) -> Creation:
 
 
 def progress_notices(session: StatementContext) -> Tell:
-    """Tells the client, while its statement waits, how far a job is."""
+    """Tells the client, while its statement waits, how far a job is, if it is farther than it was told last."""
+    told: dict[int, str] = {}
 
     def tell(relation_id: int) -> None:
         for job in session.database.introspection.ddl_progress():
-            if job.relation.relation_id == relation_id:
-                session.tell(f"{job.relation.noun} {job.relation.name}: {progress_text(job)}")
+            text = progress_text(job)
+            if job.relation.relation_id == relation_id and told.get(relation_id) != text:
+                told[relation_id] = text
+                session.tell(f"{job.relation.noun} {job.relation.name}: {text}")
 
     return tell

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.errors import InsufficientPrivilege, SqlError, UndefinedColumn, UndefinedObject, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import CommentOn, ObjectName, ParsedStatement
+from risingpy.frontend.parser.ast import ColumnName, CommentOn, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.rights.checks import check_names_schema
@@ -20,6 +20,7 @@ from risingpy.plan.catalog import (
     OWN_TEMPORARY_SCHEMA,
     CommentedKind,
     CreatedRelation,
+    DomainDesc,
     ExternalSource,
     Index,
     MaterializedView,
@@ -28,6 +29,7 @@ from risingpy.plan.catalog import (
     Sink,
     Subscription,
     Table,
+    UserType,
     View,
 )
 from risingpy.plan.catalog.rights import owns
@@ -79,6 +81,14 @@ def _object(session: StatementContext, state: MetaState, statement: CommentOn) -
             function = finder.function(statement.name, statement.arguments)
             _check_owner(session, state, function.owner, f"function {function.name}")
             return CommentedObject(CommentedKind.FUNCTION, function.function_id)
+        case "TYPE" | "DOMAIN" | "CONSTRAINT ON DOMAIN":
+            finder = Finder(state.catalog, session.search_path(), session.identity.current_id)
+            is_domain = statement.kind != "TYPE"
+            created = finder.domain(statement.name) if is_domain else finder.created_type(statement.name)
+            _check_owner(session, state, created.owner, f"type {created.name}")
+            if statement.part is not None:
+                return _constraint_of_domain(created, statement.part)
+            return CommentedObject(CommentedKind.TYPE, created.type_id)
         case "SCHEMA" | "DATABASE" | "ROLE":
             return _global_object(session, state, statement)
         case _:
@@ -112,7 +122,7 @@ def _found(session: StatementContext, state: MetaState, name: ObjectName) -> Cre
         raise SqlError(f'schema "{name.schema}" does not exist', sqlstate="3F000", position=name.position)
     found = state.catalog.find(name.name, name.schema, session.search_path())
     relation = None if found is None else state.catalog.relations.get(found.relation_id)
-    if relation is None or relation.is_being_created:
+    if relation is None:
         raise SqlError(f'relation "{name}" does not exist', sqlstate="42P01", position=name.position)
     _check_owner(session, state, relation.owner, f"{relation.noun} {relation.name}")
     return relation
@@ -160,6 +170,15 @@ def _constraint(session: StatementContext, state: MetaState, statement: CommentO
         message = f'constraint "{named.name}" for table "{relation.name}" does not exist'
         raise UndefinedObject(message, position=named.position)
     return CommentedObject(CommentedKind.CONSTRAINT, found.oid)
+
+
+def _constraint_of_domain(domain: UserType, named: ColumnName) -> CommentedObject:
+    checks = domain.checks if isinstance(domain, DomainDesc) else ()
+    found = next((each for each in checks if each.name == named.name), None)
+    if found is None:
+        message = f'constraint "{named.name}" for domain {domain.name} does not exist'
+        raise UndefinedObject(message, position=named.position)
+    return CommentedObject(CommentedKind.CONSTRAINT, found.constraint_id)
 
 
 def _check_owner(session: StatementContext, state: MetaState, owner: int, shown: str) -> None:

@@ -142,7 +142,10 @@ def _visible(model: Relation) -> list[ColumnDesc]:
 def _column(catalog: Catalog, like: LikeClause, column: ColumnDesc) -> ColumnDefinition:
     position = like.table.position
     taken = ColumnDefinition(
-        column.name, TypeName(str(column.type), position, column.type), position, not_null=column.not_null
+        column.name,
+        TypeName(str(column.shown_type), position, column.type, column.domain),
+        position,
+        not_null=column.not_null,
     )
     if column.generated is not None:
         is_taken = LikeOption.GENERATED in like.including

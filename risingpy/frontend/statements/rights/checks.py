@@ -15,12 +15,17 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import (
     Catalog,
+    CompositeDesc,
     ConnectionDesc,
+    DomainDesc,
+    DomainType,
+    EnumDesc,
     FunctionDesc,
     InternalTable,
     Relation,
     SecretDesc,
     Table,
+    UserType,
     View,
 )
 from risingpy.plan.catalog.acl import Privilege
@@ -28,7 +33,7 @@ from risingpy.plan.catalog.rights import database_of, may_on_columns, owns, priv
 from risingpy.types import SqlType
 from risingpy.types.type_entries import TYPES_BY_OID
 
-Owned = Relation | FunctionDesc | SecretDesc | ConnectionDesc
+Owned = Relation | FunctionDesc | UserType | SecretDesc | ConnectionDesc
 
 
 def check_names_schema(session: StatementContext, schema: str | None, position: int | None) -> None:
@@ -119,15 +124,22 @@ def check_owns_schema(session: StatementContext, name: str) -> None:
     session.demands.ask(demand)
 
 
-def check_uses_types(session: StatementContext, types: Iterable[SqlType]) -> None:
-    """Raises InsufficientPrivilege unless the session has USAGE of the types; an array's is that of its elements."""
+def check_uses_types(session: StatementContext, types: Iterable[SqlType | DomainType]) -> None:
+    """Raises InsufficientPrivilege unless the session has USAGE of the types; an array's is that of its elements.
+
+    What is of a domain needs the right on the domain alone.
+    """
     role = session.identity.current_id
     leaves = {leaf.oid: leaf for each in types for leaf in _leaves(each)}
 
     def demand(state: MetaState) -> None:
-        for oid, leaf in leaves.items() if state.catalog.own_database.type_acls else ():
-            on = type_of(state.catalog, TYPES_BY_OID[oid].name)
-            if Privilege.USAGE not in privileges_of(state.catalog, role, on):
+        catalog = state.catalog
+        for oid, leaf in leaves.items() if catalog.types or catalog.own_database.type_acls else ():
+            created = catalog.types.get(oid)
+            if created is None and isinstance(leaf, DomainType):  # which is gone: the change itself says so
+                continue
+            on = type_of(catalog, TYPES_BY_OID[oid].name) if created is None else securable(catalog, created)
+            if Privilege.USAGE not in privileges_of(catalog, role, on):
                 raise InsufficientPrivilege(f"permission denied for type {leaf.name}")
 
     session.demands.ask(demand)
@@ -185,6 +197,8 @@ def _newest(catalog: Catalog, found: Owned) -> Owned:
     match found:
         case FunctionDesc():
             return catalog.functions.get(found.function_id, found)
+        case EnumDesc() | DomainDesc() | CompositeDesc():
+            return catalog.types.get(found.type_id, found)
         case SecretDesc():
             return catalog.secrets.get(found.secret_id, found)
         case ConnectionDesc():
@@ -210,7 +224,9 @@ def _check_allowed(
         raise denied(relation)
 
 
-def _leaves(sql_type: SqlType) -> Iterable[SqlType]:
+def _leaves(sql_type: SqlType | DomainType) -> Iterable[SqlType | DomainType]:
+    if isinstance(sql_type, DomainType) or sql_type.composite is not None:
+        return (sql_type,)
     if not sql_type.items:
         return (sql_type,)
     return (leaf for item in sql_type.items for leaf in _leaves(item))

@@ -14,8 +14,8 @@ from risingpy.errors import (
     UndefinedTable,
     WrongObjectType,
 )
-from risingpy.frontend.binder.typing.type_names import resolve_type
-from risingpy.frontend.parameter_definitions import parameter_key
+from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
+from risingpy.frontend.parameters.definitions import parameter_key
 from risingpy.frontend.parser.ast import FunctionArgument, ObjectName
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.roles.trees import GrantedOn
@@ -25,6 +25,7 @@ from risingpy.plan.catalog import (
     Catalog,
     ConnectionDesc,
     CreatedRelation,
+    DomainDesc,
     ExternalSource,
     FunctionDesc,
     Index,
@@ -34,6 +35,7 @@ from risingpy.plan.catalog import (
     Sink,
     Subscription,
     Table,
+    UserType,
     View,
     is_temporary_schema,
 )
@@ -140,7 +142,7 @@ class Finder:
         self._check_schema(name)
         found = self.catalog.find(name.name, name.schema, self.search_path)
         relation = None if found is None else self.catalog.relations.get(found.relation_id)
-        if relation is None or relation.is_being_created:
+        if relation is None:
             raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
         if isinstance(relation, Index):
             raise WrongObjectType(f'"{name.name}" is an index', position=name.position)
@@ -161,12 +163,28 @@ class Finder:
             if not found:
                 raise UndefinedFunction(f'could not find a function named "{name.name}"', position=name.position)
             return found[0]
-        types = [resolve_type(each.type.text, each.type.position) for each in arguments]
+        known = KnownTypes(self.catalog, self.search_path)
+        types = [resolve_type(each.type.text, each.type.position, known) for each in arguments]
         for function in found:
             if [each.kind for each in function.argument_types] == [each.kind for each in types]:
                 return function
         shown = f"{name.name}({', '.join(each.kind.value for each in types)})"
         raise UndefinedFunction(f"function {shown} does not exist", position=name.position)
+
+    def created_type(self, name: ObjectName) -> UserType:
+        """The type of that name, which a user has created."""
+        self._check_schema(name)
+        found = self.catalog.find_type(name.name, name.schema, self.search_path)
+        if found is None:
+            raise UndefinedObject(f'type "{name}" does not exist', position=name.position)
+        return found
+
+    def domain(self, name: ObjectName) -> DomainDesc:
+        """The domain of that name. Raises WrongObjectType for another type."""
+        found = self.created_type(name)
+        if not isinstance(found, DomainDesc):
+            raise WrongObjectType(f'"{name.name}" is not a domain', position=name.position)
+        return found
 
     def secret(self, name: ObjectName) -> SecretDesc:
         """The secret of that name."""
@@ -206,7 +224,7 @@ class Finder:
             self._check_schema(name)
         entry = TYPES_BY_NAME.get(name.name) if name.schema in (None, "pg_catalog") else None
         if entry is None:
-            raise UndefinedObject(f'type "{name}" does not exist', position=name.position)
+            return securable(self.catalog, self.domain(name) if is_domain else self.created_type(name))
         if is_domain:
             raise WrongObjectType(f'"{name.name}" is not a domain', position=name.position)
         if entry.category == "A":

@@ -1,4 +1,4 @@
-"""ALTER … OWNER TO, of relations, schemas, functions, secrets and connections."""
+"""ALTER … OWNER TO, of relations, schemas, functions, types, secrets and connections."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from risingpy.plan.catalog import (
     Role,
     SecretDesc,
     Table,
+    UserType,
 )
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.catalog.rights import Securable, database_of, owns, privileges_of, schema_of
@@ -48,20 +49,25 @@ def bind(
 def bind_object(
     session: StatementContext, parsed: ParsedStatement, statement: AlterObjectOwner, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """As `bind`, for functions, secrets and connections."""
+    """As `bind`, for functions, types, secrets and connections."""
 
     def run(parameters: Parameters) -> Result:
         def change(state: MetaState) -> MetaState:
             finder = Finder(state.catalog, session.search_path(), session.identity.current_id)
-            found: FunctionDesc | SecretDesc | ConnectionDesc
+            found: FunctionDesc | UserType | SecretDesc | ConnectionDesc
             match statement.kind:
                 case "SECRET":
                     found = finder.secret(statement.name)
+                case "TYPE":
+                    found = finder.created_type(statement.name)
+                case "DOMAIN":
+                    found = finder.domain(statement.name)
                 case "CONNECTION":
                     found = finder.connection(statement.name)
                 case _:
                     found = finder.function(statement.name, statement.arguments)
-            shown = f"{statement.kind.lower()} {found.name}"
+            noun = "type" if statement.kind == "DOMAIN" else statement.kind.lower()
+            shown = f"{noun} {found.name}"
             place = schema_of(state.catalog, found.schema_name)
             new = _new_owner(session, state, statement, found.owner, shown, place)
             return with_object_owner(state, found, new.role_id)

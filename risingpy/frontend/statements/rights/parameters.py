@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from risingpy.errors import SqlError
-from risingpy.frontend.parameter_definitions import BY_NAME
+from risingpy.frontend.parameters.definitions import BY_NAME
 from risingpy.frontend.statements.alter_system import SYSTEM_PARAMETERS
 from risingpy.plan.catalog.rights import Securable
 

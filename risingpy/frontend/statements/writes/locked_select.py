@@ -1,4 +1,4 @@
-"""SELECT … FOR UPDATE, FOR NO KEY UPDATE, FOR SHARE and FOR KEY SHARE, [OF table, …] [NOWAIT].
+"""SELECT … FOR UPDATE, FOR NO KEY UPDATE, FOR SHARE and FOR KEY SHARE, [OF table, …] [NOWAIT | SKIP LOCKED].
 
     SELECT a FROM t WHERE b > 3 ORDER BY c LIMIT 2 FOR UPDATE
 
@@ -27,6 +27,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import select
 from risingpy.frontend.statements.rights.checks import check_locks
 from risingpy.frontend.statements.writes.rows_by_key import row_keys
+from risingpy.frontend.statements.writes.skip_locked import key_types, lock_what_is_free, without_known
 from risingpy.frontend.written_rows import check_writable
 from risingpy.functions.signatures import AGGREGATES
 from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys
@@ -44,6 +45,7 @@ class _Locked:
     """A table whose rows are locked. `keys` is the query of their keys; None: the table is locked as a whole."""
 
     table: Table
+    alias: str
     shared: bool
     waits: bool
     keys: PreparedQuery | None
@@ -62,6 +64,8 @@ def bind(
     query = Query(plain, statement.query.text, statement.query.position)
     command = select.bind(session, parsed, Select(query), parameter_types)
     locked = [each for clause in clauses for each in _tables(session, plain, clause, query, command.parameter_types)]
+    if any(each.args.get("wait") is False for each in clauses):
+        return _skipping(session, parsed, query, command, locked)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, f"SELECT {_strength(clauses[0])}")
@@ -70,6 +74,34 @@ def bind(
             for each in locked:
                 _lock(session, each, parameters)
         return command.run(parameters)
+
+    return Command(run, command.fields, command.parameter_types, demands=command.demands)
+
+
+def _skipping(
+    session: StatementContext, parsed: ParsedStatement, query: Query, command: Command, locked: Sequence[_Locked]
+) -> Command:
+    """SKIP LOCKED. Outside of a transaction the rows are locked only until it is known which are free."""
+    if len(locked) != 1 or locked[0].keys is None:
+        message = "SKIP LOCKED of anything but one table with a primary key is not supported"
+        raise FeatureNotSupported(message, hint="NOWAIT fails instead of waiting.")
+    [each] = locked
+    table, count = each.table, len(command.parameter_types)
+    tree = without_known(query.tree, each.alias, table, count + 1)
+    types = [*command.parameter_types, *key_types(table)]
+    skipping = Query(tree, query.text, query.position)
+    asked = select.bind(session, parsed, Select(skipping), types)
+    keys = _keys(session, tree, each.alias, table, skipping, types)
+    assert keys is not None
+
+    def run(parameters: Parameters) -> Result:
+        check_writable(session, "SELECT FOR UPDATE")
+        session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
+        try:
+            known = lock_what_is_free(session, table, keys, parameters, lambda rows: _row_keys(table, rows))
+        finally:
+            session.transaction.release_statement_locks()
+        return asked.run((*parameters, *known.values))
 
     return Command(run, command.fields, command.parameter_types, demands=command.demands)
 
@@ -100,8 +132,6 @@ def _refuse(tree: exp.Expr, clause: exp.Expr) -> None:
             if found.find_ancestor(exp.Select) is tree:
                 kind = "window functions" if isinstance(found, exp.Window) else "aggregate functions"
                 raise FeatureNotSupported(f"{strength} is not allowed with {kind}")
-    if any(each.args.get("wait") is False for each in tree.args["locks"]):
-        raise FeatureNotSupported("SKIP LOCKED is not supported", hint="NOWAIT fails instead of waiting.")
 
 
 def _tables(
@@ -125,7 +155,7 @@ def _tables(
             keys = None
             if isinstance(item, exp.Table) and has_row_keys(table) and name_of(item.this) == table.name:
                 keys = _keys(session, tree, alias, table, query, types)
-            yield _Locked(table, shared, waits, keys)
+            yield _Locked(table, alias, shared, waits, keys)
 
 
 def _alias(item: exp.Expr) -> str:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from risingpy.batch import PreparedQuery, group_by_key
 from risingpy.errors import CardinalityViolation
 from risingpy.frontend.binder.dml.insert import BoundInsert
-from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.command import Command, Parameters, PlainUpsert
 from risingpy.frontend.constraints.by_key import can_go_by_key, looked_at_by_key
 from risingpy.frontend.constraints.guarded import guarded, is_guarded, statement_locks
 from risingpy.frontend.results import CommandTag, Result
@@ -38,7 +38,7 @@ from risingpy.frontend.written_rows import check_writable, completed, inserted, 
 from risingpy.meta.writing.row_keys import MOST_KEYS
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Table
-from risingpy.plan.expressions import InputRef
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import GivenRows, LogicalPlan, Project
 
 Places = npt.NDArray[np.int64]
@@ -51,13 +51,20 @@ class _Queries:
     """`source` gives the rows to insert; `update` the new rows of pairs, None for DO NOTHING.
 
     `columns` are the pairs' columns that are all that `update` gives (`SET a = excluded.a`): it need not run then.
-    `may_lock_rows`: what happens to a key depends on its row alone.
+    `may_lock_rows`: what happens to a key depends on its row alone. `outputs` are the update's, if it has no WHERE.
     """
 
     source: PreparedQuery
     update: PreparedQuery | None
     columns: tuple[int, ...] | None
     may_lock_rows: bool
+    outputs: tuple[Expr, ...] | None = None
+
+    def plain(self, relation: Table) -> PlainUpsert | None:
+        """What the short path may do of it; None if it depends on more than the row of a key."""
+        if not self.may_lock_rows or (self.update is not None and self.outputs is None):
+            return None
+        return PlainUpsert(self.source, relation, None if self.outputs is None else self.outputs[1:])
 
     def changed(self, session: StatementContext, pairs: pa.Table, parameters: Parameters) -> pa.Table:
         """The numbers and new rows of the pairs that change, ordered by number."""
@@ -97,7 +104,9 @@ def inserting_or_updating(
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "INSERT")
-        by_key = _run_by_key(session, planned, planned_queries, bind, parameters)
+        by_key = None
+        if session.parts is None:
+            by_key = _run_by_key(session, planned, planned_queries, bind, parameters)
         if by_key is not None:
             return by_key
         with guarded(session, planned.relation), locked(session, planned, bind) as bound:
@@ -109,7 +118,8 @@ def inserting_or_updating(
 
     takes_constants = planned_queries.source.takes_constants(len(planned.parameter_types))
     fields = returning_fields(planned.returning)
-    return Command(run, fields, planned.parameter_types, takes_constants=takes_constants)
+    upserts = planned_queries.plain(planned.relation) if planned.returning is None else None
+    return Command(run, fields, planned.parameter_types, takes_constants=takes_constants, upserts=upserts)
 
 
 def _planned(session: StatementContext, bound: BoundInsert, catalog: Catalog | None = None) -> _Queries:
@@ -124,7 +134,8 @@ def _planned(session: StatementContext, bound: BoundInsert, catalog: Catalog | N
     update = optimize(bound.on_conflict.update, session.check)
     planned = session.planned(update, catalog)
     needs_row_only = planned.relations == frozenset() and not bound.on_conflict.moves_keys
-    return _Queries(source, planned, _columns_alone(update), needs_row_only and has_newest)
+    outputs = update.expressions if isinstance(update, Project) and isinstance(update.input, GivenRows) else None
+    return _Queries(source, planned, _columns_alone(update), needs_row_only and has_newest, outputs)
 
 
 def _run_by_key(

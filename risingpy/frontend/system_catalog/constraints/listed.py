@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from risingpy.frontend.system_catalog.index_text import index_key_numbers
@@ -58,8 +58,19 @@ class ListedConstraint:
         return f"CONSTRAINT {quote_name(self.name)} {self.definition}"
 
 
-def constraints_of(catalog: Catalog, table: Table) -> Iterable[ListedConstraint]:
-    """The table's primary key, then its unique keys, checks and foreign keys."""
+def constraints_of(
+    catalog: Catalog,
+    table: Table,
+    search_path: tuple[str, ...] | None = None,
+    check_text: Callable[[Table, CheckConstraint], str] = lambda table, check: f"({check.text})",
+) -> Iterable[ListedConstraint]:
+    """The table's primary key, then its unique keys, checks and foreign keys.
+
+    A table to which a key refers has its schema in front if `search_path` does not find it, as in PostgreSQL: pg_dump
+    asks with an empty one. Without a path the text is for the schema of the table, and the default one after it.
+    `check_text` gives what stands in the parentheses of CHECK.
+    """
+    path = (table.schema_name, DEFAULT_SCHEMA) if search_path is None else search_path
     if table.primary_key:
         numbers = tuple(place + 1 for place in table.primary_key)
         text = f"PRIMARY KEY ({_names(table, numbers)})"
@@ -71,11 +82,11 @@ def constraints_of(catalog: Catalog, table: Table) -> Iterable[ListedConstraint]
     for each in table.constraints:
         if isinstance(each, CheckConstraint):
             numbers = tuple(sorted(_number(table, column_id) for column_id in each.column_ids))
-            text = f"CHECK (({each.text})){'' if each.validated else ' NOT VALID'}"
+            text = f"CHECK ({check_text(table, each)}){'' if each.validated else ' NOT VALID'}"
             valid = each.validated
             yield ListedConstraint(each.constraint_id, each.name, "c", table, numbers, text, validated=valid)
         else:
-            yield _foreign_key(catalog, table, each)
+            yield _foreign_key(catalog, table, each, path)
 
 
 def shown_definition(catalog: Catalog, relation: CreatedRelation) -> str:
@@ -105,12 +116,13 @@ def _unique(index: Index, table: Table) -> ListedConstraint:
     return ListedConstraint(oid, index.name, "u", table, numbers, text, relation_oid(index))
 
 
-def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey) -> ListedConstraint:
+def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey, search_path: tuple[str, ...]) -> ListedConstraint:
     target = catalog.relations[key.table_id]
     assert isinstance(target, Table)
     numbers = tuple(_number(table, column_id) for column_id in key.columns)
     theirs = tuple(_number(target, column_id) for column_id in key.referenced)
-    schema = "" if target.schema_name in (DEFAULT_SCHEMA, table.schema_name) else f"{quote_name(target.schema_name)}."
+    is_found = catalog.find(target.name, None, search_path) is target
+    schema = "" if is_found else f"{quote_name(target.schema_name)}."
     text = f"FOREIGN KEY ({_names(table, numbers)}) REFERENCES {schema}{quote_name(target.name)}"
     text += f"({_names(target, theirs)})"
     text += " MATCH FULL" if key.matches_full else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from risingpy.frontend.system_catalog.constraints.listed import ListedConstraint, column_names, constraints_of
+from risingpy.frontend.system_catalog.objects import domains
 from risingpy.frontend.system_catalog.oids import schema_oid
 from risingpy.frontend.system_catalog.rights.sight import is_owner, sees_column, sees_constraints
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
@@ -34,12 +35,17 @@ def _constraints(state: SystemState) -> Iterable[Row]:
             continue
         enforced = "NO" if each.key is not None and not each.key.enforced else "YES"
         deferral = ["YES" if holds else "NO" for holds in each.deferral]
-        yield *_head(state, each), *_table(state, each.table), _KINDS[each.kind], *deferral, enforced
+        yield *_head(state, each), *_table(state, each.table), _KINDS[each.kind], *deferral, enforced, _nulls(each)
     for found, name, _ in _not_nulls(state):
         if not sees_constraints(state, found):
             continue
         owner = state.catalog.database, found.schema_name
-        yield *owner, name, *owner, found.name, "CHECK", "NO", "NO", "YES"
+        yield *owner, name, *owner, found.name, "CHECK", "NO", "NO", "YES", None
+
+
+def _nulls(each: ListedConstraint) -> str | None:
+    """nulls_distinct, of a UNIQUE constraint only."""
+    return None if each.kind != "u" else "NO" if each.definition.startswith("UNIQUE NULLS ") else "YES"
 
 
 def _not_nulls(state: SystemState) -> Iterator[tuple[Table, str, str]]:
@@ -99,6 +105,7 @@ def _checks(state: SystemState) -> Iterable[Row]:
     for found, name, column in _not_nulls(state):
         if is_owner(state, found):
             yield state.catalog.database, found.schema_name, name, f"{column} IS NOT NULL"
+    yield from domains.check_clauses(state)
 
 
 def _columns_used(state: SystemState) -> Iterable[Row]:
@@ -120,7 +127,7 @@ TABLE_CONSTRAINTS = relation(
     "information_schema",
     "table_constraints",
     f"{_CONSTRAINT_NAME}, {_TABLE_NAME},"
-    "constraint_type text, is_deferrable text, initially_deferred text, enforced text",
+    "constraint_type text, is_deferrable text, initially_deferred text, enforced text, nulls_distinct text",
     _constraints,
 )
 KEY_COLUMN_USAGE = relation(

@@ -1,4 +1,4 @@
-"""Relations of what RisingPy does not have, with PostgreSQL 15's columns: domains, foreign tables, replication.
+"""Relations of what RisingPy does not have, with PostgreSQL 15's columns: foreign tables, replication.
 
 Their columns exist, so that clients' queries give no rows; `pg_empty` has those that the more usual clients read.
 """
@@ -80,21 +80,8 @@ _INFORMATION_SCHEMA = {
     "specific_catalog name, specific_schema name, specific_name name",
     "column_column_usage": "table_catalog name, table_schema name, table_name name, column_name name, "
     "dependent_column name",
-    "column_domain_usage": "domain_catalog name, domain_schema name, domain_name name, table_catalog name, "
-    "table_schema name, table_name name, column_name name",
     "column_options": "table_catalog name, table_schema name, table_name name, column_name name, option_name name, "
     "option_value text",
-    "domain_constraints": "constraint_catalog name, constraint_schema name, constraint_name name, "
-    "domain_catalog name, domain_schema name, domain_name name, is_deferrable text, initially_deferred text",
-    "domain_udt_usage": "udt_catalog name, udt_schema name, udt_name name, domain_catalog name, "
-    "domain_schema name, domain_name name",
-    "domains": "domain_catalog name, domain_schema name, domain_name name, data_type text, "
-    "character_maximum_length int4, character_octet_length int4, character_set_catalog name, "
-    "character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, "
-    "collation_name name, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, "
-    "datetime_precision int4, interval_type text, interval_precision int4, domain_default text, udt_catalog name, "
-    "udt_schema name, udt_name name, scope_catalog name, scope_schema name, scope_name name, "
-    "maximum_cardinality int4, dtd_identifier name",
     "foreign_data_wrapper_options": "foreign_data_wrapper_catalog name, foreign_data_wrapper_name name, "
     "option_name name, option_value text",
     "foreign_server_options": "foreign_server_catalog name, foreign_server_name name, option_name name, "

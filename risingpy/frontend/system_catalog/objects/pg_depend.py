@@ -1,4 +1,5 @@
-"""pg_depend: views need what they read, defaults need sequences, and sequences need the columns that own them.
+"""pg_depend: views need what they read, columns their types, defaults sequences, and sequences the columns that own
+them.
 
 What stands in rw_catalog belongs to the extension `rw_catalog`, which is there from the beginning as plpgsql is in
 PostgreSQL. So pg_dump takes none of it for a user's.
@@ -8,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.system_catalog.objects.composites import own_composites
+from risingpy.frontend.system_catalog.objects.domains import own_domains
 from risingpy.frontend.system_catalog.oids import (
     ROOT_USER_OID,
     constraint_oid,
@@ -24,10 +27,12 @@ from risingpy.plan.catalog import MaterializedView, NumberSequence, QueryRelatio
 
 _CLASSES = system_relation_oid("pg_catalog", "pg_class")
 _REWRITE = system_relation_oid("pg_catalog", "pg_rewrite")
+_TYPES = system_relation_oid("pg_catalog", "pg_type")
 _CONSTRAINTS = system_relation_oid("pg_catalog", "pg_constraint")
 _SCHEMAS = system_relation_oid("pg_catalog", "pg_namespace")
 _EXTENSIONS = system_relation_oid("pg_catalog", "pg_extension")
 _EXTENSION = "rw_catalog"
+_VECTOR_OID = 13901  # pgvector, as clients look for it
 _EXTENSION_OID = 13900  # below 16384: pg_dump does not create what was there from the beginning
 _DEFAULTS = system_relation_oid("pg_catalog", "pg_attrdef")
 
@@ -44,6 +49,9 @@ def _rows(state: SystemState) -> Iterable[Row]:
                 yield _REWRITE, rule_oid(found), 0, _CLASSES, relation_oid(state.catalog.relations[needed]), 0, "n"
     for table in state.relations:
         yield from _defaults(table)
+        yield from _types(state, table)
+    yield from _domains(state)
+    yield from _composites(state)
     yield from _needed_keys(state)
     for sequence in state.sequences:
         yield from _owner(state, sequence)
@@ -86,6 +94,35 @@ def _defaults(found: Relation) -> Iterable[Row]:
             yield _DEFAULTS, default_oid(found, number), 0, _CLASSES, sequence_id, 0, "n"
 
 
+def _types(state: SystemState, found: Relation) -> Iterable[Row]:
+    """Columns need the types that users have created."""
+    if isinstance(found, View | MaterializedView):
+        return
+    for number, column in visible_columns(found):
+        made = state.catalog.types.get(column.type.leaf.oid if column.domain is None else column.domain.oid)
+        if made is not None:
+            yield _CLASSES, relation_oid(found), number, _TYPES, made.type_id, 0, "n"
+
+
+def _domains(state: SystemState) -> Iterable[Row]:
+    """Domains need what they are over, if a user has created it, and their constraints need them."""
+    for domain in own_domains(state.catalog):
+        needed = domain.base.leaf.oid if domain.parent is None else domain.parent.oid
+        if needed in state.catalog.types:
+            yield _TYPES, domain.type_id, 0, _TYPES, needed, 0, "n"
+        for check in domain.checks:
+            yield _CONSTRAINTS, check.constraint_id, 0, _TYPES, domain.type_id, 0, "a"
+
+
+def _composites(state: SystemState) -> Iterable[Row]:
+    """The relation of a row's type is a part of it, and needs the types of its attributes."""
+    for found in own_composites(state.catalog):
+        yield _CLASSES, found.relation_id, 0, _TYPES, found.type_id, 0, "i"
+        for number, type_ in enumerate(found.items, 1):
+            if type_.leaf.oid in state.catalog.types:
+                yield _CLASSES, found.relation_id, number, _TYPES, type_.leaf.oid, 0, "n"
+
+
 def _owner(state: SystemState, sequence: NumberSequence) -> Iterable[Row]:
     owner = sequence.owned_by
     if owner is None:
@@ -99,6 +136,7 @@ def _owner(state: SystemState, sequence: NumberSequence) -> Iterable[Row]:
 
 def _extensions(_state: SystemState) -> Iterable[Row]:
     yield _EXTENSION_OID, _EXTENSION, ROOT_USER_OID, schema_oid(_EXTENSION), False, "1.0", None, None
+    yield _VECTOR_OID, "vector", ROOT_USER_OID, schema_oid("pg_catalog"), False, "0.8.0", None, None
 
 
 PG_EXTENSION = relation(

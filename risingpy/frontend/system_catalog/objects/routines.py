@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from risingpy.frontend.system_catalog.objects.user_types import udt
 from risingpy.frontend.system_catalog.oids import LANGUAGE_OIDS, schema_oid
 from risingpy.frontend.system_catalog.pg_namespace import all_schemas
 from risingpy.frontend.system_catalog.pg_proc import PG_PROC
@@ -18,7 +19,12 @@ from risingpy.types.type_entries import TYPES_BY_OID
 _LANGUAGES = {oid: name for name, oid in LANGUAGE_OIDS.items()}
 _MODES = {"i": "IN", "o": "OUT", "b": "INOUT", "v": "IN", "t": "OUT"}
 _KINDS = {"f": "FUNCTION", "p": "PROCEDURE"}  # the standard has no aggregates
-_RW_KINDS = {FunctionKind.SCALAR: "scalar", FunctionKind.TABLE: "table", FunctionKind.AGGREGATE: "aggregate"}
+_RW_KINDS = {
+    FunctionKind.SCALAR: "scalar",
+    FunctionKind.TABLE: "table",
+    FunctionKind.AGGREGATE: "aggregate",
+    FunctionKind.PROCEDURE: "procedure",
+}
 
 Named = Mapping[str, Any]
 
@@ -43,8 +49,16 @@ def _seen(state: SystemState) -> Iterator[tuple[Named, Named]]:
 
 
 def _type(oid: int) -> str:
-    entry = TYPES_BY_OID[oid]
+    entry = TYPES_BY_OID.get(oid)
+    if entry is None:  # a user's
+        return "USER-DEFINED"
     return "ARRAY" if entry.element_oid and entry.length == -1 else entry.display
+
+
+def _udt(state: SystemState, prefix: str, oid: int) -> dict[str, object]:
+    made = state.catalog.type_by_oid(oid)
+    schema, name = ("pg_catalog", TYPES_BY_OID[oid].name) if made is None else udt(state, made)
+    return {f"{prefix}_schema": schema, f"{prefix}_name": name}
 
 
 def _yes(holds: bool) -> str:
@@ -62,8 +76,7 @@ def _routines(state: SystemState) -> Iterable[Named]:
             "routine_type": _KINDS.get(proc["prokind"]),
             "data_type": _type(proc["prorettype"]),
             "type_udt_catalog": state.catalog.database,
-            "type_udt_schema": "pg_catalog",
-            "type_udt_name": TYPES_BY_OID[proc["prorettype"]].name,
+            **_udt(state, "type_udt", proc["prorettype"]),
             "dtd_identifier": "0",
             "routine_body": "SQL" if language == "sql" else "EXTERNAL",
             "routine_definition": proc["prosrc"] if owns(state.catalog, state.role_id, proc["proowner"]) else None,
@@ -92,8 +105,7 @@ def _parameters(state: SystemState) -> Iterable[Named]:
                 "parameter_name": name or None,
                 "data_type": _type(oid),
                 "udt_catalog": state.catalog.database,
-                "udt_schema": "pg_catalog",
-                "udt_name": TYPES_BY_OID[oid].name,
+                **_udt(state, "udt", oid),
                 "dtd_identifier": str(number),
             }
 

@@ -44,7 +44,7 @@ _WRITABLE = {
     ObjectKind.RELATION: int(Privilege.INSERT | Privilege.UPDATE | Privilege.DELETE),
     ObjectKind.SCHEMA: int(Privilege.USAGE),
 }
-_SUPERUSERS_ONLY = ("pg_authid", "pg_shadow")
+_SUPERUSERS_ONLY = ("pg_authid", "pg_shadow", "rw_definitions")
 
 
 def acl_texts(state: SystemState, acl: Acl | None) -> list[str] | None:
@@ -131,6 +131,8 @@ def _acls(state: SystemState) -> Iterable[Row]:
         yield from _of(language_of(catalog, name), oid)
     for entry in TYPES:
         yield from _of(type_of(catalog, _element_name(entry)), entry.oid)
+    for made in catalog.own_types:
+        yield from (row for oid in (made.type_id, made.array_id) for row in _of(securable(catalog, made), oid))
     for database in catalog.databases.values():
         yield from _of(database_of(database), database.database_id)
     for system in state.system_relations:

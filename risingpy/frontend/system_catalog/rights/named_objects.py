@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.parameter_definitions import ALIASES
+from risingpy.frontend.parameters.definitions import ALIASES
 from risingpy.frontend.system_catalog.oids import (
     DEFAULT_TABLESPACE,
     DEFAULT_TABLESPACE_OID,

@@ -13,7 +13,7 @@ import pyarrow as pa
 from risingpy.types.families import TypeKind
 from risingpy.types.forms import decode_binary, encode_binary, format_text, parse_text
 from risingpy.types.sql_type import SqlType
-from risingpy.types.system_types import names_objects
+from risingpy.types.system_types import TEXT, names_objects
 
 _INTEGERS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT)
 _MOST_DIGITS = {2: 4, 4: 9, 8: 18}  # by an integer's bytes: so many digits fit it in any case
@@ -24,7 +24,7 @@ def datum_encoder(type_: SqlType, time_zone: str, *, binary: bool) -> Callable[[
 
     OverflowError for a date that Python cannot hold.
     """
-    if type_.system or type_.is_nested:
+    if type_.system not in ("", TEXT.system) or type_.is_nested:
         return None
     kind = type_.kind
     if kind is TypeKind.VARCHAR or (binary and kind in (TypeKind.BYTEA, TypeKind.UUID, TypeKind.BOOLEAN)):

@@ -4,9 +4,10 @@
     loop.start()
     loop.park(connection)   # connection.wake() is called in the loop's thread when its client has sent something
     loop.resume(connection)()   # connection.resumed() is called there, soon
+    loop.nudge(connection)()    # connection.notified() is called there, soon, if it is parked then
 
-A connection is parked only if nothing of it depends on a thread: no request is half answered, and no transaction is
-open, whose locks belong to the thread that took them.
+A connection is parked only if no request of it is half answered. A transaction may be open: its locks belong to its
+session.
 """
 
 from __future__ import annotations
@@ -47,12 +48,15 @@ class Parked(Protocol):
     def resumed(self) -> Next:
         """Somebody has had it resumed. Likewise."""
 
+    def notified(self) -> Next:
+        """There may be something to tell its client, although that has said nothing. Likewise."""
+
     def serve(self) -> None:
         """Serves it in a thread of its own until it parks again, or ends."""
 
 
 class EventLoop:
-    """`park` and `resume` are for any thread, `soon` for the loop's own."""
+    """`park`, `resume` and `nudge` are for any thread, `soon` for the loop's own."""
 
     def __init__(self, run: Callable[[Callable[[], None]], None]) -> None:
         """`run` has a thread do some work."""
@@ -60,6 +64,7 @@ class EventLoop:
         self._parked: dict[int, Parked] = {}
         self._deaf: set[int] = set()  # the parked ones that wait for `resume` only
         self._resumed: deque[Parked] = deque()
+        self._nudged: deque[Parked] = deque()
         self._at_end: set[Callable[[], None]] = set()  # of this turn
         self._thread = threading.Thread(target=self._loop, name="wire-loop", daemon=True)
 
@@ -81,12 +86,17 @@ class EventLoop:
     def park(self, connection: Parked) -> None:
         """The connection belongs to the loop until its client says something."""
         descriptor = connection.fileno()
+        self._epoll.register(descriptor, _EVENTS)  # what comes now is seen again, once the connection is known
         self._parked[descriptor] = connection
-        self._epoll.register(descriptor, _EVENTS)
 
     def resume(self, connection: Parked) -> Callable[[], None]:
         """The loop goes on with the parked connection when what this returns has been called, once for many."""
         self._resumed.append(connection)
+        return self._ring
+
+    def nudge(self, connection: Parked) -> Callable[[], None]:
+        """As `resume`, for a connection that may be anybody's: the loop only looks after it if it is parked then."""
+        self._nudged.append(connection)
         return self._ring
 
     def soon(self, call: Callable[[], None]) -> None:
@@ -107,7 +117,7 @@ class EventLoop:
                 if descriptor == self._bell:
                     os.eventfd_read(self._bell)
                     self._go_on()
-                else:
+                elif descriptor in self._parked:  # it may have been handed over just now, for another reason
                     connection = self._parked[descriptor]
                     self._leave(connection, connection.wake())
             if self._at_end:
@@ -119,6 +129,10 @@ class EventLoop:
         for _ in range(len(self._resumed)):
             connection = self._resumed.popleft()
             self._leave(connection, connection.resumed())
+        for _ in range(len(self._nudged)):
+            connection = self._nudged.popleft()
+            if self._parked.get(connection.fileno()) is connection:
+                self._leave(connection, connection.notified())
 
     def _leave(self, connection: Parked, then: Next) -> None:
         """Does what is next with a connection."""

@@ -1,7 +1,8 @@
 """Lowers the priority of a thread whose statement takes long, and raises it again when that is answered.
 
 The epochs, which everybody waits for, and short statements then have the processors before a few heavy queries. Without
-competition a lower priority costs nothing. Linux only: elsewhere threads have no priority of their own.
+competition a lower priority costs nothing. Not while a thread may hold the interpreter's lock: others would wait for it
+until the thread gets a processor. Linux only: elsewhere threads have no priority of their own.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class StatementPriority:
         return before is None or _is_set(self._native_id, before)
 
     def lower_if_long(self) -> None:
-        """To be called a few times a second."""
+        """To be called a few times a second, while the thread works without the interpreter's lock."""
         with self._guard:
             if not self._works or self._lowered_from is not None:
                 return

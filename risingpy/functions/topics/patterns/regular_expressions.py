@@ -125,8 +125,11 @@ def _extracted(compiled: Pattern, group: int) -> Compute:
         found = first_match(compiled, text)
         return None if found is None else found[group]
 
+    # RE2 gives an empty text, and not NULL, for a group that takes no part in the match.
+    there = group == 0 or group in compiled.certain
+
     def computed(texts: pa.Array) -> pa.Array:
-        if compiled.extent is Extent.FIRST and uses_re2(compiled, texts) and group == 0:
+        if there and compiled.extent is Extent.FIRST and uses_re2(compiled, texts):
             extract = compiled.re2_with_group(group)
             return in_slices(lambda part: pc.struct_field(pc.extract_regex(part, extract), "m"))(texts)
         return _by_row(compiled, one, pa.string())(texts)
@@ -210,15 +213,27 @@ def _match(pattern: str, flags: str = "") -> Compute:
         found = first_match(compiled, text)
         return None if found is None else _groups_of(found)
 
+    certain = len(compiled.certain) == compiled.groups
+
     def computed(texts: pa.Array) -> pa.Array:
-        if compiled.groups or not uses_re2(compiled, texts) or compiled.extent is not Extent.FIRST:
+        if not certain or not uses_re2(compiled, texts) or compiled.extent is not Extent.FIRST:
             return _by_row(compiled, one, _TEXTS)(texts)
+        if compiled.groups:
+            return in_slices(lambda part: _lists(pc.extract_regex(part, compiled.re2_with_groups)))(texts)
         wholes = _extracted(compiled, 0)(texts)
-        matched = wholes.is_valid()
-        offsets = np.concatenate([[0], np.cumsum(matched.to_numpy(zero_copy_only=False))])
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), wholes.drop_null(), mask=pc.invert(matched))
+        return _lists(pa.StructArray.from_arrays([wholes], ["g1"], mask=wholes.is_null()))
 
     return computed
+
+
+def _lists(groups: pa.StructArray) -> pa.Array:
+    """A list of each row's fields, in their order; NULL for a row that is NULL."""
+    matched = groups.is_valid().to_numpy(zero_copy_only=False)
+    rows, width = int(matched.sum()), groups.type.num_fields
+    fields = pa.concat_arrays([groups.field(k).filter(pa.array(matched)) for k in range(width)])
+    texts = fields.take(pa.array(np.arange(rows * width).reshape(width, rows).T.ravel()))
+    offsets = np.concatenate([[0], np.cumsum(matched * width)])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts, mask=pa.array(~matched))
 
 
 def _all(pattern: str, flags: str = "") -> Compute:
@@ -283,8 +298,8 @@ def _substr(pattern: str, start: int = 1, which: int = 1, flags: str = "", group
         found = _nth(compiled, text, start, which)
         return None if found is None or group > compiled.groups else found[group]
 
-    if start == which == 1 and group == 0:
-        return _extracted(compiled, 0)
+    if start == which == 1 and group <= compiled.groups:
+        return _extracted(compiled, group)
     return _by_row(compiled, one, pa.string())
 
 

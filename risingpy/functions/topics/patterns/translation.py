@@ -10,6 +10,7 @@ shortest, if the first quantifier is lazy): `Pattern.extent` says when that may 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -19,6 +20,7 @@ from risingpy.functions.topics.patterns.brackets import RE2_CLASSES, python_clas
 
 _MAX_REPETITIONS = 255
 _QUANTIFIERS = "*+?{"
+_SPECIAL = "()[.^$\\|" + _QUANTIFIERS
 _SIMPLE = {"a": "\a", "b": "\b", "B": "\\", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _SHORTHAND = {"d": "digit", "s": "space", "w": "word"}
 _HEX = {"x": r"[0-9a-fA-F]+", "u": r"[0-9a-fA-F]{4}", "U": r"[0-9a-fA-F]{8}"}
@@ -36,13 +38,14 @@ class Extent(Enum):
 class Pattern:
     """A translated expression. `re2` is None if RE2 lacks a feature, and with `ascii_only` only right for ASCII texts.
 
-    `looks_back`: a match depends on the text before it.
+    `looks_back`: a match depends on the text before it. `certain` are the groups that take part in every match, once.
     """
 
     re2: str | None
     ascii_only: bool
     python: re.Pattern[str]
     groups: int
+    certain: frozenset[int]
     looks_back: bool
     extent: Extent
 
@@ -53,6 +56,12 @@ class Pattern:
         numbers = iter(range(1, self.groups + 1))
         named = _GROUP.sub(lambda _: "(?P<m>" if next(numbers) == wanted else "(?:", self.re2)
         return named if wanted else f"(?P<m>{named})"
+
+    @property
+    def re2_with_groups(self) -> str | None:
+        """RE2's form with all groups, named g1, g2, …"""
+        numbers = iter(range(1, self.groups + 1))
+        return None if self.re2 is None else _GROUP.sub(lambda _: f"(?P<g{next(numbers)}>", self.re2)
 
     @property
     def may_be_empty(self) -> bool:
@@ -86,6 +95,7 @@ class _Translator:
         self.at = 0
         self.groups = 0
         self.open_groups: set[int] = set()
+        self.uncertain: set[int] = set()  # groups of one alternative of several, or with a quantifier around them
         self.re2_able = True
         self.ascii_only = False
         self.alternatives = self.looks_back = False
@@ -144,14 +154,43 @@ class _Translator:
             lazy = not self.alternatives and not self.greediness[0]
             extent = Extent.SHORTEST if lazy else Extent.LONGEST
         compiled = re.compile(python.replace("\ue000", "("))
-        return Pattern(re2 if self.re2_able else None, self.ascii_only, compiled, self.groups, self.looks_back, extent)
+        certain = frozenset(range(1, self.groups + 1)) - self.uncertain
+        one = re2 if self.re2_able else None
+        return Pattern(one, self.ascii_only, compiled, self.groups, certain, self.looks_back, extent)
 
     def _alternatives(self) -> tuple[str, str]:
+        before = self.groups
+        heads = [self._head()]
         branches = [self._branch()]
         while self._take("|"):
-            self.alternatives = True
+            heads.append(self._head())
             branches.append(self._branch())
+        if len(branches) > 1:
+            self.uncertain.update(range(before + 1, self.groups + 1))
+            self.alternatives = self.alternatives or not self._exclude_each_other(heads)
         return "|".join(b[0] for b in branches), "|".join(b[1] for b in branches)
+
+    def _exclude_each_other(self, heads: Sequence[str | None]) -> bool:
+        """Whether at most one of the alternatives that have just been read can match at a place: the next character
+        decides. So there is no choice between a longer match and that which is found first.
+
+        An alternative without characters, as in `(&|^)`, leaves the decision to what follows the group.
+        """
+        if None in heads or len(set(heads)) < len(heads) or self.ignore_case:
+            return False
+        if "" not in heads:
+            return True
+        follows = self.text[self.at + 1 : self.at + 3] if self.text.startswith(")", self.at) else ""
+        return follows[:1].isalnum() and follows[:1] not in heads and not follows[1:].startswith(tuple(_QUANTIFIERS))
+
+    def _head(self) -> str | None:
+        """The character that the next branch must begin with; empty if it takes none, None if it is not settled."""
+        char, follows = self.text[self.at : self.at + 1], self.text[self.at + 1 : self.at + 2]
+        if self.expanded or self.literal:
+            return None
+        if char == "^" and follows in ("|", ")"):
+            return ""
+        return char if char and char not in _SPECIAL and (not follows or follows not in _QUANTIFIERS) else None
 
     def _branch(self) -> tuple[str, str]:
         re2: list[str] = []
@@ -162,12 +201,14 @@ class _Translator:
                 return "".join(re2), "".join(python)
             if self.text[self.at] in "*+?" or self._is_bound():
                 raise invalid("quantifier operand invalid")
-            inner = len(self.greediness)
+            inner, before = len(self.greediness), self.groups
             constraint, one, other = self._atom()
             self._skip_comments()
             quantifier = self._quantifier(inner)
             if quantifier and constraint:
                 raise invalid("quantifier operand invalid")
+            if quantifier:
+                self.uncertain.update(range(before + 1, self.groups + 1))
             re2.append(one + quantifier)
             python.append(other + quantifier)
             if quantifier and self.at < len(self.text) and (self.text[self.at] in "*+?" or self._is_bound()):

@@ -295,6 +295,7 @@ BYTE_STRINGS: dict[str, Function] = {
     "trim_both_bytes": Function(_trim(left=True, right=True)),
     "trim_leading_bytes": Function(_trim(left=True, right=False)),
     "trim_trailing_bytes": Function(_trim(left=False, right=True)),
+    "reverse_bytes": Function(pc.binary_reverse),
     "get_byte": Function(_get_byte),
     "get_bit": Function(_get_bit),
     "set_byte": Function(_set_byte),

@@ -12,7 +12,7 @@ from functools import partial
 from risingpy.errors import QueryCanceled, SqlError
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.durable_state import without_relation
-from risingpy.meta.epochs.graph_changes import GraphChanges
+from risingpy.meta.epochs.graph_changes import TakesChanges
 from risingpy.meta.epochs.next_epoch import creating
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.schema.recovering import without_recovery
@@ -45,7 +45,7 @@ FOREGROUND = Creation()
 class CreatedJobs:
     """Any thread may call it."""
 
-    def __init__(self, changes: GraphChanges, waiters: Waiters) -> None:
+    def __init__(self, changes: TakesChanges, waiters: Waiters) -> None:
         self._changes = changes
         self._waiters = waiters
         self._guard = threading.Lock()
@@ -110,7 +110,7 @@ def with_limit(state: MetaState, relation_id: int, limit: int | None) -> MetaSta
 
 
 @contextmanager
-def gone_if_cancelled(changes: GraphChanges, relation_id: int) -> Iterator[None]:
+def gone_if_cancelled(changes: TakesChanges, relation_id: int) -> Iterator[None]:
     """Has the job removed, between two epochs, if the block is left by an error.
 
     If the running epoch takes long, the client gets its answer first. That is safe: later changes are applied after the
@@ -124,7 +124,7 @@ def gone_if_cancelled(changes: GraphChanges, relation_id: int) -> Iterator[None]
 
 
 @contextmanager
-def all_gone_if_cancelled(changes: GraphChanges, relation_ids: Iterable[int]) -> Iterator[None]:
+def all_gone_if_cancelled(changes: TakesChanges, relation_ids: Iterable[int]) -> Iterator[None]:
     """`gone_if_cancelled` for several jobs."""
     with ExitStack() as stack:
         for relation_id in relation_ids:

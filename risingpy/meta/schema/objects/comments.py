@@ -55,6 +55,8 @@ def _is_there(catalog: Catalog, comment: CommentDesc) -> bool:
             return comment.object_id in catalog.relations or comment.object_id >= _FIRST_MADE_OID
         case CommentedKind.FUNCTION:
             return comment.object_id in catalog.functions
+        case CommentedKind.TYPE:
+            return comment.object_id in catalog.types
         case CommentedKind.ROLE:
             return comment.object_id in catalog.roles
         case CommentedKind.DATABASE:

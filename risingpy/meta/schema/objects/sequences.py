@@ -47,13 +47,20 @@ def add_sequence(state: MetaState, new: NewSequence) -> tuple[MetaState, NumberS
     return with_relation(state, made, allocate), made
 
 
-def with_altered_sequence(state: MetaState, sequence_id: int, altered: NumberSequence) -> MetaState:
-    """`state` in which a sequence counts, and belongs to a column, as `altered` does."""
+def with_altered_sequence(
+    state: MetaState, sequence_id: int, altered: NumberSequence, *, restarts: bool = False
+) -> MetaState:
+    """`state` in which a sequence counts, and belongs to a column, as `altered` does.
+
+    If it `restarts`, it has a counter of its own from here on, which stands nowhere yet.
+    """
     now = state.catalog.relations.get(sequence_id)
     if not isinstance(now, NumberSequence):
         raise SerializationFailure("the sequence was dropped meanwhile", hint="Run the statement again.")
-    changed = replace(now, counting=altered.counting, owned_by=altered.owned_by)
-    return with_relation(state, changed, IdAllocator(state.next_id))
+    allocate = IdAllocator(state.next_id)
+    restarted = allocate() if restarts else now.restarted
+    changed = replace(now, counting=altered.counting, owned_by=altered.owned_by, restarted=restarted)
+    return with_relation(state, changed, allocate)
 
 
 # -- the sequences of columns -------------------------------------------------------------------------------------

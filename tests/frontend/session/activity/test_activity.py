@@ -1,4 +1,4 @@
-"""pg_stat_activity, pg_locks, pg_cancel_backend and pg_terminate_backend, as psycopg sees them; PostgreSQL agrees."""
+"""pg_stat_activity, pg_locks, and functions about sessions, as psycopg sees them; PostgreSQL agrees."""
 
 from __future__ import annotations
 
@@ -185,9 +185,67 @@ def test_who_waits_for_whom(risingpy: Connect, threads: ThreadPoolExecutor) -> N
         held, waited = watcher.execute(LOCKS).fetchone(), watcher.execute(LOCKS).fetchall()[-1]
         assert held == (holder.info.backend_pid, "ExclusiveLock", True, False)
         assert waited == (waiter.info.backend_pid, "RowExclusiveLock", False, True)
+        blocking = (
+            "SELECT pid, pg_blocking_pids(pid) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
+        )
+        assert watcher.execute(blocking).fetchall() == [(waiter.info.backend_pid, [holder.info.backend_pid])]
+        assert watcher.execute("SELECT pg_blocking_pids(0), pg_blocking_pids(NULL)").fetchone() == ([], None)
         holder.execute("COMMIT")
         waiting.result(_SECONDS)
         assert watcher.execute(LOCKS).fetchall() == []
+
+
+RW_LOCKS = (
+    "SELECT kind, schema_name, name, key, mode, granted, blocked_by, pid FROM rw_catalog.rw_locks"
+    " WHERE name = ANY(%s) ORDER BY kind, key, granted DESC"
+)
+
+
+def test_every_lock_has_its_name_its_holder_and_who_waits(risingpy: Connect, threads: ThreadPoolExecutor) -> None:
+    """Tables, rows by their keys, keys of unique indexes, and names: as rw_locks has them."""
+    with risingpy() as watcher, risingpy() as holder, risingpy() as waiter:
+        watcher.execute("CREATE TABLE orders (day date, n int, code text UNIQUE, PRIMARY KEY (day, n))")
+        began = watcher.execute("SELECT now()").fetchone()
+        found: list[tuple[Any, ...]] = []
+        mine, other = holder.info.backend_pid, waiter.info.backend_pid
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO orders VALUES ('2024-02-29', 1, 'a b')")
+        held: tuple[Any, ...] = ("ExclusiveLock", True, [], mine)
+        row = ("row", "public", "orders", "(day, n)=(2024-02-29, 1)", *held)
+        key = ("key", "public", "orders_code_key", "(code)=(a b)", *held)
+        index = ("index", "public", "orders_code_key", None, "RowExclusiveLock", *held[1:])
+        table = ("table", "public", "orders", None, "RowExclusiveLock", *held[1:])
+        names = ["orders", "orders_code_key"]
+        assert watcher.execute(RW_LOCKS, [names]).fetchall() == [index, key, row, table]
+        waiting = threads.submit(waiter.execute, "INSERT INTO orders VALUES ('2024-02-29', 1, 'c')")
+        until(watcher, f"SELECT count(*) FROM rw_catalog.rw_locks WHERE pid = {other} AND NOT granted", (1,))
+        found = watcher.execute(RW_LOCKS, [names]).fetchall()
+        waits = (*row[:5], False, [mine], other)
+        assert waits in found and all(each in found for each in (row, key, index, table))
+        times = watcher.execute("SELECT min(since), max(since) <= now() FROM rw_catalog.rw_locks").fetchone()
+        assert began is not None and times is not None and times[0] >= began[0] and times[1]
+        holder.execute("ROLLBACK")
+        waiting.result(_SECONDS)
+        holder.execute("BEGIN")
+        holder.execute("CREATE TABLE made (n int)")
+        assert watcher.execute(RW_LOCKS, [["made"]]).fetchall() == [("name", "public", "made", None, *held)]
+        holder.execute("ROLLBACK")
+        assert watcher.execute("SELECT * FROM rw_catalog.rw_locks").fetchall() == []
+
+
+def test_keys_are_hidden_from_who_may_not_read_the_table(risingpy: Connect) -> None:
+    with risingpy() as owner, risingpy() as watcher:
+        owner.execute("CREATE TABLE private (code text PRIMARY KEY, n int)")
+        owner.execute("INSERT INTO private VALUES ('secret', 1)")
+        owner.execute("CREATE USER curious")
+        watcher.execute("SET SESSION AUTHORIZATION curious")
+        owner.execute("BEGIN")
+        owner.execute("UPDATE private SET n = 2 WHERE code = 'secret'")
+        seen = watcher.execute("SELECT name, key FROM rw_catalog.rw_locks WHERE kind = 'row'").fetchall()
+        assert seen == [("private", "<insufficient privilege>")]
+        shown = owner.execute("SELECT key FROM rw_catalog.rw_locks WHERE kind = 'row'").fetchall()
+        assert shown == [("(code)=(secret)",)]
+        owner.execute("ROLLBACK")
 
 
 def test_a_lock_wait_is_cancelled_by_another_session(risingpy: Connect, threads: ThreadPoolExecutor) -> None:

@@ -280,3 +280,19 @@ def test_a_cursor_follows_another_databases_subscription(client: Any, database: 
     assert refusal(reader, "DECLARE c SUBSCRIPTION CURSOR FOR d1.s.sub") == refused
     assert refusal(client, "DECLARE d SUBSCRIPTION CURSOR FOR nosuch.s.sub")[0] == "0A000"
     assert refusal(client, "DECLARE d SUBSCRIPTION CURSOR FOR d1.s.nosuch")[0] == "42P01"
+
+
+@pytest.mark.parametrize("name", ["postgres", "template1"])
+def test_postgresqls_own_databases_are_names_of_the_first_one(client: Any, database: Database, name: str) -> None:
+    client.run("CREATE TABLE t (a int)")
+    tool = in_database(database, name)
+    assert tool.run("SELECT current_database(), (SELECT count(*) FROM t)") == [("dev", 0)]
+    assert tool.notices == [f'database "{name}" does not exist: this session is in "dev"']
+    tool.run("CREATE DATABASE made; DROP DATABASE made")
+    assert tool.run("SELECT datname FROM pg_stat_activity WHERE pid = pg_backend_pid()") == [("dev",)]
+    client.run(f"CREATE DATABASE {name}")
+    own = in_database(database, name)
+    assert own.run("SELECT current_database(), to_regclass('t') IS NULL") == [(name, True)]
+    assert own.notices == []
+    with pytest.raises(SqlError, match='database "template0" does not exist'):
+        in_database(database, "template0")

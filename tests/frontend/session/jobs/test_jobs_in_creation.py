@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -86,6 +87,7 @@ def test_a_create_tells_its_client_how_far_it_is(
     assert creation.told[-1].severity == "NOTICE"
     assert creation.told[-1].message.startswith("materialized view m: ")
     assert f"of {ROWS} rows" in creation.told[-1].message
+    assert all(one.message != next_.message for one, next_ in pairwise(creation.told.copy()))
     client.run("CANCEL JOBS " + ", ".join(str(job[0]) for job in jobs(client)))
     creation.thread.join(60)
     other.thread.join(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -12,7 +13,7 @@ from tests.frontend.session.conftest import Client
 
 Connect = Callable[[], Client]
 QUERY = "SELECT v, count(*) AS n, sum(id) AS s FROM t WHERE v > 1 GROUP BY v"
-READERS, SWAPS, REPLACEMENTS = 8, 40, 10
+READERS, SWAPS, REPLACEMENTS = 8, int(os.environ.get("RISINGPY_SWAPS", "40")), 10
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from risingpy.frontend.wire.conversation import converse
 from risingpy.frontend.wire.endings import Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol
 from risingpy.frontend.wire.responder import Responder
+from risingpy.frontend.wire.short_path.series import Repeats
 from risingpy.frontend.wire.short_path.short_path import Later, ShortPath
 
 
@@ -29,6 +30,9 @@ class _Channel:
 
     def sync_follows(self) -> bool:
         return self.protocol.sync_is_next
+
+    def repeats(self, most: int, answered: Repeats | None) -> Repeats | None:
+        return self.protocol.repeats(most, answered)
 
     def skip_to_sync(self) -> None:
         self.protocol.skip_to_sync()

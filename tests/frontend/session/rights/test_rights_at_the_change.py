@@ -9,17 +9,17 @@ import pytest
 
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.database import Database
-from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
+from risingpy.meta.epochs.graph_changes import GraphChange, TakesChanges
 from risingpy.meta.state import MetaState
 from tests.frontend.session.conftest import Client
 from tests.frontend.session.rights.test_privileges import Users, refused
 from tests.frontend.session.rights.test_privileges import users as users
 
 
-class Between(GraphChanges):
+class Between:
     """Changes of the schema, before the next of which something else happens."""
 
-    def __init__(self, changes: GraphChanges) -> None:
+    def __init__(self, changes: TakesChanges) -> None:
         self._changes = changes
         self.happens: Callable[[], object] | None = None
 
@@ -88,7 +88,6 @@ RACES = (
     ("CREATE OR REPLACE FUNCTION f(x int) RETURNS int LANGUAGE sql AS 'SELECT 2'", *FUNCTION_AWAY),
     ("DROP TABLE nokey", "ALTER TABLE nokey OWNER TO bob", "must be owner of table nokey"),
     ("DROP VIEW v", *VIEW_AWAY),
-    ("DROP VIEW v", "DROP VIEW v; SET ROLE bob; CREATE VIEW v AS SELECT 1; RESET ROLE", "must be owner of view v"),
     ("DROP MATERIALIZED VIEW mv", "ALTER MATERIALIZED VIEW mv OWNER TO bob", "must be owner of materialized view mv"),
     ("DROP FUNCTION f(int)", *FUNCTION_AWAY),
     ("DROP SECRET own", SECRET_AWAY, "must be owner of secret own"),

@@ -35,7 +35,7 @@ SHOWN = (
     *("SHOW CREATE TABLE t", "SHOW CREATE SOURCE src", "SHOW CREATE SINK snk", "SHOW CREATE TABLE hook"),
     *("SHOW CREATE SUBSCRIPTION sub", "DESCRIBE t", "DESCRIBE src"),
 )
-PROTECTED = ("pg_authid", "pg_shadow")
+PROTECTED = ("pg_authid", "pg_shadow", "rw_definitions")
 
 
 @pytest.fixture
@@ -144,6 +144,9 @@ class Connection:
         assert isinstance(reason, AdminShutdown)
         self.got.append("terminate")
 
+    def notified(self) -> None:
+        self.got.append("notified")
+
 
 def test_signals_as_in_postgres(database: Database, users: Users) -> None:
     connections = {name: Connection() for name in ("root", "alice", "bob")}
@@ -180,7 +183,7 @@ def test_information_schema_shows_what_one_may_do_something_with(users: Users) -
     assert bob.run(columns) == [("t", "b")]  # as in PostgreSQL: nobody deletes a column
     assert bob.run(views) == [("v", None)]
     assert alice.run(tables) == users["root"].run(tables) == [("t",), ("v",), ("x",)]
-    assert alice.run(views) == [("v", " SELECT a FROM t;")]
+    assert alice.run(views) == [("v", " SELECT t.a\n   FROM t;")]
 
 
 def test_lists_of_rights_in_rw_catalog(users: Users) -> None:

@@ -51,6 +51,36 @@ def test_a_rollback_gives_no_number_back(client: Client) -> None:
     client.run("ROLLBACK")
 
 
+def test_a_restart_is_its_transactions_until_it_commits(tmp_path: Path) -> None:
+    """Others go on where it stood. After the server has stopped it is restarted, or as before."""
+
+    def opened() -> tuple[Database, Client, Client]:
+        database = Database(tmp_path / "data", parallelism=1)
+        database.start(InProcessRunner(database.data_dir))
+        one, other = (Client(open_session(database, StartupParameters("root", "dev", {}, i))) for i in (1, 2))
+        return database, one, other
+
+    database, one, other = opened()
+    one.run("CREATE SEQUENCE s; SELECT setval('s', 500)")
+    one.run("BEGIN")
+    one.run("ALTER SEQUENCE s RESTART WITH 7")
+    assert (one.run("SELECT nextval('s')"), other.run("SELECT nextval('s')")) == ([(7,)], [(501,)])
+    one.run("ROLLBACK")
+    assert one.run("SELECT nextval('s')") == [(502,)]
+    one.run("BEGIN")
+    one.run("ALTER SEQUENCE s RESTART WITH 70")
+    assert one.run("SELECT nextval('s')") == [(70,)]
+    one.run("COMMIT")
+    assert other.run("SELECT nextval('s')") == [(71,)]
+    other.run("BEGIN")
+    other.run("ALTER SEQUENCE s RESTART WITH 1")
+    other.run("SELECT nextval('s')")
+    database.close()
+    database, one, other = opened()
+    assert other.run("SELECT nextval('s')") == [(72,)]
+    database.close()
+
+
 def test_sessions_never_share_a_number(connect: Callable[[], Client]) -> None:
     one, other = connect(), connect()
     one.run("CREATE TABLE t (id bigserial PRIMARY KEY, who int)")

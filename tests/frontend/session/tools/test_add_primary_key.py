@@ -105,12 +105,40 @@ def test_duplicates_are_named(bids: Client) -> None:
     assert bids.run("SELECT count(*) FROM bids") == [(1002,)]
 
 
+@pytest.mark.parametrize("block", [False, True])
+def test_indexes_that_are_there_before_are_there_after(bids: Client, block: bool) -> None:
+    """As pg_dump writes them: bids_id_who_key comes before bids_pkey."""
+    bids.run("ALTER TABLE bids ADD CONSTRAINT bids_id_who_key UNIQUE (id, who)")
+    bids.run("CREATE INDEX by_price ON bids (price DESC) INCLUDE (who)")
+    bids.run("CREATE UNIQUE INDEX by_word ON bids (lower(who || id))")
+    bids.run("COMMENT ON INDEX by_price IS 'told'")
+    listed = "SELECT indexname, indexdef FROM pg_indexes WHERE indexname <> 'bids_pkey' ORDER BY 1"
+    constraints = "SELECT conname, contype FROM pg_constraint WHERE conrelid = 'bids'::regclass AND contype = 'u'"
+    before = bids.run(listed), bids.run(constraints), bids.run(ROWS)
+    if block:
+        bids.run("BEGIN")
+    bids.run("ALTER TABLE bids ADD PRIMARY KEY (id)")
+    assert (bids.run(listed), bids.run(constraints), bids.run(ROWS)) == before
+    if block:
+        bids.run("COMMIT")
+    assert (bids.run(listed), bids.run(constraints), bids.run(ROWS)) == before
+    assert bids.run("SELECT obj_description('by_price'::regclass)") == [("told",)]
+    assert "by_price" in str(bids.run("EXPLAIN SELECT who FROM bids WHERE price = 5"))
+    assert bids.run("SELECT count(*) FROM bids WHERE price = 5") == [(1000,)]
+    bids.run("INSERT INTO bids VALUES (2000, 'W1', 7)")
+    assert bids.run("SELECT id FROM bids WHERE price = 7") == [(2000,)]
+    with pytest.raises(SqlError) as raised:
+        bids.run("INSERT INTO bids VALUES (3000, 'W12', 1), (23000, 'w1', 7)")  # w123000, twice
+    assert raised.value.sqlstate == "23505"
+    bids.run("DROP INDEX by_word, by_price")
+    bids.run("ALTER TABLE bids DROP CONSTRAINT bids_id_who_key")
+
+
 @pytest.mark.parametrize(
     "reader",
     [
         "CREATE MATERIALIZED VIEW reader AS SELECT count(*) FROM bids",
         "CREATE VIEW w AS SELECT * FROM bids; CREATE MATERIALIZED VIEW reader AS SELECT count(*) FROM w",
-        "CREATE INDEX reader ON bids (price)",
     ],
 )
 def test_jobs_that_read_the_table_are_named(bids: Client, reader: str) -> None:

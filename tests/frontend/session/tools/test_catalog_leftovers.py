@@ -54,7 +54,7 @@ def test_what_dumps_and_odbc_ask(client: Client) -> None:
     assert (raised.value.sqlstate, raised.value.message) == ("55000", "recovery is not in progress")
     for relation in (
         *("pg_init_privs", "pg_ts_config_map", "pg_ts_dict", "pg_ts_parser", "pg_ts_template", "pg_transform"),
-        *("pg_amop", "pg_amproc", "pg_seclabels", "pg_policies"),
+        *("pg_seclabels", "pg_policies"),
     ):
         assert client.run(f"SELECT count(*) FROM pg_catalog.{relation}") == [(0,)]
 
@@ -72,3 +72,20 @@ def test_operator_classes_of_indexes(table: Client) -> None:
     with pytest.raises(UndefinedObject) as raised:
         table.run("CREATE INDEX texts_b ON texts (a nosuch_ops)")
     assert raised.value.message == 'operator class "nosuch_ops" does not exist for access method "btree"'
+
+
+def test_a_type_with_its_schema_in_quotes(client: Client) -> None:
+    """asyncpg's copy_from_query writes the types of its arguments so."""
+    assert client.run("""SELECT '1'::"pg_catalog" . "int4", '{2}'::"pg_catalog"."int4"[]""") == [(1, [2])]
+    with pytest.raises(SqlError) as raised:
+        client.run("""SELECT '1'::"other"."int4\"""")
+    assert raised.value.sqlstate == "42704"
+
+
+def test_group_by_an_output_name_that_two_columns_have(table: Client) -> None:
+    """dbt-risingwave lists relations so; PostgreSQL finds the name ambiguous."""
+    table.run("INSERT INTO t VALUES (3, 2)")
+    asked = "SELECT a.n AS n, count(*) FROM t a JOIN t b ON a.id = b.id GROUP BY n ORDER BY 1"
+    assert table.run(asked) == [(1, 1), (2, 2)]
+    with pytest.raises(SqlError, match='column reference "id" is ambiguous'):
+        table.run("SELECT count(*) FROM t a JOIN t b ON a.id = b.id GROUP BY id")

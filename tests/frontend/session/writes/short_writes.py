@@ -6,18 +6,21 @@ import psycopg
 import pytest
 
 from risingpy.frontend.wire import WireServer
+from risingpy.meta.writing.coming_rows import TransactionRows
 from risingpy.meta.writing.group_commit import GroupCommit, NewRows, RowChange, SmallWrite
 from tests.frontend.session.conftest import Client
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
 
-def noted(monkeypatch: pytest.MonkeyPatch, *kinds: type[NewRows] | type[RowChange]) -> list[SmallWrite]:
+def noted(
+    monkeypatch: pytest.MonkeyPatch, *kinds: type[NewRows] | type[RowChange] | type[TransactionRows]
+) -> list[SmallWrite | TransactionRows]:
     """A list to which each write of these kinds is added that is given to a group from now on."""
-    found: list[SmallWrite] = []
+    found: list[SmallWrite | TransactionRows] = []
     add = GroupCommit.add
 
-    def noting(self: GroupCommit, write: SmallWrite) -> None:
+    def noting(self: GroupCommit, write: SmallWrite | TransactionRows) -> None:
         if isinstance(write, kinds):
             found.append(write)
         add(self, write)

@@ -128,7 +128,6 @@ def test_joins_lock_what_of_names(one: Client, connect: Connect) -> None:
         ),
         ("SELECT a FROM t FOR UPDATE OF u", "42P01", 'relation "u" in FOR UPDATE clause not found in FROM clause'),
         ("SELECT * FROM m FOR UPDATE", "42809", 'cannot lock rows in materialized view "m"'),
-        ("SELECT a FROM t FOR UPDATE SKIP LOCKED", "0A000", "SKIP LOCKED is not supported"),
         ("SELECT b FROM t FOR UPDATE", "42703", 'column "b" does not exist'),
     ],
 )

@@ -143,7 +143,8 @@ def test_a_table_altered_while_it_waits(table: Any, connect: Any, statement: str
 
     database = table.session.context.database
     relation = database.reads.catalog.find("t", "public", ())
-    with database.writes.table_lock(relation.relation_id):
+    own = table.session.context.startup.process_id
+    with database.writes.table_lock(relation.relation_id, process_id=own):
         threading.Thread(target=insert).start()
         assert started.wait(5) and not done.wait(0.3)
         table.run("ALTER TABLE t ADD COLUMN extra int DEFAULT 7")

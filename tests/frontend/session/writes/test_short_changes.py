@@ -12,6 +12,7 @@ import pytest
 
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
+from risingpy.meta.writing.coming_rows import TransactionRows
 from risingpy.meta.writing.group_commit import RowChange, SmallWrite
 from tests.frontend.session.conftest import Client
 from tests.frontend.session.writes.short_writes import Connection, all_rows, connect, noted
@@ -21,7 +22,7 @@ _DEADLINE = 30.0
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> list[SmallWrite]:
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[SmallWrite | TransactionRows]:
     """The changes of single rows that were given to groups."""
     return noted(monkeypatch, RowChange)
 

@@ -11,8 +11,9 @@ import pytest
 
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
-from risingpy.meta.writing.group_commit import NewRows, RowChange, SmallWrite, Written
-from risingpy.meta.writing.table_locks import LockMode
+from risingpy.meta.writing.coming_rows import TransactionRows, Written
+from risingpy.meta.writing.group_commit import NewRows, RowChange, SmallWrite
+from risingpy.meta.writing.table_locks import HeldRows, LockMode
 from tests.frontend.session.conftest import Client
 from tests.frontend.session.writes.short_writes import Connection, all_rows, connect, noted, rows_of
 from tests.frontend.wire import raw_client as raw
@@ -22,7 +23,7 @@ _DEADLINE = 30.0
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> list[SmallWrite]:
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[SmallWrite | TransactionRows]:
     """The writes that were given to groups."""
     return noted(monkeypatch, NewRows, RowChange)
 
@@ -283,3 +284,34 @@ def test_a_group_gives_back_what_it_cannot_write(client: Client, database: Datab
     with database.writes.locks.held((table.relation_id,), LockMode.ALONE):  # type: ignore[union-attr]
         pass
     assert all_rows(client, "t") == [(0, 1), (2, 1)]
+
+
+def test_what_is_durable_is_never_given_back(
+    client: Client, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.run("CREATE TABLE t (id int PRIMARY KEY, v int)")
+    table = database.reads.catalog.find("t", None, ("public",))
+    results: list[Written | None] = []
+    ready = threading.Event()
+    release = HeldRows.release
+
+    def failing(self: HeldRows) -> None:
+        release(self)
+        raise MemoryError
+
+    def broken(written: Written | None) -> Callable[[], None]:
+        raise RuntimeError("the connection of this write is no more")
+
+    def done(written: Written | None) -> Callable[[], None]:
+        results.append(written)
+        return ready.set
+
+    monkeypatch.setattr(HeldRows, "release", failing)
+    commit = database.writes.group_commit
+    commit.add(NewRows(table, lambda: [[1, 1]], broken))  # type: ignore[arg-type]
+    commit.add(NewRows(table, lambda: [[2, 1]], done))  # type: ignore[arg-type]
+    commit.begin()
+    assert ready.wait(_DEADLINE)
+    assert results[0] is not None and results[0].lsn == database.writes.last_lsn
+    monkeypatch.undo()
+    assert all_rows(client, "t") == [(1, 1), (2, 1)]

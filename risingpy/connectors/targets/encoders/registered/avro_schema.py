@@ -4,7 +4,8 @@ boolean, real, double precision        boolean, float, double
 smallint, integer; bigint              int; long
 numeric(p, s)                          bytes: decimal
 numeric, rw_int256, interval, jsonb    string, as SQL shows it: no digit is lost
-varchar, char, macaddr; uuid           string; string: uuid
+varchar, char, macaddr, inet, cidr     string
+bit, vector; uuid                      string; string: uuid
 bytea                                  bytes
 date; time                             int: date; long: time-micros
 timestamp; timestamptz                 long: local-timestamp-micros; long: timestamp-micros

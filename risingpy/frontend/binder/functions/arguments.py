@@ -1,0 +1,86 @@
+"""The arguments of a user's function: by position, by name, and those that are left to their defaults.
+
+CREATE FUNCTION f(a int, b int DEFAULT 2, c int DEFAULT 3)      f(1, c => 5)  =>  f(1, 2, 5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported, SyntaxError_
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.trees import begin_of
+from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.signature_calls import argument_name
+from risingpy.frontend.parser.cursor import fold
+from risingpy.frontend.parser.parse import parse_expression
+from risingpy.plan.catalog import FunctionDesc
+from risingpy.plan.expressions import Expr
+
+
+def has_names(trees: Sequence[exp.Expr]) -> bool:
+    """Whether a call gives an argument by its name."""
+    return any(argument_name(tree) is not None for tree in trees)
+
+
+def bound_arguments(binder: ExpressionBinder, trees: Sequence[exp.Expr], built_in: str | None = None) -> list[Operand]:
+    """The arguments in the order of the call; the `where` of one with a name is the tree that has the name.
+
+    Raises SyntaxError_ for a name that comes twice, and for an argument without a name after one with a name;
+    FeatureNotSupported for any name in a call of the `built_in` function.
+    """
+    if built_in is not None and has_names(trees):
+        position = begin_of(trees[0])
+        raise FeatureNotSupported(f"named arguments of {built_in} are not supported", position=position)
+    operands, names = list[Operand](), set[str]()
+    for tree in trees:
+        name = argument_name(tree)
+        if name is None:
+            if names:
+                raise SyntaxError_("positional argument cannot follow named argument", position=begin_of(tree))
+            operands.append(binder.bind(tree))
+            continue
+        if name in names:
+            raise SyntaxError_(f'argument name "{name}" used more than once', position=begin_of(tree))
+        names.add(name)
+        operands.append(Operand(binder.bind(tree.expression).expr, tree))
+    return operands
+
+
+def places(function: FunctionDesc, args: Sequence[Operand]) -> tuple[int, ...] | None:
+    """Which of the function's arguments each given one is; None if the function cannot be called so."""
+    found: list[int] = []
+    for number, arg in enumerate(args):
+        name = argument_name(arg.where)
+        place = number if name is None else _place(function, name)
+        if place is None or place in found:
+            return None
+        found.append(place)
+    needed = len(function.argument_types) - len(function.argument_defaults)
+    if any(place >= len(function.argument_types) for place in found) or not set(range(needed)) <= set(found):
+        return None
+    return tuple(found)
+
+
+def _place(function: FunctionDesc, name: str) -> int | None:
+    """sqlglot does not tell a quoted name from another one: the name as it is written comes first."""
+    names = function.argument_names
+    return next((names.index(each) for each in (name, fold(name)) if each in names), None)
+
+
+def default_of(context: BindContext, function: FunctionDesc, place: int) -> Expr:
+    """The default of the argument at `place`, in its type."""
+    text = function.argument_defaults[place - len(function.argument_types)]
+    return bound_default(context, parse_expression(text).tree, function, place)
+
+
+def bound_default(context: BindContext, tree: exp.Expr, function: FunctionDesc, place: int) -> Expr:
+    """An expression as the default of an argument. It reads no columns and no rows. Raises CannotCoerce."""
+    type_, alone = function.argument_types[place], replace(context, outer=None, subqueries=None, bodies=None)
+    operand = ExpressionBinder(alone, Scope(), "DEFAULT").bind(tree)
+    return alone.coercer.assign(Operand(alone.coercer.coerce(operand, type_, Context.ASSIGNMENT), tree), type_)

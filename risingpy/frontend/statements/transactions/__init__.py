@@ -1,0 +1,1 @@
+"""BEGIN, COMMIT, ROLLBACK, savepoints, LOCK TABLE, and messages between sessions, which belong to transactions."""

@@ -1,0 +1,1 @@
+"""vector(n): distances, arithmetic, norms (`functions`), and the loops over dimensions (`kernels`)."""

@@ -1,0 +1,39 @@
+"""The loop's rest between small epochs, while many write and nobody waits for an epoch.
+
+Epochs that follow each other at once take a processor, and the interpreter's lock from those who write: each has its
+own price, however few rows it takes. With a rest as long as the epoch itself it takes half, and the next one has more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from risingpy.meta.epochs.next_epoch import NextEpoch
+from risingpy.meta.epochs.waiters import Waiters
+
+MANY_RECORDS = 16  # of the log, in an epoch: more than one client alone writes
+FEW_ROWS = 2_000  # more of them are worth an epoch of their own
+LONGEST_SECONDS = 0.02
+
+
+class Rest:
+    """For the barrier loop's thread."""
+
+    def __init__(self, waiters: Waiters, now: Callable[[], float] = time.monotonic) -> None:
+        self._waiters = waiters
+        self._now = now
+        self._end = 0.0
+
+    def ran(self, epoch: NextEpoch, seconds: float) -> None:
+        """An epoch is committed, and has taken so long."""
+        records = epoch.descriptor.log_up_to - epoch.descriptor.log_after
+        if records >= MANY_RECORDS and epoch.rows <= FEW_ROWS:
+            self._end = self._now() + min(seconds, LONGEST_SECONDS)
+
+    def seconds_left(self, pending_rows: Callable[[], int]) -> float:
+        """How long it should last, if rows of the log are all that there is to do; 0 or less: not at all."""
+        left = self._end - self._now()
+        if left <= 0 or self._waiters.are_waiting or pending_rows() > FEW_ROWS:
+            return 0.0
+        return left

@@ -1,0 +1,98 @@
+"""A graph over the vectors of a column, which finds those nearest to one (usearch's HNSW).
+
+Y. Malkov, D. Yashunin, Efficient and robust approximate nearest neighbor search using hierarchical navigable small
+world graphs, 2016. A row's number in the graph is its *label*. A vector that changes gets a new label: the graph's
+library marks a removed one, and gives its place to a later one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.functions.aggregate.grouping import encoded_rows
+from risingpy.plan.catalog import NearestRule
+from risingpy.types import SqlType
+from risingpy.types.packed.float_vector import reals_of
+
+# Canonical names of distances, and what the library calls what orders vectors in the same way.
+METRICS = {"l2_distance": "l2sq", "negative_inner_product": "ip", "cosine_distance": "cos"}
+
+Reals = npt.NDArray[np.float32]
+
+
+class VectorGraph:
+    """The vectors of `dimensions` dimensions, by the keys of their rows. Any thread may call it."""
+
+    def __init__(self, rule: NearestRule, dimensions: int, key_types: Sequence[SqlType]) -> None:
+        """Raises ImportError if the library is not installed."""
+        self._rule = rule
+        self.dimensions = dimensions
+        self._key_types = tuple(key_types)
+        self._index: Any = import_module("usearch.index").Index(
+            ndim=dimensions,
+            metric=METRICS[rule.distance],
+            dtype="f32",
+            connectivity=rule.connectivity,
+            expansion_add=rule.construction,
+        )
+        self._guard = threading.Lock()
+        self._labels: dict[bytes, int] = {}
+        self._keys: list[tuple[object, ...] | None] = []  # by label; None where the row is gone
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def remove(self, keys: Sequence[pa.Array]) -> None:
+        """The rows of these keys, one column per key column, have gone or will come again; some may not be there."""
+        with self._guard:
+            found = [self._labels.pop(key, None) for key in self._encoded(keys)]
+            labels = [label for label in found if label is not None]
+            for label in labels:
+                self._keys[label] = None
+            if labels:
+                self._index.remove(np.array(labels, np.uint64))
+
+    def add(self, keys: Sequence[pa.Array], vectors: pa.Array, threads: int = 1) -> None:
+        """Adds rows whose keys are not there. Those without a vector, and of cosines those of zeros, are left out."""
+        keep = vectors.is_valid()
+        reals = self._matrix(vectors.filter(keep))
+        if self._rule.distance == "cosine_distance":
+            directed = reals.any(axis=1)
+            positions = pa.array(np.flatnonzero(keep.to_numpy(zero_copy_only=False))[directed])
+            reals, keys = reals[directed], [column.take(positions) for column in keys]
+        else:
+            keys = [column.filter(keep) for column in keys]
+        if not len(reals):
+            return
+        values = list(zip(*(column.to_pylist() for column in keys), strict=True))
+        with self._guard:
+            first = len(self._keys)
+            self._keys += values
+            labels = np.arange(first, first + len(values), dtype=np.uint64)
+            self._labels.update(zip(self._encoded(keys), range(first, first + len(values)), strict=True))
+            self._index.add(labels, reals, threads=threads)
+
+    def nearest(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]]:
+        """The keys of up to `count` rows, nearest first, found among so many `candidates`."""
+        (query,) = self._matrix(pa.array([vector], pa.binary()))
+        with self._guard:
+            if not self._labels:
+                return []
+            self._index.expansion_search = max(candidates, count)
+            found = self._index.search(query, count)
+            keys = [self._keys[int(label)] for label in found.keys]
+        return [key for key in keys if key is not None]
+
+    def _matrix(self, vectors: pa.Array) -> Reals:
+        return reals_of(vectors)[0].reshape(-1, self.dimensions)
+
+    def _encoded(self, keys: Sequence[pa.Array]) -> list[bytes]:
+        encoded: list[bytes] = encoded_rows(keys, self._key_types, len(keys[0])).to_pylist()
+        return encoded

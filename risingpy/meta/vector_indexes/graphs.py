@@ -1,0 +1,210 @@
+"""The graphs of a database's indexes on vectors: who builds them, and how they follow what their relations change.
+
+A thread per index keeps the changes of its relation from some epoch on (a temporary subscription), adds the rows that
+the index's own table has in that epoch, and then applies epoch after epoch. A search first applies what is committed
+already. So a graph is as new as the newest epoch whenever it answers; until it is built, searches are exact.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
+from risingpy.meta.changelogs.reader import ChangelogReader, EpochChanges
+from risingpy.meta.changelogs.trimming import Trimming
+from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.schema.commands import SchemaCommands
+from risingpy.meta.subscriptions.reader import SubscriptionReader
+from risingpy.meta.vector_indexes.graph import VectorGraph
+from risingpy.plan.catalog import Catalog, FollowedForm, FollowedRelation, Index, JobStatus
+from risingpy.plan.expressions import InputRef
+from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.types.packed.float_vector import BYTES_OF_DIMENSION
+
+LOG = logging.getLogger(__name__)
+_FOLLOW_SECONDS = 1.0  # between two looks whether the index is still there
+_BUILD_THREADS = 2
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A graph, and the epoch up to which it has its relation's changes."""
+
+    graph: VectorGraph
+    subscription_id: int
+    column_id: int
+    epoch: int
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+class VectorIndexes:
+    """One for a database. `follow` is called with each new catalog."""
+
+    def __init__(
+        self,
+        published: PublishedState,
+        changelogs: ChangelogReader,
+        subscriptions: SubscriptionReader,
+        trimming: Trimming,
+        ddl: Callable[[], SchemaCommands],
+    ) -> None:
+        self._published = published
+        self._subscriptions = subscriptions
+        self._changelogs = changelogs
+        self._trimming = trimming
+        self._ddl = ddl
+        self._guard = threading.Lock()
+        self._threads: dict[int, threading.Thread] = {}
+        self._built: dict[int, _Followed] = {}
+        self._changed = threading.Condition(self._guard)
+        self._closed = False
+
+    def follow(self, catalog: Catalog) -> None:
+        """Begins to build the graphs of indexes that are new, and forgets those of dropped ones."""
+        wanted = {index.relation_id for index in _vector_indexes(catalog)}
+        with self._guard:
+            for gone in self._built.keys() - wanted:
+                del self._built[gone]
+            if self._closed:
+                return
+            for index_id in wanted - self._threads.keys():
+                thread = threading.Thread(target=self._run, args=(index_id,), name=f"index {index_id}", daemon=True)
+                self._threads[index_id] = thread
+                thread.start()
+
+    def close(self) -> None:
+        """Ends the threads, which are between two epochs."""
+        with self._guard:
+            self._closed = True
+            threads = list(self._threads.values())
+            self._changed.notify_all()
+        for thread in threads:
+            thread.join(2 * _FOLLOW_SECONDS)
+
+    def until_built(self, catalog: Catalog, index_id: int, look: Callable[[], None]) -> None:
+        """Waits for the graph of an index, or for its failure; `look` raises if the statement is cancelled."""
+        self.follow(catalog)
+        with self._guard:
+            while index_id in self._threads and index_id not in self._built and not self._closed:
+                self._changed.wait(0.1)
+                look()
+
+    def nearest(self, index_id: int, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]] | None:
+        """The keys of the rows nearest to the vector in the newest epoch.
+
+        None if the graph is not built yet, or has fewer vectors than are asked for: then all rows must be compared.
+        """
+        with self._guard:
+            followed = self._built.get(index_id)
+        if followed is None or len(vector) != followed.graph.dimensions * BYTES_OF_DIMENSION:
+            return None
+        try:
+            self._catch_up(followed, wait=0.0)
+        except SqlError:
+            return None
+        if len(followed.graph) < count:
+            return None
+        found = followed.graph.nearest(vector, count, candidates)
+        return found if len(found) == count else None
+
+    def _run(self, index_id: int) -> None:
+        try:
+            while self._is_wanted(index_id):
+                followed = self._build(index_id)
+                if followed is None:
+                    break
+                self._follow_changes(index_id, followed)
+        except Exception as error:  # searches are exact without the graph
+            if not self._closed:
+                LOG.warning("the graph of index %s is given up: %s", index_id, error)
+        finally:
+            with self._guard:
+                self._built.pop(index_id, None)
+                self._threads.pop(index_id, None)
+                self._changed.notify_all()
+
+    def _follow_changes(self, index_id: int, followed: _Followed) -> None:
+        """Until the index goes, or changes have gone that the graph does not have: then it is built again."""
+        try:
+            while self._is_wanted(index_id):
+                self._catch_up(followed, wait=_FOLLOW_SECONDS)
+        except SqlError as error:
+            LOG.info("the graph of index %s is built again: %s", index_id, error)
+        finally:
+            with self._guard:
+                self._built.pop(index_id, None)
+            self._ddl().drop_unused(followed.subscription_id)
+
+    def _is_wanted(self, index_id: int) -> bool:
+        return not self._closed and index_id in self._published.state.catalog.relations
+
+    def _build(self, index_id: int) -> _Followed | None:
+        index = self._published.state.catalog.relations.get(index_id)
+        if not isinstance(index, Index) or index.index.nearest is None:
+            return None
+        relation = self._published.state.catalog.relations[index.index.relation_id]
+        assert isinstance(relation, FollowedRelation)
+        subscription = self._ddl().create_temporary_subscription(relation)
+        state, view = self._published.acquire_view((index_id,))
+        try:
+            (key,) = index.index.keys
+            assert isinstance(key.expression, InputRef)
+            place = next(i for i, column in enumerate(index.columns) if column.column_id == key.expression.index)
+            length = index.columns[place].type.length
+            assert length is not None
+            key_places = [part.index for part in index.table.key]
+            graph = VectorGraph(index.index.nearest, length, [index.columns[i].type for i in key_places])
+            followed = _Followed(graph, subscription.relation_id, key.expression.index, state.committed.epoch)
+            for batch in StorageTable(index.table, view).scan([*key_places, place]):
+                if not self._is_wanted(index_id):
+                    return None
+                columns = batch.columns
+                graph.add(columns[:-1], columns[-1], threads=_BUILD_THREADS)
+        finally:
+            view.release()
+        with self._guard:
+            self._built[index_id] = followed
+            self._changed.notify_all()
+        return followed
+
+    def _catch_up(self, followed: _Followed, wait: float) -> None:
+        """Applies what is committed. Waits for a first change up to `wait` seconds."""
+        subscription = self._subscriptions.subscription(followed.subscription_id)
+        if wait:
+            self._changelogs.read(subscription.table, followed.epoch, most_rows=1, wait=wait)
+        with followed.guard:
+            while True:
+                changes = self._changelogs.read(subscription.table, followed.epoch)
+                self._subscriptions.check_kept(subscription, followed.epoch)
+                for each in changes.epochs:
+                    _apply(followed, each, subscription.form_of(each.epoch))
+                if changes.up_to <= followed.epoch:
+                    break
+                followed.epoch = changes.up_to
+            if wait:
+                self._trimming.up_to(subscription.table.table_id, followed.epoch)
+
+
+def _apply(followed: _Followed, changes: EpochChanges, form: FollowedForm) -> None:
+    """Rows that went are removed before those that came are added: an update is both."""
+    ops = ops_of(changes.rows)
+    columns = columns_of(changes.rows)
+    place = next(i for i, column in enumerate(form.columns) if column.column_id == followed.column_id)
+    came = pa.array(ops == INSERT)
+    keys = [columns[i] for i in form.stream_key]
+    followed.graph.remove([column.filter(pa.array(ops != INSERT)) for column in keys])
+    followed.graph.add([column.filter(came) for column in keys], columns[place].filter(came))
+
+
+def _vector_indexes(catalog: Catalog) -> Sequence[Index]:
+    return [
+        each
+        for each in catalog.relations.values()
+        if isinstance(each, Index) and each.index.nearest is not None and each.status is JobStatus.CREATED
+    ]

@@ -1,0 +1,52 @@
+"""RowDescription names the table and the column that a result's column comes from: updatable results need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from risingpy.frontend.wire import WireServer
+
+ORIGINS = {
+    "SELECT b, a FROM t": [("t", 2), ("t", 1)],
+    "SELECT * FROM t": [("t", 1), ("t", 2)],
+    "SELECT x.a, y.c, a + 1, 'k' FROM t AS x JOIN u AS y ON x.a = y.c": [("t", 1), ("u", 1), None, None],
+    "SELECT a FROM t WHERE b > 0 ORDER BY b LIMIT 1": [("t", 1)],
+    "SELECT s.b FROM (SELECT b FROM t) AS s": [("t", 2)],
+    "WITH w AS (SELECT a FROM t) SELECT a FROM w": [("t", 1)],
+    "SELECT a, row_number() OVER (ORDER BY b) FROM t": [("t", 1), None],
+    "SELECT a FROM t WHERE EXISTS (SELECT FROM u WHERE c = a)": [("t", 1)],
+    "SELECT u.c, t.b FROM u LEFT JOIN t ON t.a = u.c": [("u", 1), ("t", 2)],
+    "SELECT n FROM m": [("m", 1)],
+    "SELECT count(*) FROM t": [None],
+}
+
+
+@pytest.mark.parametrize("query", ORIGINS)
+def test_columns_name_their_tables(client: Any, server: WireServer, query: str) -> None:
+    client.run("CREATE TABLE t (a int PRIMARY KEY, b int); CREATE TABLE u (c int)")
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+    with psycopg.connect(f"host=127.0.0.1 port={server.port} user=root dbname=dev", autocommit=True) as connection:
+        names: dict[int, str] = dict(
+            connection.execute("SELECT oid, relname FROM pg_class WHERE relname IN ('t', 'u', 'm')").fetchall()
+        )
+        result = connection.execute(query.encode()).pgresult
+        assert result is not None
+        found = [(names.get(result.ftable(i)), result.ftablecol(i)) for i in range(result.nfields)]
+        assert [None if name is None else (name, number) for name, number in found] == ORIGINS[query]
+        assert all((result.ftable(i) == 0) == (found[i][0] is None) for i in range(result.nfields))
+
+
+def test_a_plan_that_does_not_fit_any_more_says_which_routine_has_seen_it(client: Any, server: WireServer) -> None:
+    client.run("CREATE TABLE t (a int)")
+    where = f"host=127.0.0.1 port={server.port} user=root dbname=dev"
+    with psycopg.connect(where, autocommit=True, prepare_threshold=0) as connection:
+        connection.execute("SELECT * FROM t")
+        client.run("DROP TABLE t; CREATE TABLE t (a int)")
+        connection.execute("SELECT * FROM t")
+        client.run("ALTER TABLE t ADD COLUMN b int")
+        with pytest.raises(psycopg.errors.FeatureNotSupported) as raised:
+            connection.execute("SELECT * FROM t")
+        assert raised.value.diag.source_function == "RevalidateCachedQuery"
