@@ -23,6 +23,8 @@ def why_not() -> str | None:
     """Why this process cannot make machines; None if it can."""
     if os.geteuid() != 0:
         return "only root can make network namespaces"
+    if Path(__file__).is_relative_to(tempfile.gettempdir()):
+        return f"the checkout lies in {tempfile.gettempdir()}, of which each machine has its own"
     missing = [name for name in ("ip", "unshare", "mount") if shutil.which(name) is None]
     if missing:
         return f"{' and '.join(missing)} is not installed"

@@ -1,134 +1,31 @@
 """A server and a Spark cluster of machines that share nothing but a network and the state's directory.
 
 Processes, machines and cables are lost at random moments. The views are right after every epoch, whatever was
-acknowledged stays, and epochs go on within a bounded time. `make cluster-test` runs it: RISINGPY_CLUSTER_ROUNDS says
-how many losses there are.
+acknowledged stays, and epochs go on within a bounded time. RISINGPY_CLUSTER_ROUNDS says how many losses there are:
+a machine and the server in `make test`, fifty in `make cluster-test`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
-import signal
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
-from risingpy.server_process import ServerProcess
 from tests.cluster.machines import Machine, network, why_not
-from tests.cluster.standalone import StandaloneCluster
-from tests.cluster.views import change_rows, make_views, require_right
+from tests.cluster.site import LOSSES, Site
+from tests.cluster.views import change_big, change_rows, make_big, make_views, require_big_right, require_right
 
-ROUNDS = int(os.environ.get("RISINGPY_CLUSTER_ROUNDS", "0"))
+ROUNDS = int(os.environ.get("RISINGPY_CLUSTER_ROUNDS", "2"))
+ONLY = os.environ.get("RISINGPY_CLUSTER_LOSSES", "")  # names of losses, with commas; by default, all of them
+STATE_ROWS = int(os.environ.get("RISINGPY_CLUSTER_ROWS", "0"))  # of a big table's views, beside the small ones
 SEED = int(os.environ.get("RISINGPY_CLUSTER_SEED", "1"))
-STATEMENT_SECONDS = 150  # a statement that takes longer counts as stopped for ever
 RETURN_SECONDS = 150  # after a loss, an epoch runs on the cluster again: Spark starts anew, and the cluster may be slow
-
-
-class Site:
-    """A network of three machines: server and master on the first one, Spark's workers on the others."""
-
-    def __init__(self, machines: list[Machine], directory: Path) -> None:
-        self.machines = machines
-        self.hub, *self.workers = machines
-        self.directory = directory
-        self.cluster = StandaloneCluster(machines, directory)
-        self._starts = 0
-        self.server = self.new_server()
-
-    def new_server(self) -> ServerProcess:
-        """A server on an empty disk."""
-        self._starts += 1
-        state = (self.hub.shared / "state").as_uri()
-        sockets = self.hub.disk / f"sockets{self._starts}"
-        sockets.mkdir()
-        flags = ["--state", state, "--secret-key-file", str(self.hub.shared / "key")]
-        flags += ["--master", self.cluster.master_url, "--unix-socket-directory", f"/tmp/{sockets.name}"]
-        return ServerProcess(
-            Path(f"/tmp/data{self._starts}"),
-            flags=flags,
-            environ=self.hub.own(self.cluster.environ),
-            prefix=self.hub.prefix(),
-            host=str(sockets),
-        )
-
-    def connect(self) -> psycopg.Connection[Any]:
-        return self.server.connect(options=f"-c statement_timeout={STATEMENT_SECONDS}s")
-
-    def has_run_since(self, moment: float) -> bool:
-        """Whether a worker has written its shards since then."""
-        for worker in self.workers:
-            with contextlib.suppress(FileNotFoundError):  # a shard is being loaded anew, or the disk was lost
-                if any(path.stat().st_mtime > moment for path in worker.disk.rglob("data.mdb")):
-                    return True
-        return False
-
-    # What may be lost. Each returns at once, or when what was lost is there again.
-
-    def kill_executor(self, worker: Machine) -> None:
-        for pid in self.cluster.executors(worker):
-            os.kill(pid, signal.SIGKILL)
-
-    def kill_python(self, worker: Machine) -> None:
-        for pid in self.cluster.python_workers(worker):
-            os.kill(pid, signal.SIGKILL)
-
-    def kill_worker(self, worker: Machine) -> None:
-        self.cluster.kill(worker)
-        self.cluster.start_worker(worker)
-
-    def lose_machine(self, worker: Machine) -> None:
-        """Everything that runs there, and its disk."""
-        worker.burn()
-        self.cluster.start_worker(worker)
-
-    def pull_cable(self, worker: Machine) -> None:
-        worker.set_link("down")
-        time.sleep(2)
-        worker.set_link("up")
-
-    def pull_cable_long(self, worker: Machine) -> None:
-        worker.set_link("down")
-        time.sleep(60)
-        worker.set_link("up")
-
-    def kill_master(self, _: Machine) -> None:
-        self.cluster.kill(self.hub)
-        self.cluster.start_master()
-
-    def kill_java(self, _: Machine) -> None:
-        """The server's own."""
-        for pid in self.cluster.drivers(self.hub):
-            os.kill(pid, signal.SIGKILL)
-
-    def kill_server(self, _: Machine) -> None:
-        """The next one begins with an empty disk."""
-        self.server.kill()
-        self.server = self.new_server()
-
-    def overtake_server(self, _: Machine) -> None:
-        """A leader stands still, another one takes over, and the first one wakes: it ends."""
-        before = self.server
-        before.process.send_signal(signal.SIGSTOP)
-        try:
-            self.server = self.new_server()
-            with self.server.connect() as connection:
-                connection.execute("FLUSH")
-        finally:
-            before.process.send_signal(signal.SIGCONT)
-        assert before.process.wait(timeout=60) == 1, "".join(before.output)
-
-
-LOSSES: tuple[Callable[[Site, Machine], None], ...] = (
-    Site.kill_executor, Site.kill_python, Site.kill_worker, Site.pull_cable, Site.kill_master, Site.kill_java,
-    Site.lose_machine, Site.kill_server, Site.overtake_server, Site.pull_cable_long,
-)  # fmt: skip
 
 
 class Load:
@@ -140,11 +37,15 @@ class Load:
         self._acknowledged: set[int] = set()
         self._connection = site.connect()
         make_views(self._connection)
+        if STATE_ROWS:
+            make_big(self._connection, STATE_ROWS)
 
     def change(self) -> None:
         """One change; a server that is lost meanwhile is asked for the next one by another connection."""
         self._number += 1
         try:
+            if STATE_ROWS:
+                change_big(self._connection, self._number)
             change_rows(self._connection, self._number)
             self._acknowledged.add(1000 + self._number)
             require_right(self._connection, self._number)
@@ -172,14 +73,16 @@ class Load:
         found = {row[0] for row in self._connection.execute("SELECT id FROM t WHERE id > 1000").fetchall()}
         assert found >= self._acknowledged
         assert found <= set(range(1001, 1001 + self._number))
+        if STATE_ROWS:
+            require_big_right(self._connection, self._number)
 
 
-@pytest.mark.skipif(not ROUNDS, reason="RISINGPY_CLUSTER_ROUNDS is not set")
 @pytest.mark.timeout(600 + 200 * ROUNDS)
 def test_views_are_right_whatever_is_lost(tmp_path: Path) -> None:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     choice = random.Random(SEED)
+    losses = [loss for loss in LOSSES if not ONLY or loss.__name__ in ONLY.split(",")]
     with network(3, tmp_path) as machines:
         site = Site(machines, tmp_path)
         try:
@@ -187,7 +90,7 @@ def test_views_are_right_whatever_is_lost(tmp_path: Path) -> None:
             site.server.wait_for_spark()
             load.change()
             for number in range(ROUNDS):
-                loss = LOSSES[number % len(LOSSES)]
+                loss = losses[number % len(losses)]
                 worker = choice.choice(site.workers)
                 failures: list[BaseException] = []
                 happens = threading.Thread(target=_after, args=(choice.random(), loss, site, worker, failures))

@@ -13,6 +13,32 @@ QUERIES = {
 }
 
 
+BIG_QUERY = "SELECT a.id, b.v FROM big a JOIN big b ON a.id = b.id"
+
+
+def make_big(connection: Connection[Any], state_rows: int) -> None:
+    """A table and a join, with so many rows of state in all: the table's, two of the join for each, the result's."""
+    connection.execute("CREATE TABLE big (id BIGINT PRIMARY KEY, v INT)")
+    connection.execute(f"CREATE MATERIALIZED VIEW big_join AS {BIG_QUERY}")
+    rows, piece = state_rows // 4, 250_000
+    for start in range(0, rows, piece):
+        end = min(rows, start + piece)
+        connection.execute(f"INSERT INTO big SELECT i, 1 FROM generate_series({start}, {end - 1}) i")
+    connection.execute("FLUSH")
+
+
+def change_big(connection: Connection[Any], number: int) -> None:
+    """Updates a few rows all over the table, and waits for no epoch."""
+    connection.execute("UPDATE big SET v = v + 1 WHERE id IN (%s, %s)", (number, 7919 * number % 100_000))
+
+
+def require_big_right(connection: Connection[Any], context: object) -> None:
+    """AssertionError if the join of the big table is not its query's result."""
+    totals = "SELECT count(*), sum(v), sum(id), sum(id % 1009 * v) FROM ({}) q"
+    view = connection.execute(totals.format("SELECT * FROM big_join")).fetchone()
+    assert view == connection.execute(totals.format("SELECT id, v FROM big")).fetchone(), context
+
+
 def make_views(connection: Connection[Any]) -> None:
     """A table of a hundred rows, and the views on it."""
     connection.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, g INT, v INT)")
