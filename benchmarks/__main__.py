@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import sys
 import tempfile
@@ -33,6 +34,8 @@ def main(quick: bool, results: Path | None, document: Path | None, cases: tuple[
 
     A case that is measured replaces its figures of earlier runs; the others' stay.
     """
+    # Installations have bytecode: pip writes it. A checkout may have none, where the environment forbids to write it.
+    compileall.compile_dir(HERE.parent / "risingpy", quiet=1)
     os.environ.setdefault(FILE_ROOTS, tempfile.gettempdir())  # whose files the servers read
     results = results or (None if quick else RESULTS)
     document = document or (None if quick else DOCUMENT)

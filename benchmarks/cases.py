@@ -21,6 +21,7 @@ from benchmarks import (
 )  # fmt: skip
 from benchmarks.measurement import Measurement
 from benchmarks.messages import avro, kafka
+from benchmarks.tpch import views
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Scale:
     recovered_rows: tuple[int, ...]
     altered_rows: tuple[int, ...]
     messages: int
+    tpch: float
     spark: bool
 
 
@@ -52,6 +54,7 @@ FULL = Scale(
     recovered_rows=(1_000_000, 5_000_000),
     altered_rows=(5, 5_000_000),
     messages=400_000,
+    tpch=1.0,
     spark=True,
 )
 QUICK = Scale(
@@ -64,6 +67,7 @@ QUICK = Scale(
     recovered_rows=(100_000,),
     altered_rows=(5, 100_000),
     messages=200_000,
+    tpch=0.01,
     spark=False,
 )
 
@@ -84,6 +88,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "q_expressions": lambda scale: expressions.measure(scale.epochs),
     "q_retract": lambda scale: retract.measure(scale.retract_loads),
     "q_join": lambda scale: join.measure(scale.epochs),
+    "tpch": lambda scale: views.measure(scale.tpch),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
     "serving": lambda scale: serving.measure(scale.serving_seconds),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,9 +64,9 @@ def measure(epochs_by_rows: Mapping[int, int]) -> Iterator[Measurement]:
         yield Measurement(CASE, variant, DUCKDB, theirs, note="recomputed in full")
 
 
-def run_server(directory: Path, rows: int, total: int) -> dict[str, float]:
+def run_server(directory: Path, rows: int, total: int, flags: Sequence[str] = ()) -> dict[str, float]:
     """Our server's figures, and the check sums of its view."""
-    with running_server() as server, tempfile.TemporaryDirectory(dir=directory, prefix="inbox-") as name:
+    with running_server(flags=flags) as server, tempfile.TemporaryDirectory(dir=directory, prefix="inbox-") as name:
         inbox = Path(name)
         with server.connect() as connection:
             connection.execute(

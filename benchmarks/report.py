@@ -77,6 +77,14 @@ _STARTS = (
     Column("disk MB", "disk_mb"),
     Column("loaded in s", "load_seconds", 1),
 )
+_VIEWS = (
+    Column("first rows CPU s", "load_cpu_seconds", 1),
+    Column("s", "load_seconds", 1),
+    Column("PSS MB", "load_pss_mb"),
+    Column("1 % changed CPU s", "change_cpu_seconds", 2),
+    Column("s", "change_seconds", 2),
+    Column("others", "others_cores", 2),
+)
 _ALTERATIONS = (Column("ADD COLUMN ms", "add_ms", 1), Column("DROP COLUMN ms", "drop_ms", 1))
 _MESSAGES = (
     Column("messages/s", "messages_per_second"),
@@ -94,6 +102,7 @@ SECTIONS = (
     Section("Throughput: the three highest bids per auction (q_topn)", ("q_topn",), _EPOCHS),
     Section("Throughput: the last bid per bidder and auction (q_dedup)", ("q_dedup",), _EPOCHS),
     Section("Throughput with updates and deletes (q_retract)", ("q_retract",), _RETRACTIONS),
+    Section("TPC-H at scale 1: each query as a live view, alone", ("tpch",), _VIEWS),
     Section("Freshness of one INSERT", ("freshness",), (*_LATENCIES, *_RESOURCES)),
     Section("Statements", ("INSERT acknowledged", "point SELECT"), _LATENCIES),
     Section(

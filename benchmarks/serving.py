@@ -29,10 +29,10 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A script of pgbench, with the name of what it does."""
+    """A script of pgbench, with the name of what it does; None: TPC-B, which it has itself."""
 
     name: str
-    script: str
+    script: str | None
     protocol: str
     clients: Sequence[int]
 
@@ -47,6 +47,9 @@ LOADS = (
     Load(
         "UPDATE by key", f"\\set id random(1, {ROWS})\nUPDATE kv SET n = n + 1 WHERE id = :id;\n", "prepared", (1, 32)
     ),
+    Load("TPC-B, simple", None, "simple", (1, 16)),
+    Load("TPC-B, prepared", None, "prepared", (16,)),
+    Load("TPC-B, extended", None, "extended", (16,)),
 )
 
 
@@ -81,15 +84,22 @@ def _fill(server: ServerProcess) -> None:
         connection.execute("CREATE TABLE numbered (id serial PRIMARY KEY, v varchar)")
         connection.execute(f"INSERT INTO kv SELECT i, 'value ' || i, i FROM generate_series(1, {ROWS}) AS t(i)")
         connection.execute("FLUSH")
+    subprocess.run([*_to(server), "-i", "-q", "dev"], check=True, capture_output=True)
+
+
+def _to(server: ServerProcess) -> list[str]:
+    return [_pgbench(), "-h", HOST, "-p", str(server.port), "-U", "root"]
 
 
 def _run(server: ServerProcess, load: Load, clients: int, seconds: int, directory: Path) -> Mapping[str, float]:
     script, logs = directory / "script.sql", directory / "logs"
-    script.write_text(load.script)
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir()
-    command = [_pgbench(), "-h", HOST, "-p", str(server.port), "-U", "root", "-n", "-M", load.protocol]
-    command += ["-c", str(clients), "-j", "1", "-T", str(seconds), "-f", str(script), "--log", "dev"]
+    command = [*_to(server), "-n", "-M", load.protocol, "-c", str(clients), "-j", "1", "-T", str(seconds), "--log"]
+    if load.script is not None:
+        script.write_text(load.script)
+        command += ["-f", str(script)]
+    command.append("dev")
     before = cpu_seconds(server.process.pid)
     subprocess.run(command, cwd=logs, check=True, capture_output=True)
     used = cpu_seconds(server.process.pid) - before

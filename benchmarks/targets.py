@@ -17,7 +17,7 @@ from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
 from benchmarks.serving import SERVING
-from benchmarks.start_up import IDLE, START
+from benchmarks.start_up import EMBEDDED, IDLE, START
 from benchmarks.subscriptions import AFTER_COMMIT
 from benchmarks.subscriptions import CASE as SUBSCRIPTIONS
 
@@ -192,6 +192,7 @@ TARGETS = (
     ),
     Target("idle, of one core", 0.03, _figure(IDLE, FEW.variant, "idle_cores"), False, "cores"),
     Target("accepts connections", 2.0, _figure(START, "", "accepting_seconds"), False, "s"),
+    Target("embedded: import, connect, first result", 1.5, _figure(START, EMBEDDED, "first_query_seconds"), False, "s"),
     Target(
         "first SELECT after kill -9 with 5,000,000 rows of state",
         3.0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,14 @@ SPARK_ENGINE, IN_PROCESS = "spark", "inprocess"
 
 @contextmanager
 def running_server(
-    data_dir: Path | None = None, *, engine: str = SPARK_ENGINE, warm: bool = True
+    data_dir: Path | None = None, *, engine: str = SPARK_ENGINE, warm: bool = True, flags: Sequence[str] = ()
 ) -> Iterator[ServerProcess]:
     """A server on two shards, stopped at the end; without a directory it gets one that is deleted then.
 
     `warm`: Spark has started.
     """
     with tempfile.TemporaryDirectory(prefix="risingpy-bench-") as directory:
-        server = ServerProcess(data_dir or Path(directory) / "data", parallelism=2, engine=engine)
+        server = ServerProcess(data_dir or Path(directory) / "data", parallelism=2, engine=engine, flags=flags)
         try:
             if warm and engine == SPARK_ENGINE:
                 server.wait_for_spark()
@@ -80,12 +80,19 @@ def _measure_spark(query: str, directory: Path, rows: int, total: int) -> Measur
 
 
 def run_server(
-    query: str, directory: Path, rows: int, total: int, file_format: str, *, engine: str = SPARK_ENGINE
+    query: str,
+    directory: Path,
+    rows: int,
+    total: int,
+    file_format: str,
+    *,
+    engine: str = SPARK_ENGINE,
+    flags: Sequence[str] = (),
 ) -> dict[str, float]:
     """Our server's figures, and the check sums of its view as `check0`, …"""
     # On the same disk as the files: they come as hard links.
     inboxes = tempfile.TemporaryDirectory(dir=directory, prefix="inbox-")
-    with running_server(engine=engine) as server, inboxes as name:
+    with running_server(engine=engine, flags=flags) as server, inboxes as name:
         inbox = Path(name)
         with server.connect() as connection:
             create_view(connection, query, inbox, file_format)

@@ -1,0 +1,1 @@
+"""What `--state` costs: `python -m benchmarks.shared_state`."""
