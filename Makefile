@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-connectors installation-test abuse injection-test docs suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-clients test-connectors installation-test abuse soak tpcds-test injection-test docs suites judge fuzz clean help ddl-test
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -30,7 +30,10 @@ $(STAMP): pyproject.toml | $(BIN)/python
 run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for options)
 	exec $(BIN)/risingpy serve $(RUN)
 
+# The tests start hundreds of processes. Where the environment forbids Python to write bytecode, as images do, each
+# would compile a thousand modules anew, for a second.
 test: $(STAMP) ## run the tests that CI runs
+	@$(BIN)/python -m compileall -q -j 2 risingpy
 	$(PYTEST) -n 2 --dist worksteal
 
 EXTRAS := delta,iceberg,kafka,mqtt,mysql,nats,protobuf,redis,s3,state,systems
@@ -65,7 +68,7 @@ state-test: $(STAMP) ## shared storage: 5,000 simulated histories, 40 servers ki
 
 CLUSTER_ROUNDS := 50
 cluster-test: $(STAMP) ## Spark clusters on machines of network namespaces (needs root): lose processes, machines, cables (CLUSTER_ROUNDS=50)
-	RISINGPY_CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) $(PYTEST) -n 0 -s tests/cluster/test_standalone.py
+	RISINGPY_CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) $(PYTEST) -n 0 -s tests/cluster/test_cluster_at_rest.py tests/cluster/test_standalone.py
 	RISINGPY_CLUSTER_ROUNDS=3 $(PYTEST) -n 0 -s tests/cluster/test_local_cluster.py
 
 crash-test: $(STAMP) ## kill -9 the server at random moments, 100 rounds
@@ -73,6 +76,9 @@ crash-test: $(STAMP) ## kill -9 the server at random moments, 100 rounds
 
 fault-test: $(STAMP) ## fail every write, and simulate 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
+
+ddl-test: $(STAMP) ## 10,000 random transactions that change the schema, beside a PostgreSQL, and kill -9 (2 h)
+	RISINGPY_DDL_TRANSACTIONS=10000 $(PYTEST) -n 0 -s --timeout 0 tests/crash/test_ddl_kill.py
 
 engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one task and shuffled; idle for 10 s
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
@@ -82,6 +88,10 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL, here and at a PostgreSQL (3 min)
 	RISINGPY_HOSTILE_STATEMENTS=10000 $(PYTEST) -q -n 0 tests/frontend/session/databases/test_hostile_names.py \
 		tests/connectors/postgres_cdc/test_hostile_upstream.py
+
+TPCDS_SCALE ?= 0.1
+tpcds-test: $(STAMP) ## TPC-DS: 99 queries, each as SELECT and as two views, beside PostgreSQL, through changes (TPCDS_SCALE=0.1; 1 h)
+	RISINGPY_TPCDS_SCALE=$(TPCDS_SCALE) $(PYTEST) -n 0 -s tests/tpcds
 
 door-test: $(STAMP) ## send 50,000 attackers to the door, and five clients (pgjdbc and node's pg where they are) (5 min)
 	RISINGPY_DOOR_CAMPAIGN=1 $(PYTEST) -s -rs -n 0 -m 'slow or not slow' \
@@ -93,10 +103,19 @@ console-test: $(STAMP) ## try the console in Debian's Chromium; its pictures go 
 	cp build/console/graph.png docs/operating/console.png
 	cp build/console/plan.png docs/operating/console-plan.png
 
+DRIVERS := libpostgresql-jdbc-java odbc-postgresql unixodbc
+test-clients: $(STAMP) ## install stock tools (PyPI, npm, Debian) and run them, and suites of their own; nothing is skipped (40 min)
+	dpkg --status $(DRIVERS) >/dev/null || apt-get install -y $(DRIVERS)
+	RISINGPY_CLIENTS=$${RISINGPY_CLIENTS:-$(CURDIR)/build/clients} $(PYTEST) -rs -n 0 tests/clients
+
 ABUSE_SECONDS ?= 300
 
 abuse: $(STAMP) ## run hostile clients and a good one, under 4 GB (ABUSE_SECONDS=300)
 	RISINGPY_ABUSE_SECONDS=$(ABUSE_SECONDS) $(PYTEST) -s tests/abuse
+
+SOAK_SECONDS := 3600
+soak: $(STAMP) ## 200 connections of mixed work for an hour, while processes are killed: nothing grows (SOAK_SECONDS=3600)
+	RISINGPY_SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) -n 0 -s tests/soak
 
 suites: $(STAMP) ## run every sqllogictest suite in every mode
 	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from risingpy.frontend.parameter_definitions import ALIASES, DEFINITIONS, ParameterDefinition
-from risingpy.frontend.parameter_kinds import read_only
+from risingpy.frontend.parameters.accepted import ACCEPTED
+from risingpy.frontend.parameters.definitions import ALIASES, DEFINITIONS, ParameterDefinition
+from risingpy.frontend.parameters.kinds import read_only
 
 PAGE = Path(__file__).parent / "sql" / "settings.md"
 
 HEAD = """\
 # Settings
 
-Written by `docs/generate_settings.py` from `risingpy/frontend/parameter_definitions.py`: change that, not this page.
+Written by `docs/generate_settings.py` from `risingpy/frontend/parameters/definitions.py`: change that, not this page.
 
 `SET name = value`, `SET name TO DEFAULT`, `RESET name`, `RESET ALL`, `SHOW name`, `SHOW ALL`, and at startup the
 connection's options. A setting lasts as long as its session. A name with a point in it is the client's own.
@@ -29,8 +30,9 @@ reads the newest epoch at once. `default` and `all`, RisingWave's words, mean `s
 
 def page() -> str:
     """The whole page."""
-    fixed = [d for d in DEFINITIONS if d.check is read_only]
+    fixed = [d for d in DEFINITIONS if d.check is read_only and not d.ignored]
     ignored = [d for d in DEFINITIONS if d.ignored]
+    accepted = [d for d in ignored if d.name in {name for name, _, _ in ACCEPTED}]
     others = [d for d in DEFINITIONS if d not in fixed and d not in ignored]
     return "\n".join(
         [
@@ -40,10 +42,16 @@ def page() -> str:
             "## That cannot be changed\n",
             *_table(fixed),
             "## RisingWave's, without effect\n",
-            "SET takes them and says so in a notice: " + ", ".join(f"`{d.name}`" for d in ignored) + ".",
+            f"SET takes them and says so in a notice: {_names(d for d in ignored if d not in accepted)}.\n",
+            "## PostgreSQL's, without effect\n",
+            f"SET takes them and says so in a notice: {_names(accepted)}.",
             "",
         ]
     )
+
+
+def _names(definitions: Iterable[ParameterDefinition]) -> str:
+    return ", ".join(f"`{definition.name}`" for definition in definitions)
 
 
 def _table(definitions: Iterable[ParameterDefinition]) -> Iterator[str]:

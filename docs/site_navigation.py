@@ -11,7 +11,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Start", ("index.md", "first-hour.md", "python.md", "comparison.md")),
+    ("Start", ("index.md", "first-hour.md", "python.md", "clients.md", "comparison.md")),
     ("SQL", ("sql/index.md", "sql/*.md")),
     ("Connectors", ("connectors/index.md", "connectors/*.md")),
     ("Operating", ("operations.md", "operating/*.md", "security.md", "reliability.md", "scale.md")),
