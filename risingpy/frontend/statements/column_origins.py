@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import relation_oid
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
 from risingpy.plan.catalog import Catalog, View
-from risingpy.plan.expressions import InputRef
-from risingpy.plan.logical import (
-    Apply,
-    Filter,
-    Join,
-    Limit,
-    LogicalPlan,
-    OverWindow,
-    Project,
-    Scan,
-    Sort,
-    TopN,
-)
+from risingpy.plan.expressions import Subquery
+from risingpy.plan.logical import LogicalPlan, Scan
+from risingpy.plan.passed_columns import PassedColumns
 
 Origin = tuple[int, int]
 """The oid of a relation and the number of its column, as in pg_attribute."""
@@ -35,36 +25,29 @@ def column_origins(plan: LogicalPlan, catalog: Catalog, named: Iterable[int]) ->
     """
     if any(isinstance(catalog.relations.get(relation_id), View) for relation_id in named):
         return [NONE for each in plan.schema if not each.hidden]
-    found = zip(_origins(plan, catalog), plan.schema, strict=True)
-    return [origin for origin, each in found if not each.hidden]
+    found = _Origins(catalog)
+    return [found.of(plan, place) for place, each in enumerate(plan.schema) if not each.hidden]
 
 
-def _origins(plan: LogicalPlan, catalog: Catalog) -> list[Origin]:
-    width = len(plan.schema)
-    match plan:
-        case Scan():
-            return _of_scan(plan, catalog)
-        case Project():
-            below = _origins(plan.input, catalog)
-            return [below[each.index] if isinstance(each, InputRef) else NONE for each in plan.expressions]
-        case Filter() | Sort() | Limit() | TopN():
-            return _origins(plan.input, catalog)
-        case OverWindow():
-            return _padded(_origins(plan.input, catalog), width)
-        case Join() | Apply():  # a semi join shows the left side's columns alone
-            return _padded([*_origins(plan.left, catalog), *_origins(plan.right, catalog)], width)
-        case _:
-            return [NONE] * width
+class _Origins(PassedColumns[Origin]):
+    """A UNION and a recursion compute their columns, as a subquery its value: no relation has them."""
 
+    computed = NONE
+    of_itself = NONE
 
-def _padded(origins: Sequence[Origin], width: int) -> list[Origin]:
-    return [*origins, *[NONE] * width][:width]
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__()
+        self._catalog = catalog
+        self._numbers: dict[int, dict[str, int]] = {}  # of the columns of each relation, by name
 
+    def scanned(self, scan: Scan, place: int) -> Origin:
+        relation = self._catalog.relations.get(scan.relation_id)
+        if relation is None:
+            return NONE
+        if scan.relation_id not in self._numbers:
+            self._numbers[scan.relation_id] = {column.name: number for number, column in visible_columns(relation)}
+        number = self._numbers[scan.relation_id].get(relation.columns[scan.columns[place]].name)
+        return NONE if number is None else (relation_oid(relation), number)
 
-def _of_scan(scan: Scan, catalog: Catalog) -> list[Origin]:
-    relation = catalog.relations.get(scan.relation_id)
-    if relation is None:
-        return [NONE] * len(scan.columns)
-    oid, numbers = relation_oid(relation), {column.name: number for number, column in visible_columns(relation)}
-    names = (relation.columns[position].name for position in scan.columns)
-    return [(oid, numbers[name]) if name in numbers else NONE for name in names]
+    def subquery(self, expr: Subquery) -> Origin:
+        return NONE

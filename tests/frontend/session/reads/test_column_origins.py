@@ -21,6 +21,13 @@ ORIGINS = {
     "SELECT u.c, t.b FROM u LEFT JOIN t ON t.a = u.c": [("u", 1), ("t", 2)],
     "SELECT n FROM m": [("m", 1)],
     "SELECT count(*) FROM t": [None],
+    "SELECT b, max(a) FROM t GROUP BY b": [("t", 2), None],
+    "SELECT DISTINCT b FROM t": [("t", 2)],
+    "SELECT a FROM t UNION ALL SELECT c FROM u": [None],
+    "SELECT (SELECT a FROM t LIMIT 1), coalesce(a, b) FROM t": [None, None],
+    "WITH RECURSIVE r AS (SELECT a FROM t UNION SELECT a + 1 FROM r WHERE a < 3) SELECT a FROM r": [None],
+    "SELECT a, g FROM t, generate_series(1, b) AS g": [("t", 1), None],
+    "SELECT a, generate_series(1, b) FROM t": [("t", 1), None],
 }
 
 
