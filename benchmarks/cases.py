@@ -18,6 +18,7 @@ from benchmarks import (
     start_up,
     subscriptions,
     throughput,
+    vectors,
 )  # fmt: skip
 from benchmarks.measurement import Measurement
 from benchmarks.messages import avro, kafka
@@ -41,6 +42,7 @@ class Scale:
     altered_rows: tuple[int, ...]
     messages: int
     tpch: float
+    vectors: int
     spark: bool
 
 
@@ -55,6 +57,7 @@ FULL = Scale(
     altered_rows=(5, 5_000_000),
     messages=400_000,
     tpch=1.0,
+    vectors=1_000_000,
     spark=True,
 )
 QUICK = Scale(
@@ -68,6 +71,7 @@ QUICK = Scale(
     altered_rows=(5, 100_000),
     messages=200_000,
     tpch=0.01,
+    vectors=20_000,
     spark=False,
 )
 
@@ -100,5 +104,6 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "postgres-cdc": lambda scale: postgres_cdc.measure(scale.messages, scale.samples),
     "avro": lambda scale: avro.measure(scale.messages),
     "sinks": lambda scale: deliveries.measure(scale.messages),
+    "vectors": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds),
     "subscriptions": lambda scale: subscriptions.measure(scale.samples),
 }

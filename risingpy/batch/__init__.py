@@ -10,6 +10,7 @@ system_relations              the interface by which the frontend gives the rows
 reads                         reads the rows of each kind of input
 moments                       numbers of sequences and the time, for rows of constants
 point_reads, whole_rows       a lookup by key without Arrow, for statements that are prepared
+nearest_choice, nearest_reads the rows nearest to a vector: which index finds them; a search without DuckDB
 plain_rows, plain_rewrite     rows of constants, and what becomes of a row, likewise
 row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
@@ -22,6 +23,7 @@ explain                       prints a plan
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.explain import explain_plan
 from risingpy.batch.key_lookup import key_table
+from risingpy.batch.nearest_reads import NearestRead, nearest_read
 from risingpy.batch.own_changes import EarlierChanges, OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
 from risingpy.batch.plain_rewrite import PlainRewrite, PlainValue, plain_new, plain_rewrite
@@ -43,6 +45,7 @@ __all__ = [
     "Datums",
     "Direct",
     "EarlierChanges",
+    "NearestRead",
     "NotPlain",
     "OwnChanges",
     "Parameters",
@@ -61,6 +64,7 @@ __all__ = [
     "index_keys_with_rows",
     "key_table",
     "keyed_by",
+    "nearest_read",
     "plain_datum",
     "plain_new",
     "plain_rewrite",

@@ -89,14 +89,18 @@ class Awaits(Exception):
 
 
 class ShortRead(Protocol):
-    """A prepared SELECT that reads one row by its key, so fast that it need not have a thread of its own."""
+    """A prepared SELECT of one row by its key, or of a few that an index finds, so fast that it needs no thread."""
 
     @property
     def is_stale(self) -> bool:
         """The catalog or the settings have changed: it will raise TakesLonger for ever."""
 
-    def row(self, parameters: Sequence[object | None]) -> Sequence[bytes | None] | None:
-        """The row, as the datums of the statement's fields; None if there is none. Never blocks.
+    @property
+    def finds_one(self) -> bool:
+        """Whether it finds one row, or none."""
+
+    def rows(self, parameters: Sequence[object | None]) -> Sequence[Sequence[bytes | None]]:
+        """The rows, as the datums of the statement's fields. Never blocks.
 
         In a transaction, with what that has written. Raises TakesLonger, and Awaits, and has done nothing then.
         """

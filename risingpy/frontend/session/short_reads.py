@@ -1,9 +1,9 @@
-"""SELECTs of one row by its key, answered at once: without portals, Arrow, or waiting.
+"""SELECTs of one row by its key, answered at once: without portals, Arrow, or waiting; searches, too.
 
 A row of a table that the log has, and no epoch yet, is read there: so a strict read waits for no epoch. So is one that
 the session's transaction has written. Each read looks first whether anything is not as usual: a failed transaction,
 another catalog, a view whose rows an epoch must compute first, or that has stopped, statements that are logged. Then it
-raises TakesLonger, and the long way is taken.
+raises TakesLonger, and the long way is taken (`short_selects`).
 """
 
 from __future__ import annotations
@@ -13,26 +13,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.batch import Datums, PointRead, point_read
+from risingpy.batch import Datums, PointRead, nearest_read, point_read
 from risingpy.errors import SqlError
 from risingpy.frontend.command import PlainQuery
 from risingpy.frontend.parameters.kinds import Visibility
-from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.results import Prepared, ShortRead, TakesLonger
 from risingpy.frontend.session.commands import Commands, of_types
+from risingpy.frontend.session.short_searches import SessionShortSearch
+from risingpy.frontend.session.short_selects import ShortSelect
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.waits import look_at_followed
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
-from risingpy.frontend.transaction import TransactionStatus
-from risingpy.meta.epochs.published_state import is_partial
-from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Catalog, StoredRelation, Table
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
 
-_KIND = Select.__name__  # as the statistics of statements call it
 _MOST = 256  # statements whose short reads are kept, or that they have none
 
 
@@ -57,17 +54,21 @@ class ShortReads:
         command = self._commands.known(statement, prepared.declared)
         if command is None:
             return None
-        point = None
+        found = None
         is_same = of_types(command.fields) == of_types(prepared.fields)
         if is_same and command.parameter_types == prepared.parameter_types and command.plain:
-            point = point_read(command.plain.query.plan)
+            found = self._of_plain(command.plain, shown_text(statement))
         if len(self._known) >= _MOST:
             self._known.clear()
-        found = None
-        if point is not None and command.plain is not None:
-            found = SessionShortRead(self._context, self._clock, point, command.plain, shown_text(statement))
         self._known[key] = version, found
         return found
+
+    def _of_plain(self, plain: PlainQuery, text: str) -> ShortRead | None:
+        point = point_read(plain.query.plan)
+        if point is not None:
+            return SessionShortRead(self._context, self._clock, point, plain, text)
+        near = nearest_read(plain.query.plan)
+        return None if near is None else SessionShortSearch(self._context, self._clock, near, plain, text)
 
 
 def _log_key(catalog: Catalog, relation: StoredRelation) -> tuple[tuple[int, ...] | None, int]:
@@ -85,41 +86,25 @@ class _OwnRow:
     row: Datums | None
 
 
-class SessionShortRead:
+class SessionShortRead(ShortSelect):
     """A `ShortRead`."""
 
     def __init__(
         self, context: SessionContext, clock: StatementClock, point: PointRead, plain: PlainQuery, text: str
     ) -> None:
-        self.is_stale = False
-        self._context = context
-        self._clock = clock
+        super().__init__(context, clock, point.relation, plain, text)
+        self.finds_one = True
         self._point = point
-        self._text = text
-        self._relations = (point.relation.relation_id, *plain.dependencies)
-        catalog = context.database.reads.catalog
-        self._below = catalog.relations_below((point.relation.relation_id,))
-        self._tables = catalog.tables_below((point.relation.relation_id,))
-        self._row_key, self._table_version = _log_key(catalog, point.relation)
-        self._version = catalog.version, context.settings.version
-        self._catalog: object = None  # the state's, when its relations were looked at last
-        self._changes = -1  # of the settings, likewise
-        self._visibility = ""
+        self._row_key, self._table_version = _log_key(context.database.reads.catalog, point.relation)
 
-    def row(self, parameters: Sequence[object | None]) -> Datums | None:
+    def rows(self, parameters: Sequence[object | None]) -> Sequence[Datums]:
         """See `ShortRead`."""
         began = time.perf_counter()
-        context = self._context
-        transaction = context.transaction
-        if transaction.is_open and (transaction.implicit or transaction.status is not TransactionStatus.ACTIVE):
-            raise TakesLonger
-        if context.settings.changes != self._changes:
-            self._look_at_settings()
+        self._look_at_session()
         key = self._point.key(parameters)
         row = None if key is None else self._read(key)
-        context.record.ran(self._text)
-        self._clock.ran(_KIND, time.perf_counter() - began)
-        return row
+        self._ran(began)
+        return () if row is None else (row,)
 
     def _read(self, key: Sequence[object]) -> Datums | None:
         reads, point = self._context.database.reads, self._point
@@ -150,12 +135,6 @@ class SessionShortRead:
         except (SqlError, OverflowError):  # the view has just been released, or cut; a number that the key cannot have
             raise TakesLonger from None
 
-    def _has_touched(self) -> bool:
-        """Whether the transaction has written to what is read, or to what that is made of."""
-        transaction = self._context.transaction
-        is_kept = not transaction.kept.table_ids.isdisjoint(self._relations)
-        return is_kept or (transaction.has_chunks and not transaction.chunk_tables.isdisjoint(self._relations))
-
     def _own_row(self, key: Sequence[object]) -> _OwnRow | None:
         """What the transaction has written last for the key, if it has."""
         transaction, relation = self._context.transaction, self._point.relation
@@ -173,38 +152,3 @@ class SessionShortRead:
         if own is None:
             return None
         return _OwnRow(None if own.place is None else self._point.logged_row(own.chunk, own.place))
-
-    def _look_at(self, state: MetaState) -> None:
-        if self._must_wait(state):
-            raise TakesLonger
-        if state.catalog is not self._catalog:
-            self._look_at_catalog(state)
-
-    def _must_wait(self, state: MetaState) -> bool:
-        if state.partial is not None and is_partial(state, (self._point.relation.relation_id,)):
-            return True
-        if self._visibility == Visibility.CHECKPOINT:
-            return False
-        if state.set_aside and not self._below.isdisjoint(state.set_aside):
-            return True
-        return self._visibility != Visibility.STRICT and state.committed.lsn < self._context.transaction.last_lsn
-
-    def _look_at_settings(self) -> None:
-        settings = self._context.settings
-        self._look_at_version()
-        if settings.get("log_statement") == "all" or int(settings.get("log_min_duration_statement")) >= 0:
-            raise TakesLonger
-        self._visibility, self._changes = settings.get("visibility_mode"), settings.changes
-
-    def _look_at_catalog(self, state: MetaState) -> None:
-        self._look_at_version()
-        for relation in map(state.catalog.get, self._relations):
-            if relation is not None and (relation.has_stopped or relation.has_no_answer):
-                raise TakesLonger
-        self._catalog = state.catalog
-
-    def _look_at_version(self) -> None:
-        context = self._context
-        if self._version != (context.database.reads.catalog.version, context.settings.version):
-            self.is_stale = True
-            raise TakesLonger

@@ -168,7 +168,8 @@ def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
             continue
         indexed = catalog.indexed_by(index)
         if indexed == only if only is not None else indexed.schema_name in path:
-            keys = [ordered_text(key, indexed, ascending=" ASC") for key in index.index.keys]
+            is_ordered = index.index.nearest is None  # a graph has no order
+            keys = [ordered_text(key, indexed, ascending=" ASC" if is_ordered else "") for key in index.index.keys]
             spread = [key_text(key, indexed) for key in index.index.keys[: index.index.distributed_by]]
             cells = (", ".join(keys), ", ".join(included_names(index, indexed)), ", ".join(spread))
             rows.append((index.name, indexed.name, *cells))

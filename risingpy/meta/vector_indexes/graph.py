@@ -81,13 +81,26 @@ class VectorGraph:
 
     def nearest(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]]:
         """The keys of up to `count` rows, nearest first, found among so many `candidates`."""
-        (query,) = self._matrix(pa.array([vector], pa.binary()))
         with self._guard:
-            if not self._labels:
-                return []
-            self._index.expansion_search = max(candidates, count)
-            found = self._index.search(query, count)
-            keys = [self._keys[int(label)] for label in found.keys]
+            return self._nearest(vector, count, candidates)
+
+    def nearest_now(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]] | None:
+        """As `nearest`; None if another thread changes or searches the graph. Never blocks."""
+        if not self._guard.acquire(blocking=False):
+            return None
+        try:
+            return self._nearest(vector, count, candidates)
+        finally:
+            self._guard.release()
+
+    def _nearest(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]]:
+        """The caller has the guard."""
+        if not self._labels:
+            return []
+        (query,) = self._matrix(pa.array([vector], pa.binary()))
+        self._index.expansion_search = max(candidates, count)
+        found = self._index.search(query, count)
+        keys = [self._keys[label] for label in found.keys.tolist()]
         return [key for key in keys if key is not None]
 
     def _matrix(self, vectors: pa.Array) -> Reals:

@@ -100,9 +100,8 @@ class VectorIndexes:
 
         None if the graph is not built yet, or has fewer vectors than are asked for: then all rows must be compared.
         """
-        with self._guard:
-            followed = self._built.get(index_id)
-        if followed is None or len(vector) != followed.graph.dimensions * BYTES_OF_DIMENSION:
+        followed = self._answering(index_id, vector)
+        if followed is None:
             return None
         try:
             self._catch_up(followed, wait=0.0)
@@ -112,6 +111,26 @@ class VectorIndexes:
             return None
         found = followed.graph.nearest(vector, count, candidates)
         return found if len(found) == count else None
+
+    def nearest_now(self, index_id: int, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]] | None:
+        """As `nearest`, but None, too, if the graph lacks changes of the newest epoch. Never blocks."""
+        followed = self._answering(index_id, vector)
+        if followed is None or not followed.guard.acquire(blocking=False):
+            return None
+        try:
+            if followed.epoch != self._published.state.committed.epoch or len(followed.graph) < count:
+                return None
+            found = followed.graph.nearest_now(vector, count, candidates)
+        finally:
+            followed.guard.release()
+        return found if found is not None and len(found) == count else None
+
+    def _answering(self, index_id: int, vector: bytes) -> _Followed | None:
+        """The index's graph, if it is built and has vectors of as many dimensions."""
+        with self._guard:
+            followed = self._built.get(index_id)
+        is_one = followed is not None and len(vector) == followed.graph.dimensions * BYTES_OF_DIMENSION
+        return followed if is_one else None
 
     def _run(self, index_id: int) -> None:
         try:

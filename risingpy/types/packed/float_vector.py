@@ -30,6 +30,7 @@ _SIGN = np.uint32(1 << 31)
 _OUTER = re.compile(r"\s*\[([^\[\]]*)\](.*)", re.DOTALL)
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
 _NO_NUMBER = re.compile(r"\s*[+-]?(nan|inf(?:inity)?)\s*", re.IGNORECASE)
+_PLAIN_TEXT = re.compile(r"\[[-0-9.eE, ]+\]")
 _PLAIN = r"^\[[-+0-9.eE, ]+\]$"
 _EMPTY = "vector must have at least 1 dimension"
 
@@ -72,6 +73,10 @@ def check_dimensions(count: int, wanted: int | None = None) -> None:
 
 def parse(type_: SqlType, text: str, time_zone: str) -> bytes:
     """Raises 22P02, 22003 for a number beyond a real's, 22000 for NaN, infinity and another number of dimensions."""
+    reals = _plain_reals(text)
+    if reals is not None:
+        check_dimensions(len(reals), type_.length)
+        return _bytes_of(reals)
     outer = _OUTER.fullmatch(text)
     if outer is None or outer[2].strip():
         raise InvalidTextRepresentation(f'invalid input syntax for type vector: "{text}"', detail=_what_is_wrong(text))
@@ -86,6 +91,17 @@ def parse(type_: SqlType, text: str, time_zone: str) -> bytes:
     for item in np.array(items)[~np.isfinite(reals)].tolist():
         raise NumericValueOutOfRange(f'"{item.strip()}" is out of range for type vector')
     return _bytes_of(reals)
+
+
+def _plain_reals(text: str) -> Reals | None:
+    """The dimensions of a text of finite decimals, as programs write it; None for others, right or wrong."""
+    if not _PLAIN_TEXT.fullmatch(text):
+        return None
+    try:
+        reals = pa.array(text[1:-1].replace(", ", ",").split(",")).cast(pa.float32()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    return reals if np.isfinite(reals).all() else None
 
 
 def _what_is_wrong(text: str) -> str | None:

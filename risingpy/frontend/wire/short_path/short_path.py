@@ -1,5 +1,7 @@
 """Answers a client's bytes at once, if they are a read of one row by its key, prepared or in a text that recurs.
 
+So it does searches of vectors that an index answers.
+
     B "" s1 … | 42 | … D E S   →   2 T… D… C"SELECT 1" Z
 
 A statement that writes a few rows is understood as fast, and its answer follows when its rows are durable.
@@ -255,6 +257,8 @@ class ShortPath:
         one, none = _complete(_selected(1)), before + _complete(_selected(0))
         after = server_messages.message(ServerResponse.PORTAL_SUSPENDED) if is_suspended else one
         goes_on = form is not None and form.limit > 0
+        if goes_on and not read.finds_one:
+            return None
         return _ReadShape(source, read, readers, known, before, after, none, len(fields).to_bytes(2), goes_on)
 
     def _answer_of(self, shape: _Shape, parameters: Sequence[object | None]) -> bytes | Later:
@@ -347,16 +351,21 @@ def _complete(tag: str) -> bytes:
 
 
 def _answered(shape: _ReadShape, parameters: Sequence[object | None], ready: bytes) -> bytes:
-    row = shape.statement.row(parameters)
-    if row is None:
+    rows = shape.statement.rows(parameters)
+    if not rows:
         return shape.none + ready
-    parts = []
-    for encode, datum in zip(shape.encoders, row, strict=True):
-        if datum is None:
-            parts.append(_NULL)
-        else:
-            value = encode(datum)
-            parts.append(len(value).to_bytes(4))
-            parts.append(value)
-    body = b"".join(parts)
-    return b"".join((shape.before, b"D", (len(body) + 6).to_bytes(4), shape.count, body, shape.after, ready))
+    parts = [shape.before]
+    for row in rows:
+        values = []
+        for encode, datum in zip(shape.encoders, row, strict=True):
+            if datum is None:
+                values.append(_NULL)
+            else:
+                value = encode(datum)
+                values.append(len(value).to_bytes(4))
+                values.append(value)
+        body = b"".join(values)
+        parts += (b"D", (len(body) + 6).to_bytes(4), shape.count, body)
+    parts.append(shape.after if len(rows) == 1 else _complete(_selected(len(rows))))
+    parts.append(ready)
+    return b"".join(parts)

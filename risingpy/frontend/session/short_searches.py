@@ -1,0 +1,62 @@
+"""SELECTs of the rows nearest to a vector that an index finds, answered at once.
+
+The graph must be at rest and have all of the newest epoch, which the long way sees to. So a search never waits, and
+takes the loop that answers it no longer than a fraction of a millisecond.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.batch import Datums, NearestRead
+from risingpy.errors import SqlError
+from risingpy.frontend.command import PlainQuery
+from risingpy.frontend.parameters.kinds import Visibility
+from risingpy.frontend.results import TakesLonger
+from risingpy.frontend.session.short_selects import ShortSelect
+from risingpy.frontend.session.statement_clock import StatementClock
+from risingpy.frontend.session.waits import look_at_followed
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session.context import SessionContext
+
+
+class SessionShortSearch(ShortSelect):
+    """A `ShortRead`."""
+
+    def __init__(
+        self, context: SessionContext, clock: StatementClock, near: NearestRead, plain: PlainQuery, text: str
+    ) -> None:
+        super().__init__(context, clock, near.relation, plain, text)
+        self.finds_one = False
+        self._near = near
+        self._indexes = context.database.vector_indexes
+
+    def rows(self, parameters: Sequence[object | None]) -> Sequence[Datums]:
+        """See `ShortRead`."""
+        began = time.perf_counter()
+        context = self._context
+        self._look_at_session()
+        if context.transaction.has_changes and self._has_touched():
+            raise TakesLonger
+        if context.transaction.followed:
+            look_at_followed(context.transaction)
+        glance = context.database.reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+        if glance is None:
+            raise TakesLonger
+        state, view = glance
+        self._look_at(state)
+        try:
+            found = self._near.rows(view, parameters, self._find)
+        except (SqlError, OverflowError):  # the view has just been released; the long way has the error of a vector
+            raise TakesLonger from None
+        if found is None:
+            raise TakesLonger
+        self._ran(began)
+        return found
+
+    def _find(self, index_id: int, vector: bytes, count: int) -> Sequence[tuple[object, ...]] | None:
+        candidates = int(self._context.settings.get("hnsw.ef_search"))
+        return self._indexes.nearest_now(index_id, vector, count, candidates)

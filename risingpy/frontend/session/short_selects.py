@@ -1,0 +1,99 @@
+"""What short SELECTs of one relation look at first: whether anything is not as usual. Then they raise TakesLonger.
+
+A failed transaction, another catalog, a view whose rows an epoch must compute first, or that has stopped, statements
+that are logged: the long way knows what to do then.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.command import PlainQuery
+from risingpy.frontend.parameters.kinds import Visibility
+from risingpy.frontend.parser.ast import Select
+from risingpy.frontend.results import TakesLonger
+from risingpy.frontend.session.statement_clock import StatementClock
+from risingpy.frontend.transaction import TransactionStatus
+from risingpy.meta.epochs.published_state import is_partial
+from risingpy.meta.state import MetaState
+from risingpy.plan.catalog import StoredRelation
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session.context import SessionContext
+
+_KIND = Select.__name__  # as the statistics of statements call it
+
+
+class ShortSelect:
+    """A SELECT of one session, from one relation. `is_stale`: it will raise TakesLonger for ever."""
+
+    def __init__(
+        self, context: SessionContext, clock: StatementClock, relation: StoredRelation, plain: PlainQuery, text: str
+    ) -> None:
+        self.is_stale = False
+        self._context = context
+        self._clock = clock
+        self._text = text
+        self._relation_id = relation.relation_id
+        self._relations = (relation.relation_id, *plain.dependencies)
+        catalog = context.database.reads.catalog
+        self._below = catalog.relations_below((relation.relation_id,))
+        self._tables = catalog.tables_below((relation.relation_id,))
+        self._version = catalog.version, context.settings.version
+        self._catalog: object = None  # the state's, when its relations were looked at last
+        self._changes = -1  # of the settings, likewise
+        self._visibility = ""
+
+    def _look_at_session(self) -> None:
+        transaction = self._context.transaction
+        if transaction.is_open and (transaction.implicit or transaction.status is not TransactionStatus.ACTIVE):
+            raise TakesLonger
+        if self._context.settings.changes != self._changes:
+            self._look_at_settings()
+
+    def _ran(self, began: float) -> None:
+        """It has run; `began` is of `time.perf_counter`."""
+        self._context.record.ran(self._text)
+        self._clock.ran(_KIND, time.perf_counter() - began)
+
+    def _has_touched(self) -> bool:
+        """Whether the transaction has written to what is read, or to what that is made of."""
+        transaction = self._context.transaction
+        is_kept = not transaction.kept.table_ids.isdisjoint(self._relations)
+        return is_kept or (transaction.has_chunks and not transaction.chunk_tables.isdisjoint(self._relations))
+
+    def _look_at(self, state: MetaState) -> None:
+        if self._must_wait(state):
+            raise TakesLonger
+        if state.catalog is not self._catalog:
+            self._look_at_catalog(state)
+
+    def _must_wait(self, state: MetaState) -> bool:
+        if state.partial is not None and is_partial(state, (self._relation_id,)):
+            return True
+        if self._visibility == Visibility.CHECKPOINT:
+            return False
+        if state.set_aside and not self._below.isdisjoint(state.set_aside):
+            return True
+        return self._visibility != Visibility.STRICT and state.committed.lsn < self._context.transaction.last_lsn
+
+    def _look_at_settings(self) -> None:
+        settings = self._context.settings
+        self._look_at_version()
+        if settings.get("log_statement") == "all" or int(settings.get("log_min_duration_statement")) >= 0:
+            raise TakesLonger
+        self._visibility, self._changes = settings.get("visibility_mode"), settings.changes
+
+    def _look_at_catalog(self, state: MetaState) -> None:
+        self._look_at_version()
+        for relation in map(state.catalog.get, self._relations):
+            if relation is not None and (relation.has_stopped or relation.has_no_answer):
+                raise TakesLonger
+        self._catalog = state.catalog
+
+    def _look_at_version(self) -> None:
+        context = self._context
+        if self._version != (context.database.reads.catalog.version, context.settings.version):
+            self.is_stale = True
+            raise TakesLonger
