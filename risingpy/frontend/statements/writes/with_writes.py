@@ -4,8 +4,9 @@ As in PostgreSQL, all parts read what was there before the statement, whatever t
 all that the others see of it. Each part runs once, and to its end, also if nothing reads its rows. The whole of it is
 one step: without a transaction it has one of its own. An item that is computed once is a part, too.
 
-The parts run one after the other, in the order of the text, and the statement itself comes last. So each part is bound
-with those before it as common table expressions, of which the ones that write are rows with a name (GivenRows).
+The parts run one after the other: those that the statement reads before it, in the order of the text, and the others
+after it (`part_order`). Each part is bound with those before it in the text as common table expressions, of which the
+ones that write are rows with a name (GivenRows).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from risingpy.batch import StatementReads
 from risingpy.errors import SqlError
 from risingpy.frontend.binder.query.written_rows import written_rows
 from risingpy.frontend.binder.trees import begin_of, name_of
@@ -27,6 +29,7 @@ from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.results import Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.writes.part_order import run_last
 from risingpy.frontend.statements.writes.parts import parts_of_one
 from risingpy.frontend.statements.writes.volatile_items import volatile_items
 from risingpy.frontend.written_rows import check_writable
@@ -42,9 +45,15 @@ BindPart = Callable[[Whole, Sequence[SqlType]], Command]
 class _WrittenPart:
     """A statement of the WITH: what runs it, and how its rows are called; None without RETURNING."""
 
+    name: str
     statement: Select | Insert | Update | Delete
     command: Command
     rows: GivenRows | None
+
+    def run(self, reads: StatementReads, parameters: Parameters) -> None:
+        result = self.command.run(parameters)
+        if self.rows is not None:
+            reads.rows[self.rows.name] = _rows(result, self.rows)
 
 
 def has_parts(session: StatementContext, statement: object) -> bool:
@@ -80,11 +89,12 @@ def bind(
         rows = None
         if command.fields is not None:
             rows = GivenRows(tuple(Field(f.name, f.type) for f in command.fields), f"written_{len(parts)}")
-        parts.append(_WrittenPart(written, command, rows))
+        parts.append(_WrittenPart(name_of(cte.args["alias"].this), written, command, rows))
         known.append(exp.CTE(this=written_rows(rows), alias=cte.args["alias"]))
     whole = bind_part(_knowing(statement, _with(with_, known)), types)
     types = PartTypes(whole.parameter_types)
     _check_known(types)
+    before, after = _in_order(with_, parts, statement)
     targets = [each for each in (*(part.statement for part in parts), statement) if not isinstance(each, Select)]
 
     def run(parameters: Parameters) -> Result:
@@ -94,15 +104,24 @@ def bind(
             if targets:
                 _lock(session, targets)
             with parts_of_one(session) as reads:
-                for part in parts:
-                    result = part.command.run(parameters)
-                    if part.rows is not None:
-                        reads.rows[part.rows.name] = _rows(result, part.rows)
+                for part in before:
+                    part.run(reads, parameters)
                 result = whole.run(parameters)
                 batches = None if result.batches is None else list(result.batches)
+                for part in after:
+                    part.run(reads, parameters)
         return result if batches is None else replace(result, batches=iter(batches))
 
     return Command(run, whole.fields, tuple(types))
+
+
+def _in_order(
+    with_: exp.With, parts: Sequence[_WrittenPart], statement: Whole
+) -> tuple[list[_WrittenPart], list[_WrittenPart]]:
+    """The parts that run before the statement, and those that run after it."""
+    last = run_last(with_, [part.name for part in parts], _knowing(statement, None))
+    by_name = {part.name: part for part in parts}
+    return [part for part in parts if part.name not in last], [by_name[name] for name in last]
 
 
 def _with_of(statement: object) -> exp.With | None:
