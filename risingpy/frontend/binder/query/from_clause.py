@@ -21,7 +21,7 @@ from risingpy.frontend.binder.functions.gap_fill import bind_gap_fill
 from risingpy.frontend.binder.functions.table_functions import GAP_FILL, expanded, function_of
 from risingpy.frontend.binder.functions.time_windows import bind_time_window
 from risingpy.frontend.binder.plans import ONE_ROW
-from risingpy.frontend.binder.query.as_of import as_of_condition_error, check_as_of_condition, tie_columns
+from risingpy.frontend.binder.query.as_of import as_of_condition, as_of_condition_error, tie_columns, within
 from risingpy.frontend.binder.query.joins import (
     Item,
     cross,
@@ -296,8 +296,9 @@ class FromBinder:
         if join.args.get("on") is None:
             raise as_of_condition_error(position_of(join))
         condition = join_condition(self._context, scope, join.args["on"])
-        check_as_of_condition(condition, len(left[0].schema), kind, position_of(join))
-        return replace(joined(left[0], right[0], kind, condition), ties=tie_columns(right[0])), scope
+        parts = as_of_condition(condition, len(left[0].schema), kind, position_of(join))
+        nearest = replace(joined(left[0], right[0], kind, parts.nearest), ties=tie_columns(right[0]))
+        return within(nearest, parts.tolerance), scope
 
     def _function(self, left: Item | None, tree: exp.Expr, *, outer: bool = False) -> Item:
         """The rows of a function's call, for each row of `left`; in scope are the call's columns only."""
