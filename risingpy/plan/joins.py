@@ -121,8 +121,9 @@ class TemporalJoin:
     key | rest of the table's key → columns`, what each left row has found, to be taken back with it.
 
     Where the equalities do not tell the vnode, they are `matched`, pairs of a left column and one of the table, perhaps
-    none: the left rows, which only grow, are on every shard, and each shard reads all of its part of the table.
-    `left_key` is empty then, and the stream key the left input's and the table's key.
+    none: the left rows are on every shard, and each shard reads all of its part of the table. `left_key` is empty then,
+    the join is inner, and the stream key the left input's and the table's key. Each shard has in its memo what it has
+    found itself, all at vnode 0, on whichever shard that is: a left row that goes is on every shard, too.
     """
 
     input: StreamPlan

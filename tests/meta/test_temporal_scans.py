@@ -63,3 +63,74 @@ def test_random_changes(server: Server) -> None:
         if step == 6:
             server.restart()
             client = server.client()
+
+
+CHANGING_VIEWS = (
+    "CREATE MATERIALIZED VIEW inner_pairs AS SELECT f.id, f.k, d.id AS other, d.v FROM f "
+    "JOIN dim FOR SYSTEM_TIME AS OF PROCTIME() AS d ON f.k = d.k",
+    "CREATE MATERIALIZED VIEW left_pairs AS SELECT f.id, f.k, d.id AS other, d.v FROM f "
+    "LEFT JOIN dim FOR SYSTEM_TIME AS OF PROCTIME() AS d ON f.k = d.k AND d.v > 0",
+    "CREATE MATERIALIZED VIEW left_ranges AS SELECT f.id, d.id AS other FROM f "
+    "LEFT JOIN dim FOR SYSTEM_TIME AS OF PROCTIME() AS d ON f.k < d.v",
+    "CREATE MATERIALIZED VIEW left_of_groups AS SELECT g.k, g.n, d.id AS other FROM (SELECT k, count(*) AS n FROM f "
+    "GROUP BY k) g LEFT JOIN dim FOR SYSTEM_TIME AS OF PROCTIME() AS d ON g.n = d.v",
+)
+Dim = dict[int, tuple[int, int]]
+Pairs = dict[object, list[tuple[object, ...]]]
+
+
+def met(dim: Dim, key: int, other: int) -> dict[str, list[tuple[object, ...]]]:
+    """What each view's left row with that value (of groups: that count) finds now, without its own columns."""
+    equal = [(d, v) for d, (k, v) in dim.items() if k == key]
+    return {
+        "inner_pairs": list(equal),
+        "left_pairs": [pair for pair in equal if pair[1] > 0] or [(None, None)],
+        "left_ranges": [(d,) for d, (_, v) in dim.items() if key < v] or [(None,)],
+        "left_of_groups": [(d,) for d, (_, v) in dim.items() if other == v] or [(None,)],
+    }
+
+
+@pytest.mark.on_spark
+def test_left_rows_that_change(server: Server) -> None:
+    """A left row keeps what it has found when it came, and takes it along when it goes or changes."""
+    client, chance = server.client(), random.Random(11)
+    client.run("CREATE TABLE f (id INT PRIMARY KEY, k INT)")
+    client.run("CREATE TABLE dim (id INT PRIMARY KEY, k INT, v INT)")
+    for statement in CHANGING_VIEWS:
+        client.run(statement)
+    dim: Dim = {}
+    left: dict[int, int] = {}
+    groups: dict[int, int] = {}
+    found: dict[str, Pairs] = {name: {} for name in met({}, 0, 0)}
+    for step in range(12):
+        key = chance.randrange(8)
+        dim[key] = (chance.randrange(4), chance.randrange(4))
+        client.run(f"INSERT INTO dim VALUES ({key}, {dim[key][0]}, {dim[key][1]})")
+        client.run("FLUSH")
+        before = dict(left)
+        if chance.random() < 0.3:
+            bound = chance.randrange(12)
+            client.run(f"DELETE FROM f WHERE id < {bound}")
+            left = {i: k for i, k in left.items() if i >= bound}
+        else:
+            came = {chance.randrange(12): chance.randrange(4) for _ in range(4)}
+            client.run("INSERT INTO f VALUES " + ", ".join(f"({i}, {k})" for i, k in came.items()))
+            left |= came
+        client.run("FLUSH")
+        counts = {k: list(left.values()).count(k) for k in set(left.values())}
+        for name, pairs in found.items():
+            now = counts if name == "left_of_groups" else left
+            was = groups if name == "left_of_groups" else before
+            for i in [i for i in was if now.get(i) != was[i]]:
+                del pairs[i]
+            for i in [i for i in now if was.get(i) != now[i]]:
+                pairs[i] = [(i, now[i], *each) for each in met(dim, now[i], now[i])[name]]
+            columns = {"left_of_groups": "k, n, other", "left_ranges": "id, NULL, other"}.get(name, "id, k, other, v")
+            expected = [row for each in pairs.values() for row in each]
+            if name == "left_ranges":
+                expected = [(row[0], None, row[2]) for row in expected]
+            assert rows(client, f"SELECT {columns} FROM {name}") == sorted(expected, key=repr), (step, name)
+        groups = counts
+        if step == 6:
+            server.restart()
+            client = server.client()

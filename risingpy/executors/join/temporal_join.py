@@ -97,7 +97,9 @@ class TemporalJoinExecutor:
             keys, left, right = number_keys(own, other, types, (len(rows), count))
             right_can = can_match(other, none_safe, count)
             met = Changed.of(SideRows(found, right).take(right_can), keys.number)
+            given = len(self._output.pieces)
             self._output.meet(INSERT, 0, SideRows(rows.columns, left).take(own_can), met)
+            self._remember(self._output.pieces[given:])
 
     def _take_back(self, rows: SideRows) -> None:
         if not len(rows):

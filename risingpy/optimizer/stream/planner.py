@@ -31,7 +31,12 @@ from risingpy.optimizer.stream.recursion import (
     with_keys,
 )
 from risingpy.optimizer.stream.scan import plan_scan
-from risingpy.optimizer.stream.temporal_join import plan_temporal_join
+from risingpy.optimizer.stream.temporal_join import (
+    has_scattered_matches,
+    left_with_pairs,
+    plan_pairs,
+    plan_temporal_join,
+)
 from risingpy.optimizer.stream.top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream.union import plan_union
 from risingpy.plan import logical, operators
@@ -164,7 +169,7 @@ class StreamPlanner:
         if join.kind in (logical.JoinKind.TEMPORAL, logical.JoinKind.TEMPORAL_LEFT):
             if self.scans:
                 refuse_temporal_join()
-            return plan_temporal_join(join, self.stream(join.left), self.catalog, self.job, self.allocate)
+            return self._temporal_join(join)
         if self.scans:
             return self._join_in_step(join)
         left = self.stream(join.left)
@@ -175,6 +180,20 @@ class StreamPlanner:
         if filtered is not None:
             return filtered
         return self._hash_join(join, left, right)
+
+    def _temporal_join(self, join: logical.Join) -> StreamPlan:
+        left = self.stream(join.left)
+        if join.kind is logical.JoinKind.TEMPORAL or not has_scattered_matches(join, self.catalog):
+            return plan_temporal_join(join, left, self.catalog, self.job, self.allocate)
+        if not isinstance(left, operators.Share):
+            number = -1 - len(self.shared)  # those of `common` count from 0
+            left = derived(operators.Share(left, number, underived(left.properties.schema)))
+            self.shared[number] = left
+        pairs = plan_pairs(join, left, self.catalog, self.job, self.allocate)
+        whole, first = left_with_pairs(join, left, pairs)
+        planned = self._hash_join(whole, left, pairs.plan)
+        hidden = (*planned.properties.stream_key, *planned.properties.distribution.columns)
+        return select_columns(planned, [*first, *(i for i in dict.fromkeys(hidden) if i not in first)])
 
     def _join_in_step(self, join: logical.Join) -> StreamPlan:
         """A join in the step of a recursion: the bound of a DynamicFilter would be on every shard."""

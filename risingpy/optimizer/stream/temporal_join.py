@@ -5,9 +5,12 @@
 
 The right side is a table, a materialized view or an index. It is read by the leading columns of its key, if these
 include its distribution columns, so that they determine the shard. If not, every shard gets the left rows and compares
-them with all of its part of the table: an inner join, since no shard knows whether another one has a match, and of left
-rows that only grow, since what a row has found is not together on one shard. Filters on the right side become part of
-the condition.
+them with all of its part of the table. No shard knows then whether another one has a match, so a left join brings the
+pairs back to their left rows:
+
+    TemporalLeft(l.v = t.v AND p; l, Scan t)  =>  Left(stream key of l; Share(l), TemporalJoin(l.v = v; p; Exchange(…)))
+
+Filters on the right side become part of the condition.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.optimizer.join_condition import EquiKey, split_condition
+from risingpy.optimizer.join_condition import EquiKey, JoinCondition, split_condition
 from risingpy.optimizer.stream.aggregation import exchange
 from risingpy.optimizer.stream.distribution import hash_by
 from risingpy.optimizer.stream.nested_loop_join import to_every_shard
@@ -44,23 +47,56 @@ class _Lookup:
     filters: tuple[Expr, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedPairs:
+    """A temporal join whose first columns are the logical join's; each of its `columns` by the left input's position.
+
+    From the width of the left input on, they are those of the table.
+    """
+
+    plan: StreamPlan
+    columns: list[int]
+
+
+def has_scattered_matches(join: logical.Join, catalog: Catalog) -> bool:
+    """Whether the rows that a left row may match are on any shard: the condition does not fix where they are."""
+    lookup, table = _looked_up(join.right, catalog)
+    return _prefix(table, _number_keys(split_condition(join.condition, len(join.left.schema)), lookup)) is None
+
+
+def left_with_pairs(join: logical.Join, left: StreamPlan, pairs: PlannedPairs) -> tuple[logical.Join, list[int]]:
+    """A left join of `left` and the pairs that its rows have found, of all their columns; where those of `join` are."""
+    width, first = len(join.left.schema), len(left.properties.schema)
+    same: list[Expr] = []
+    for index in left.properties.stream_key:
+        type_ = left.properties.schema[index].type
+        both = InputRef(index, type_), InputRef(first + pairs.columns.index(index), type_)
+        same.append(Call("is_not_distinct_from", both, BOOLEAN))
+    sides = [logical.GivenRows(each.properties.schema) for each in (left, pairs.plan)]
+    schema = sides[0].schema + sides[1].schema
+    whole = logical.Join(sides[0], sides[1], JoinKind.LEFT, conjunction(same), schema)
+    return whole, [*range(width), *(first + i for i in range(width, len(join.schema)))]
+
+
 def plan_temporal_join(
     join: logical.Join, left: StreamPlan, catalog: Catalog, job: str, allocate: Callable[[], int]
 ) -> StreamPlan:
-    """The stream plan of `join` over its left input's plan: the logical join's columns first, then hidden ones."""
+    """The plan of `join`, without scattered matches, over its left input's: its columns first, then hidden ones."""
+    return plan_pairs(join, left, catalog, job, allocate).plan
+
+
+def plan_pairs(
+    join: logical.Join, left: StreamPlan, catalog: Catalog, job: str, allocate: Callable[[], int]
+) -> PlannedPairs:
+    """The plan of `join` over its left input's; of its inner form, if it `has_scattered_matches`."""
     lookup, table = _looked_up(join.right, catalog)
     scan = lookup.scan
     width = len(join.left.schema)
     condition = split_condition(join.condition, width)
-    by_column = {
-        scan.columns[lookup.outputs[key.right.index]]: key
-        for key in map(_of_numbers, condition.keys)
-        if isinstance(key.right, InputRef) and not key.null_safe
-    }
+    by_column = _number_keys(condition, lookup)
     prefix = _prefix(table, by_column)
     scanned = prefix is None
     if prefix is None:
-        _check_scanned(join, left, scan.name, table)
         by_column = _plain_keys(condition.keys, lookup)
         prefix = list(by_column)
     left, left_key = with_columns(left, [by_column[column].left for column in prefix])
@@ -81,9 +117,9 @@ def plan_temporal_join(
             table,
             columns,
             () if scanned else left_key,
-            join.kind is JoinKind.TEMPORAL_LEFT,
+            join.kind is JoinKind.TEMPORAL_LEFT and not scanned,
             conjunction(parts),
-            _memo(left, table, columns, left_key, fields, job, allocate) if keeps else None,
+            _memo(left, table, columns, () if scanned else left_key, fields, job, allocate) if keeps else None,
             underived((*left.properties.schema, *fields)),
             tuple(zip(left_key, prefix, strict=True)) if scanned else None,
         )
@@ -91,7 +127,16 @@ def plan_temporal_join(
     kept = [*range(width), *(first + output for output in lookup.outputs)]
     hidden = (*planned.properties.stream_key, *planned.properties.distribution.columns)
     kept += [i for i in dict.fromkeys(hidden) if i not in kept]
-    return select_columns(planned, kept)
+    return PlannedPairs(select_columns(planned, kept), kept)
+
+
+def _number_keys(condition: JoinCondition, lookup: _Lookup) -> dict[int, EquiKey]:
+    """The equalities by which the table may be read, by the table's column."""
+    return {
+        lookup.scan.columns[lookup.outputs[key.right.index]]: key
+        for key in map(_of_numbers, condition.keys)
+        if isinstance(key.right, InputRef) and not key.null_safe
+    }
 
 
 def _plain_keys(keys: Sequence[EquiKey], lookup: _Lookup) -> dict[int, EquiKey]:
@@ -110,19 +155,6 @@ def _at_the_table(
     """The left rows on the shards of the table's rows that they look up."""
     spread = tuple(left_key[prefix.index(column)] for column in table.distribution)
     return left if left.properties.distribution == hash_by(spread) else exchange(left, spread)
-
-
-def _check_scanned(join: logical.Join, left: StreamPlan, name: str, table: TableSchema) -> None:
-    """Raises FeatureNotSupported where the left rows have to be on the shards of the rows that they look up."""
-    if join.kind is JoinKind.TEMPORAL and left.properties.append_only:
-        return
-    names = ", ".join(table.columns[key.index].name for key in table.key)
-    first = table.columns[table.key[0].index].name
-    raise FeatureNotSupported(
-        f"a temporal join with {name} needs an equality on the columns of its key ({names})",
-        detail="Without one, the join must be INNER and its left side must be append-only.",
-        hint=f"For example, ON … = {name}.{first}, of the same type. Or join an index on the columns of the condition.",
-    )
 
 
 def _looked_up(right: logical.LogicalPlan, catalog: Catalog) -> tuple[_Lookup, TableSchema]:
