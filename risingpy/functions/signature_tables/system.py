@@ -1,7 +1,7 @@
 """Functions of the catalog: what is computed of an object's oid. The lines' form is in `signatures.py`.
 
 An `oid` or a `regclass` is a bigint of that name. The SQL of each is in `evaluation/sql_catalog.py`.
-Those that end statements of others are in `topics/backends.py`.
+Those that end statements of others are in `topics/backends.py`, those about stored values in `topics/storage_facts.py`.
 """
 
 # fmt: off
@@ -31,6 +31,13 @@ pg_cancel_backend pg_cancel_backend int4 = bool
 pg_blocking_pids pg_blocking_pids int4 = int4[]
 pg_notify pg_notify text text = TEXT
 pg_terminate_backend pg_terminate_backend int4 = bool | int4 int8 = bool
+rw_vnode rw_vnode int4 every… = int2
+pg_column_size pg_column_size_1 bool = int4
+pg_column_size pg_column_size_2 int2 = int4
+pg_column_size pg_column_size_4 int4 = int4 | float4 = int4 | date = int4
+pg_column_size pg_column_size_8 int8 = int4 | float8 = int4 | timestamp = int4 | timestamptz = int4 | time = int4
+pg_column_size pg_column_size_16 interval = int4 | uuid = int4
+pg_column_size pg_column_size_varying text = int4 | bytea = int4
 pg_size_pretty pg_size_pretty int8 = TEXT | numeric = TEXT
 """
 # fmt: on

@@ -30,6 +30,7 @@ from risingpy.functions.topics.patterns.regular_expressions import REGULAR_EXPRE
 from risingpy.functions.topics.python_functions import PYTHON_FUNCTIONS
 from risingpy.functions.topics.row_keys import ROW_KEYS
 from risingpy.functions.topics.sequences import SEQUENCES
+from risingpy.functions.topics.storage_facts import STORAGE_FACTS
 from risingpy.functions.topics.templates.datetime_input import DATETIME_INPUT
 from risingpy.functions.topics.templates.datetime_output import DATETIME_OUTPUT
 from risingpy.functions.topics.templates.number_input import NUMBER_INPUT
@@ -66,6 +67,7 @@ FUNCTIONS: dict[str, Function] = {
     **IDENTIFIERS,
     **LARGE_INTEGERS,
     **SEQUENCES,
+    **STORAGE_FACTS,
     **DATETIME_OUTPUT,
     **DATETIME_INPUT,
     **NUMBER_OUTPUT,
