@@ -16,6 +16,7 @@ from risingpy.plan.catalog import (
     Identity,
     NumberSequence,
     Relation,
+    RowRetention,
     Table,
     identity_bounds,
 )
@@ -59,11 +60,16 @@ def table_definition(
         suffix += f" WITH VERSION COLUMN ({quoted(version[0])})"
     options = [] if relation.webhook is None else ["connector = 'webhook'"]
     options += ["is_batched = true"] if relation.webhook is not None and relation.webhook.is_batched else []
-    options += [] if relation.retention is None else [f"retention_seconds = {relation.retention.seconds}"]
+    options += [] if relation.retention is None else [_end_of_rows(relation.retention)]
     suffix += f" WITH ({', '.join(options)})" if options else ""
     if relation.webhook is not None and relation.webhook.text is not None:
         suffix += f" VALIDATE AS {relation.webhook.text}"
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
+
+
+def _end_of_rows(retention: RowRetention) -> str:
+    is_told = retention.ages_table is not None
+    return f"ttl = '{retention.seconds} seconds'" if is_told else f"retention_seconds = {retention.seconds}"
 
 
 def definition_of_columns(schema_name: str, name: str, columns: Iterable[ColumnDesc], key: Sequence[str] = ()) -> str:

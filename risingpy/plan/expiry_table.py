@@ -1,4 +1,4 @@
-"""The state tables in which a table WITH TTL, or with retention_seconds, finds the rows that end."""
+"""The state tables in which a table WITH TTL, or with retention_seconds or ttl, finds the rows that end."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def retention_table(table_id: int, relation: TableSchema) -> TableSchema:
     positions = tuple(1 + key.index(i) for i in relation.distribution)
     keys = tuple(KeyColumn(i) for i in range(len(columns)))
     return internal_table(table_id, f"{relation.name}_retention_{table_id}", columns, keys, positions)
+
+
+def ages_table(table_id: int, relation: TableSchema) -> TableSchema:
+    """`the relation's key → time of the epoch, in milliseconds`: when rows that change have come."""
+    key = [each.index for each in relation.key]
+    columns = [*((relation.columns[i].name, relation.columns[i].type) for i in key), ("written_at", BIGINT)]
+    positions = tuple(key.index(i) for i in relation.distribution)
+    keys = tuple(KeyColumn(i) for i in range(len(key)))
+    return internal_table(table_id, f"{relation.name}_ages_{table_id}", columns, keys, positions)

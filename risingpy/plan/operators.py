@@ -230,13 +230,15 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class RetainedFor:
-    """Rows of a relation that only grows end so many `seconds` after the epoch in which they came.
+    """Rows end so many `seconds` after the epoch in which they came or were changed last.
 
-    `table`: `that epoch's time, in milliseconds since 1970 | the relation's key → ()`.
+    `table`: `that epoch's time, in milliseconds since 1970 | the relation's key → ()`. `ages`: `the relation's key →
+    that time`; the relation changes, and its readers are told of rows that end. None: it only grows, and they are not.
     """
 
     seconds: int
     table: TableSchema
+    ages: TableSchema | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +250,7 @@ class Materialize:
     ignored.
     `first_by`: of an append-only input, the first row of each key in that order, then of the input's stream key, stays.
     `expiry`: rows end without a change in the output, which has no rows below the watermark. Its stream key has the
-    column, too: a new row with the key of one that has ended does not retract it. `retained`: they end by the clock, in
-    the same way; no key comes twice there.
+    column, too: a new row with the key of one that has ended does not retract it. `retained`: they end by the clock.
     Output: the changes of the stored relation, all its columns. State: `table`, the relation itself; that of `expiry`,
     that of `retained`.
     """
@@ -262,6 +263,13 @@ class Materialize:
     first_by: tuple[SortKey, ...] | None = None
     expiry: Expiry | None = None
     retained: RetainedFor | None = None
+
+    @property
+    def tables_of_ends(self) -> tuple[TableSchema, ...]:
+        """By what the rows that end are found."""
+        retained = () if self.retained is None else (self.retained.table, self.retained.ages)
+        tables = (None if self.expiry is None else self.expiry.table, *retained)
+        return tuple(table for table in tables if table is not None)
 
 
 @dataclass(frozen=True, slots=True)

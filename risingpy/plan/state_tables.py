@@ -83,8 +83,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize():
-            ending = (plan.expiry, plan.retained)
-            return (plan.table, *(each.table for each in ending if each is not None))
+            return (plan.table, *plan.tables_of_ends)
         case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
         case StreamRecursion():  # how often each row is derived at each level; for UNION, the least level of each row

@@ -12,6 +12,7 @@ from risingpy.executors.aggregate.hash_agg import HashAggExecutor
 from risingpy.executors.builders.aggregate import state_calls
 from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always
 from risingpy.executors.epoch.time import milliseconds
+from risingpy.executors.watermark.aging_rows import AgingRows
 from risingpy.executors.watermark.bound import Bound, watermark_value
 from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
 from risingpy.executors.watermark.expiring_rows import ExpiringRows
@@ -116,13 +117,13 @@ def retained_rows(plan: Materialize, stored: CompiledOperator) -> CompiledOperat
 
     def make(epoch: FragmentEpoch) -> Executor:
         now = milliseconds(epoch.epoch_input.epoch)
-        return RetainedRows(
-            stored.make(epoch),
-            table=epoch.transaction.state_table(table),
-            times=epoch.transaction.state_table(retained.table),
-            now=now,
-            end=now - 1000 * retained.seconds,
-        )
+        kept = epoch.transaction.state_table(table)
+        times = epoch.transaction.state_table(retained.table)
+        end = now - 1000 * retained.seconds
+        if retained.ages is None:
+            return RetainedRows(stored.make(epoch), table=kept, times=times, now=now, end=end)
+        ages = epoch.transaction.state_table(retained.ages)
+        return AgingRows(stored.make(epoch), table=kept, times=times, ages=ages, now=now, end=end)
 
     return replace(stored, make=make, wakes=always)
 

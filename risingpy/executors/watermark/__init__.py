@@ -5,6 +5,7 @@ watermark_filter    drops late rows, and moves the watermark
 eowc_sort           holds rows until the watermark has passed them
 passed_rows         deletes a join's rows that can match nothing more
 expiring_rows       deletes the rows of a table WITH TTL that the watermark has passed
+aging_rows          deletes the rows of a table with ttl that are older, and tells readers
 retained_rows       deletes the rows of a table with retention_seconds that are older
 now                 gives the time of the epoch
 """

@@ -28,12 +28,14 @@ from risingpy.frontend.parser.ast_alter import (
     RenameColumn,
     RenameConstraint,
     SetDefault,
+    SetEndOfRows,
     SetIdentity,
     SetNotNull,
     SetType,
     ValidateConstraint,
 )
 from risingpy.frontend.parser.ast_constraints import KeyDefinition
+from risingpy.frontend.parser.ast_create import OptionText
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName, SequenceOptions
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
@@ -229,9 +231,23 @@ def _parse_action(cursor: Cursor) -> AlterAction:
         return _parse_column_action(cursor)
     if cursor.accept("VALIDATE", "CONSTRAINT"):
         return ValidateConstraint(cursor.name())
+    if cursor.peek(2) == ["SET", "("]:
+        return _parse_end_of_rows(cursor)
     if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":
         cursor.unsupported(f"ALTER TABLE … {cursor.word}")
     return cursor.fail()
+
+
+def _parse_end_of_rows(cursor: Cursor) -> SetEndOfRows:
+    """`SET (ttl = …)`, `SET (retention_seconds = …)`."""
+    cursor.expect("SET", "(")
+    position = cursor.position
+    name, value = OptionsReader(cursor).option()
+    if name not in ("ttl", "retention_seconds"):
+        message = f'ALTER TABLE … SET of the parameter "{name}" is not supported'
+        raise FeatureNotSupported(message, position=position, hint="It can set ttl and retention_seconds.")
+    cursor.expect(")")
+    return SetEndOfRows(name, OptionText(value, position))
 
 
 def _parse_added_column(cursor: Cursor) -> AddColumn:

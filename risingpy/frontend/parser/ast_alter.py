@@ -10,7 +10,7 @@ from risingpy.frontend.parser.ast_constraints import (
     ForeignKeyDefinition,
     UniqueDefinition,
 )
-from risingpy.frontend.parser.ast_create import OptionPlace, OptionReference
+from risingpy.frontend.parser.ast_create import OptionPlace, OptionReference, OptionText
 from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
     ColumnName,
@@ -142,6 +142,14 @@ class AlterWatermark:
     watermark: WatermarkDefinition
 
 
+@dataclass(frozen=True, slots=True)
+class SetEndOfRows:
+    """SET (ttl = …) or SET (retention_seconds = …): `option` is its name."""
+
+    option: str
+    given: OptionText
+
+
 AlterAction = (
     AddColumn
     | DropColumn
@@ -152,6 +160,7 @@ AlterAction = (
     | ConstraintAction
     | IdentityAction
     | AlterWatermark
+    | SetEndOfRows
 )
 
 

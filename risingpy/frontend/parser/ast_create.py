@@ -71,7 +71,8 @@ class CreateTable:
     `constraints` are all but the primary key, also those of columns; `key_name` is the name of the former's.
     `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
     `unlogged` has no effect either. `temporary` is CREATE TEMPORARY, `on_commit` is None unless said. The
-    columns of `likes` are not among `columns`. `retention` is what WITH (retention_seconds = …) says.
+    columns of `likes` are not among `columns`. `retention` is what WITH (retention_seconds = …) says, `ttl` what
+    WITH (ttl = …) does.
     """
 
     name: ObjectName
@@ -100,6 +101,7 @@ class CreateTable:
     likes: tuple[LikeClause, ...] = ()
     unlogged: bool = False
     retention: OptionText | None = None
+    ttl: OptionText | None = None
 
     @property
     def is_fed(self) -> bool:

@@ -50,7 +50,7 @@ from risingpy.frontend.parser.user_types.domains import parse_create_domain
 from risingpy.frontend.parser.user_types.parsing import parse_create_type
 from risingpy.plan.operators import ConflictBehavior
 
-_RETENTION = "retention_seconds"
+_ENDS = ("retention_seconds", "ttl")  # options that say when rows end
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
@@ -140,7 +140,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
             text = "WITH VERSION COLUMN of several columns is not supported"
             raise FeatureNotSupported(text, position=others[0].position)
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
-    options, storage, retention = _table_options(cursor, reader)
+    options, storage, ends = _table_options(cursor, reader)
     on_commit = parse_on_commit(cursor)
     validation, secret = _parse_validation(cursor) if options else (None, None)
     message_format = parse_format(cursor, reader)
@@ -170,29 +170,30 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         key_name=names[0] if names else None,
         on_commit=on_commit,
         likes=elements.likes,
-        retention=retention,
+        retention=ends.get("retention_seconds"),
+        ttl=ends.get("ttl"),
     )
 
 
 def _table_options(
     cursor: Cursor, reader: OptionsReader
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], OptionText | None]:
-    """(The options of a source, the names of PostgreSQL's storage parameters, retention_seconds).
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], dict[str, OptionText]]:
+    """(The options of a source, the names of PostgreSQL's storage parameters, what says when rows end, by name).
 
     One of the first two is empty.
     """
     if cursor.peek(2) != ["WITH", "("]:
-        return (), (), None
+        return (), (), {}
     cursor.expect("WITH")
-    options, retention = reader.read(), None
-    for place in [each for each in reader.places if each.name == _RETENTION and not each.is_reference]:
-        retention = OptionText(dict(options)[_RETENTION], place.begin)
+    options, ends = reader.read(), dict[str, OptionText]()
+    for place in [each for each in reader.places if each.name in _ENDS and not each.is_reference]:
+        ends[place.name] = OptionText(dict(options)[place.name], place.begin)
         reader.places.remove(place)
-    options = tuple(option for option in options if option[0] != _RETENTION)
+    options = tuple(option for option in options if option[0] not in _ENDS)
     if not all(is_storage_parameter(name) for name, _ in options):
-        return options, (), retention
+        return options, (), ends
     reader.places.clear()
-    return (), tuple(name for name, _ in options), retention
+    return (), tuple(name for name, _ in options), ends
 
 
 def _parse_validation(cursor: Cursor) -> tuple[Expression | None, ObjectName | None]:

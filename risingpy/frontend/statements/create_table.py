@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.connectors.secrets.hidden_options import StoredOptions
-from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.binder.ddl.constraints import ConstraintBinder
+from risingpy.frontend.binder.ddl.end_of_rows import end_of_rows
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.changes import new_uniques
@@ -30,8 +31,6 @@ from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.tables import FedBy, NewTable
 from risingpy.plan.catalog import ColumnDesc, Webhook, is_temporary_schema
 from risingpy.types import BIGINT, SqlType
-
-_LONGEST_RETENTION = 100 * 366 * 86400  # a century
 
 
 def bind(
@@ -116,31 +115,8 @@ def new_table(
         constraints=tuple(bound.constraints),
         uniques=new_uniques(schema_name, statement.name.name, bound.uniques),
         key_name=statement.key_name,
-        retention_seconds=_retention_seconds(statement),
+        ends=end_of_rows(statement),
     )
-
-
-def _retention_seconds(statement: CreateTable) -> int | None:
-    """What WITH (retention_seconds = …) says. Raises FeatureNotSupported if the table's rows may change."""
-    given = statement.retention
-    if given is None:
-        return None
-    if not given.text.isdecimal() or not 0 < int(given.text) <= _LONGEST_RETENTION:
-        message = f'invalid value for parameter "retention_seconds": "{given.text}"'
-        hint = f"It is a number of seconds from 1 to {_LONGEST_RETENTION}."
-        raise SqlError(message, sqlstate="22023", position=given.position, hint=hint)
-    rules = (
-        (not statement.append_only, "it is not APPEND ONLY"),
-        (bool(statement.primary_key) or any(c.primary_key for c in statement.columns), "it has a primary key"),
-        (statement.watermark is not None and statement.watermark.ttl, "it has a watermark WITH TTL"),
-        (statement.copied is not None, "it copies a table of a source"),
-    )
-    for holds, reason in rules:
-        if holds:
-            message = f'retention_seconds of table "{statement.name.name}" is not supported: {reason}'
-            hint = "WATERMARK FOR column AS expression WITH TTL ends rows that change, by a column of theirs."
-            raise FeatureNotSupported(message, position=given.position, hint=hint)
-    return int(given.text)
 
 
 def _bound_constraints(

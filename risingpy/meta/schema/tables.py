@@ -42,6 +42,14 @@ class FedBy:
 
 
 @dataclass(frozen=True, slots=True)
+class EndOfRows:
+    """Rows end so many `seconds` after they were written. Readers are told of it, or not."""
+
+    seconds: int
+    is_told: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NewTable:
     """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key.
 
@@ -64,7 +72,7 @@ class NewTable:
     constraints: tuple[TableConstraint, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
     key_name: str | None = None
-    retention_seconds: int | None = None
+    ends: EndOfRows | None = None
 
 
 def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
@@ -77,8 +85,10 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
     relation_id = allocate()
     if table.watermark is not None and table.watermark.ttl:
         table = replace(table, watermark=replace(table.watermark, expiry_table=allocate()))
-    seconds = table.retention_seconds
-    retention = None if seconds is None else RowRetention(seconds, allocate())
+    ends = table.ends
+    retention = None
+    if ends is not None:
+        retention = RowRetention(ends.seconds, allocate(), allocate() if ends.is_told else None)
     source = None if table.source is None else _table_source(state, table, table.source, allocate)
     planned = _planned(table, relation_id, source, retention)
     relation = Table(

@@ -66,7 +66,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             kept = {"derivations": plan.rows.derivations, "members": plan.rows.members}
             return [f"table {t.table_id} {name}: {table_text(t)}" for name, t in kept.items() if t is not None]
         case Materialize():
-            ending = ("retention",) if plan.expiry is None else ("expiry", "retention")
+            ending = ("retention", "ages") if plan.expiry is None else ("expiry", "retention")
             named = zip(("relation", *ending), state_tables(plan), strict=False)
             return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in named]
         case Changelog():

@@ -26,7 +26,7 @@ from risingpy.optimizer.stream.scan import source_columns, watermark_filter
 from risingpy.optimizer.stream.window_close import closed_rows
 from risingpy.plan import logical
 from risingpy.plan.catalog import Catalog, ColumnDesc, ExternalSource, RowRetention, Table, Watermark
-from risingpy.plan.expiry_table import expiry_table, retention_table
+from risingpy.plan.expiry_table import ages_table, expiry_table, retention_table
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, Schema, SortKey
 from risingpy.plan.operators import (
@@ -117,7 +117,8 @@ def plan_table(
     expiry = None if watermark is None else _expiry(watermark, logged, table)
     retained = None
     if retention is not None:
-        retained = RetainedFor(retention.seconds, retention_table(retention.table_id, table))
+        ages = None if retention.ages_table is None else ages_table(retention.ages_table, table)
+        retained = RetainedFor(retention.seconds, retention_table(retention.table_id, table), ages)
     stored = Materialize(logged, table, conflict, underived(schema), version, expiry=expiry, retained=retained)
     root = derived(stored)
     return StreamJobPlan(root, table, tuple(columns), root.properties.stream_key, root.properties.append_only)

@@ -92,10 +92,14 @@ class ColumnDesc:
 
 @dataclass(frozen=True, slots=True)
 class RowRetention:
-    """WITH (retention_seconds = seconds): a row ends so long after it was written. `table_id`: of the state table."""
+    """WITH (retention_seconds = …) or (ttl = …): a row ends so long after it was written. `table_id`: of its times.
+
+    `ages_table`, with ttl: of the times by key. Such rows are deleted, and readers are told.
+    """
 
     seconds: int
     table_id: int
+    ages_table: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

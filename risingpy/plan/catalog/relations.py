@@ -124,7 +124,8 @@ class Table(JobRelation):
     @property
     def ends_rows(self) -> bool:
         """Whether rows go without a change that readers are told."""
-        return self.retention is not None or (self.watermark is not None and self.watermark.ttl)
+        is_silent = self.retention is not None and self.retention.ages_table is None
+        return is_silent or (self.watermark is not None and self.watermark.ttl)
 
     @property
     def never_retracts(self) -> bool:

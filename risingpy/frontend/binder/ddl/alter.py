@@ -31,6 +31,7 @@ from risingpy.frontend.binder.ddl.changed_type import (
     refuse_generated,
 )
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
+from risingpy.frontend.binder.ddl.end_of_rows import altered_end_of_rows
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
@@ -53,6 +54,7 @@ from risingpy.frontend.parser.ast_alter import (
     RenameColumn,
     RenameConstraint,
     SetDefault,
+    SetEndOfRows,
     SetIdentity,
     SetNotNull,
     SetType,
@@ -155,6 +157,8 @@ class _Binder:
                 self._change(index, column)
             case AlterWatermark():
                 self.relation = altered_watermark(self._context, self.relation, action)
+            case SetEndOfRows():
+                self.relation = altered_end_of_rows(self.relation, action)
             case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():
                 self.relation = self._changes.apply(self.relation, action)
             case _:

@@ -15,6 +15,7 @@ from risingpy.errors import (
     UndefinedTable,
 )
 from risingpy.errors import WrongObjectType as WrongKind
+from risingpy.frontend.binder.ddl.end_of_rows import refuse_reference
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
@@ -136,6 +137,7 @@ class ConstraintBinder:
         target = self._target(definition)
         referenced, index_id = self._referenced(definition, target)
         if target is not None:
+            refuse_reference(target, definition.position)
             check_references(self.catalog, self.context.session.role_id, target, [c.column_id for c in referenced])
         if len(columns) != len(referenced):
             message = "number of referencing and referenced columns for foreign key disagree"

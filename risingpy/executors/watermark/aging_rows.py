@@ -1,0 +1,73 @@
+"""Deletes the rows of a table with ttl that nobody has written for so long, and tells its readers.
+
+So a view of the table forgets them too, with all that it keeps for them: state of joins and aggregates is bounded as
+the table is, and a view equals its query at each epoch. The age of a row is that of the epoch in which it came or was
+changed last, so that a repeated epoch deletes the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, make_chunk, ops_of
+from risingpy.executors.epoch.operator_tree import Executor
+from risingpy.executors.watermark.expiring_rows import ENDED_ROWS_PER_EPOCH
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.engine.state_table import StateTable
+
+
+class AgingRows:
+    """Wraps `stored`, the executor that stores the table's changes in `table`.
+
+    For each row of `table`, `times` has the time of its epoch and its key, and `ages` that time by its key. Rows end
+    whose time is before `end`; `now` is this epoch's. Both are milliseconds since 1970.
+    """
+
+    def __init__(
+        self, stored: Executor, *, table: StateTable, times: StateTable, ages: StateTable, now: int, end: int
+    ) -> None:
+        self._stored = stored
+        self._table = table
+        self._times = times
+        self._ages = ages
+        self._now = now
+        self._end = end
+        self._key = [each.index for each in table.schema.key]
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        changes = deletes_first(self._stored.execute(inputs))  # the row of an update has one age, the new one
+        if changes.num_rows:
+            self._note(changes)
+        ended = self._times.take_below(pa.array([self._end], pa.int64()), ENDED_ROWS_PER_EPOCH)
+        if not ended.num_rows:
+            return changes
+        return pa.concat_tables([changes, self._end_rows(*(whole(column) for column in ended.columns))])
+
+    def _note(self, changes: pa.Table) -> None:
+        ops, columns = ops_of(changes), columns_of(changes)
+        gone, came = (pa.array(ops == op) for op in (DELETE, INSERT))
+        keys = [columns[i].filter(gone) for i in self._key]
+        if len(keys[0]):
+            _, (written,) = self._ages.get_rows(keys)
+            deleted = np.full(len(written), DELETE, np.int8)
+            self._times.apply(deleted, [written, *keys])
+            self._ages.apply(deleted, [*keys, written])
+        keys = [columns[i].filter(came) for i in self._key]
+        written = pa.array(np.full(len(keys[0]), self._now, np.int64))
+        inserted = np.full(len(written), INSERT, np.int8)
+        self._times.apply(inserted, [written, *keys])
+        self._ages.apply(inserted, [*keys, written])
+
+    def _end_rows(self, written: pa.Array, *keys: pa.Array) -> pa.Table:
+        """Deletes the rows of these keys, and gives the changes."""
+        _, values = self._table.get_rows(keys)
+        columns = dict(zip(self._key, keys, strict=True))
+        columns.update(zip(self._table.schema.value_columns, values, strict=True))
+        rows = [columns[i] for i in range(len(columns))]
+        deleted = np.full(len(written), DELETE, np.int8)
+        self._table.apply(deleted, rows)
+        self._ages.apply(deleted, [*keys, written])
+        return make_chunk(deleted, rows)
