@@ -108,7 +108,12 @@ SECTIONS = (
     Section(
         "Short statements of many clients (pgbench, clients on the same machine)",
         ("serving",),
-        (Column("statements/s", "statements_per_second"), Column("CPU µs", "cpu_us"), *_LATENCIES),
+        (
+            Column("statements/s", "statements_per_second"),
+            Column("CPU µs", "cpu_us"),
+            *_LATENCIES,
+            Column("of what runs beside, a second", "neighbours_per_second", 1),
+        ),
     ),
     Section("COPY FROM STDIN, acknowledged", ("COPY",), (Column("rows/s", "rows_per_second"), *_RESOURCES)),
     Section("Doing nothing", ("idle",), (Column("% of a core", "idle_cores", 2, 100.0), *_RESOURCES)),

@@ -1,7 +1,7 @@
 """Short statements of many clients at once, by pgbench: statements a second, and the CPU time of each.
 
 With the path of another source tree in the environment variable RISINGPY_BESIDE, that is measured in the same minutes,
-in turns: before and after a change.
+in turns: before and after a change. Then point reads alone, and beside scans and COPY.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measurement import RISINGPY, Measurement
+from benchmarks.neighbours import KINDS, SETUP, neighbour
 from benchmarks.process_tree import cpu_seconds
 from risingpy.server_process import HOST, ServerProcess
 
@@ -53,8 +54,38 @@ LOADS = (
 )
 
 
+READERS = Load("point SELECT, prepared", _READ, "prepared", (16,))
+ALONE = "point SELECT, prepared, 16 clients, alone"  # of the server with the neighbours' tables
+
+
+def beside_name(kind: str) -> str:
+    """The variant of the readers beside a neighbour."""
+    return f"point SELECT, prepared, 16 clients, beside {KINDS[kind]}"
+
+
 def measure(seconds: int) -> Iterator[Measurement]:
-    """Each load with each number of clients, so many seconds."""
+    """Each load with each number of clients, so many seconds; then readers alone and beside what runs long."""
+    yield from _measure_loads(seconds)
+    yield from _measure_beside(seconds)
+
+
+def _measure_beside(seconds: int) -> Iterator[Measurement]:
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="risingpy-beside-")))
+        server = _server(stack, directory / "data", os.environ.get(BESIDE))
+        _fill(server)
+        with server.connect() as connection:
+            for text in SETUP:
+                connection.execute(text)
+        yield Measurement(SERVING, ALONE, RISINGPY, _run(server, READERS, 16, seconds, directory))
+        for kind in KINDS:
+            with neighbour(server.port, kind) as outcome:
+                figures = dict(_run(server, READERS, 16, seconds, directory))
+            figures["neighbours_per_second"] = outcome.done / seconds
+            yield Measurement(SERVING, beside_name(kind), RISINGPY, figures, correct=outcome.errors == 0)
+
+
+def _measure_loads(seconds: int) -> Iterator[Measurement]:
     beside = os.environ.get(BESIDE)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="risingpy-serving-")))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,6 +32,10 @@ def _has_no_sessions(function: str, process_id: int, milliseconds: int) -> bool:
 
 def _has_no_settings(name: str, value: str, local: bool) -> str:
     return value
+
+
+def _is_never_cancelled(call: Callable[[], None]) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def _notifies_nobody(channel: str, payload: str) -> None:
@@ -98,7 +102,7 @@ class StatementLimits:
     `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
     `blocking(process id)` are the sessions for whose locks a session waits. `set_config(name, value, local)` changes a
     setting of the session, and gives its new value. `sequences` answers nextval and its like. `notify(channel,
-    payload)` is pg_notify.
+    payload)` is pg_notify. Within the block of `calling(call)`, `call` is called when the statement is cancelled.
     """
 
     memory: int
@@ -111,6 +115,7 @@ class StatementLimits:
     set_config: Callable[[str, str, bool], str] = _has_no_settings
     sequences: Sequences = field(default_factory=_HasNoSequences)
     notify: Callable[[str, str], None] = _notifies_nobody
+    calling: Callable[[Callable[[], None]], AbstractContextManager[None]] = _is_never_cancelled
 
     @property
     def hint(self) -> str:

@@ -11,6 +11,7 @@ reads                         reads the rows of each kind of input
 moments                       numbers of sequences and the time, for rows of constants
 point_reads, whole_rows       a lookup by key without Arrow, for statements that are prepared
 nearest_choice, nearest_reads the rows nearest to a vector: which index finds them; a search without DuckDB
+key_probe                     whether a key has a row, likewise
 plain_rows, plain_rewrite     rows of constants, and what becomes of a row, likewise
 row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
@@ -23,6 +24,7 @@ explain                       prints a plan
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.explain import explain_plan
 from risingpy.batch.key_lookup import key_table
+from risingpy.batch.key_probe import PLAIN_KEYS, CommittedKeys, KeyProbe, probe_of_index, probe_of_table
 from risingpy.batch.nearest_reads import NearestRead, nearest_read
 from risingpy.batch.own_changes import EarlierChanges, OwnChanges
 from risingpy.batch.parameters import Parameters, with_parameters
@@ -31,7 +33,6 @@ from risingpy.batch.plain_rows import NotPlain, PlainRows, plain_rows
 from risingpy.batch.plan import BatchPlan, ConstantRows, Direct
 from risingpy.batch.point_reads import Datums, PointRead, point_read
 from risingpy.batch.prepared_query import PreparedQuery
-from risingpy.batch.reads import index_keys_with_rows
 from risingpy.batch.row_keys import group_by_key, keyed_by
 from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row, value_over
 from risingpy.batch.runner import BatchRunner
@@ -39,12 +40,15 @@ from risingpy.batch.statement_reads import StatementReads
 from risingpy.batch.whole_rows import WholeRows, datum_writer, plain_datum, plain_value, whole_rows
 
 __all__ = [
+    "PLAIN_KEYS",
     "BatchPlan",
     "BatchRunner",
+    "CommittedKeys",
     "ConstantRows",
     "Datums",
     "Direct",
     "EarlierChanges",
+    "KeyProbe",
     "NearestRead",
     "NotPlain",
     "OwnChanges",
@@ -61,7 +65,6 @@ __all__ = [
     "direct_rows",
     "explain_plan",
     "group_by_key",
-    "index_keys_with_rows",
     "key_table",
     "keyed_by",
     "nearest_read",
@@ -71,6 +74,8 @@ __all__ = [
     "plain_rows",
     "plain_value",
     "point_read",
+    "probe_of_index",
+    "probe_of_table",
     "row_rewrite",
     "value_of_row",
     "value_over",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -217,6 +218,13 @@ class PlanRun:
         by_column.update(zip(schema.value_columns, values, strict=True))
         rows = pa.table({f"c{i}": by_column[i] for i in range(len(relation.columns))})
         return rows.filter(pa.array(are_there))
+
+
+def keys_with_rows(view: ReadView, table: Table, keys: Sequence[pa.Array]) -> list[int]:
+    """The numbers of those of the table's primary keys that a committed row has."""
+    by_column = dict(zip(table.primary_key, keys, strict=True))
+    stored = [by_column[part.index] for part in table.table.key]
+    return np.flatnonzero(StorageTable(table.table, view).find_rows(stored)).tolist()
 
 
 def index_keys_with_rows(view: ReadView, index: Index, keys: Sequence[pa.Array]) -> list[int]:

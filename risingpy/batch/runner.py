@@ -246,7 +246,7 @@ class BatchRunner:
             yield None
             return
         limits = self._limits()
-        turn = self._engines.admission.place(limits.look)
+        turn = self._engines.admission.place(limits.look, limits.calling)
         with ExitStack() as kept:
             with waiting(limits.cancelled, WaitEvent.TURN):
                 kept.enter_context(turn)

@@ -136,22 +136,22 @@ class Transaction:
         if not self.is_open and not self.has_changes:
             self._let_go(0)
 
-    def own_row(self, table: Table, key: RowKey, index: Index | None = None) -> PendingRow | None:
-        """What this transaction has written last for a key, if it has. The table `has_row_keys`.
+    def own_rows(self, table: Table, keys: Sequence[RowKey], index: Index | None = None) -> list[PendingRow | None]:
+        """What this transaction has written last for each key, if it has. The table `has_row_keys`.
 
-        With an `index`, the key is one of that unique index, which has `unique_places`. Raises StalePlan as
+        With an `index`, the keys are those of that unique index, which has `unique_places`. Raises StalePlan as
         `changes_of` does.
         """
         self.settle()
-        return self._own_rows.find(self._changes, table, key, index)
+        return self._own_rows.find_each(self._changes, table, keys, index)
 
     def has_large_change(self, table_id: int) -> bool:
         """Whether the transaction has written so many rows to a table at once that their keys are not looked at."""
         return table_id in self._own_rows.large
 
-    def own_chunk_row(self, table: Table, key: RowKey) -> PendingRow | None:
+    def own_chunk_row(self, table: Table, key: RowKey, index: Index | None = None) -> PendingRow | None:
         """The same among the changes that are not `kept`, which are older."""
-        return self._own_rows.find(self._changes, table, key)
+        return self._own_rows.find(self._changes, table, key, index) if self._changes else None
 
     def settle(self) -> None:
         """Makes what is `kept` changes like all others."""
@@ -272,12 +272,12 @@ class Transaction:
             followed, self.followed = self.followed, []
             self.database.writes.group_commit.coming.wait_for(followed, cancelled)
 
-    def take(self, table_id: int, mode: LockMode, key: RowKey | None = None) -> bool:
-        """Locks a table, or a row, until the transaction ends, if that needs no waiting."""
+    def take(self, table_id: int, mode: LockMode, key: RowKey | None = None, *, follows: bool = True) -> bool:
+        """Locks a table, or a row, until the transaction ends, if that needs no waiting. See `LockRequest`."""
         locks = self.database.writes.locks
         if locks.covers(table_id, mode, key, process_id=self.process_id):
             return True
-        held = locks.take(table_id, mode, key, process_id=self.process_id, follows=True)
+        held = locks.take(table_id, mode, key, process_id=self.process_id, follows=follows)
         if held is not None:
             self._held.append(held)
         return held is not None

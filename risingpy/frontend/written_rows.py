@@ -19,6 +19,7 @@ from risingpy.frontend.constraints.violations import shown_row
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.writing.dml_log import Spill, TableChange
+from risingpy.meta.writing.row_keys import MOST_KEYS
 from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
@@ -86,10 +87,13 @@ def check_not_null(relation: Table, rows: pa.Table) -> None:
             raise error
 
 
-def write_inserted(session: StatementContext, relation: Table, rows: pa.Table) -> None:
-    """Logs new rows, or keeps them for the commit. A guarded table is held, see `guarded`."""
+def write_inserted(session: StatementContext, relation: Table, rows: pa.Table, *, by_key: bool = False) -> None:
+    """Logs new rows, or keeps them for the commit. A guarded table is held, see `guarded`.
+
+    `by_key`: of a table that is not guarded, the rows' keys will be locked, however many they are.
+    """
     if not is_guarded(session.database.reads.catalog, relation):
-        _write(session, relation, inserts(rows))
+        _write(session, relation, inserts(rows), by_key=by_key)
         return
     replaced, rows = _replaced(session, relation, rows)
     write_rewritten(session, relation, replaced, rows)
@@ -145,17 +149,19 @@ def write_rewritten(
     deleted: pa.Table | None = None,
     *,
     looks_at_keys: bool = True,
+    by_key: bool = False,
 ) -> None:
     """Logs rows that went and, for an UPDATE, the rows that came instead: see `RowsChange`. `deleted` rows go besides.
 
-    Looks at the constraints of a guarded table, which the session holds.
+    Looks at the constraints of a guarded table, which the session holds; not if they were looked at `by_key`, under
+    the locks of all keys.
     """
     changes = [RowsChange(relation, old, new)]
     if deleted is not None and deleted.num_rows:
         changes.insert(0, RowsChange(relation, deleted, None))
     for change in changes:
-        _put(session, relation, _chunk_of(change))
-    _end(session, changes, looks_at_keys=looks_at_keys)
+        _put(session, relation, _chunk_of(change), by_key=by_key)
+    _end(session, changes, looks_at_keys=looks_at_keys and not by_key)
 
 
 def _chunk_of(change: RowsChange) -> pa.Table:
@@ -186,8 +192,10 @@ def check_writable(session: StatementContext, verb: str) -> None:
         raise SqlError(f"cannot execute {verb} in a read-only transaction", sqlstate="25006")
 
 
-def _write(session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None) -> None:
-    _put(session, relation, chunk, spill)
+def _write(
+    session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None, *, by_key: bool = False
+) -> None:
+    _put(session, relation, chunk, spill, by_key=by_key)
     if chunk.num_rows and not session.transaction.is_open:
         session.scope.commit()
 
@@ -209,12 +217,17 @@ def _follow(session: StatementContext, change: RowsChange) -> RowsChange:
     return change
 
 
-def _put(session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None) -> None:
-    """Gives rows to the transaction."""
+def _put(
+    session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None, *, by_key: bool = False
+) -> None:
+    """Gives rows to the transaction: with `by_key` as changes that are small enough for all keys to be locked."""
     if not chunk.num_rows:
         return
     if relation.upstream is not None:
         message = f'cannot change table "{relation.name}": it copies table "{relation.upstream.name}" of a source'
         raise SqlError(message, sqlstate="55000", hint="Change it upstream.")
     check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)
-    session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill, relation.rules))
+    rows = MOST_KEYS if by_key else chunk.num_rows
+    for start in range(0, chunk.num_rows, rows):
+        piece = chunk.slice(start, rows) if chunk.num_rows > rows else chunk
+        session.transaction.write(TableChange(relation.relation_id, relation.version, piece, spill, relation.rules))

@@ -96,13 +96,13 @@ class Reads:
             return found
         return found if self._log.last_lsn_of(table_ids) <= found[0].committed.lsn else None
 
-    def pending_row(self, table_id: int, key: RowKey) -> PendingRow | int | None:
+    def pending_row(self, table_id: int, key: RowKey, of: int | None = None) -> PendingRow | int | None:
         """What the log has last for a row of a table, see `PendingRows.find`: all that is acknowledged, by anybody.
 
         Without the row's lock, the log may have more a moment later. Where it is None, look at the committed state
         after this: an epoch may just have taken the row.
         """
-        return self._log.pending_row(table_id, key)
+        return self._log.pending_row(table_id, key, of)
 
     def lacks_rows_of(self, table_ids: Collection[int]) -> bool:
         """Whether the log has rows of these tables that no published epoch has."""

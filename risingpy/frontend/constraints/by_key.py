@@ -19,9 +19,9 @@ import pyarrow as pa
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
 from risingpy.frontend.constraints.violations import columns_by_id, missing_reference, shown_key, unique_violation
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_rows
+from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_changes, newest_rows
 from risingpy.meta.writing.row_guard import Reference
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_at, keys_of, unique_places
+from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY, RowKey, keys_at, keys_of, unique_places
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
 
@@ -37,7 +37,7 @@ class _Reference:
 def can_go_by_key(session: StatementContext, table: Table, rows: int) -> bool:
     """Whether so many rows may be written to a guarded table by their keys."""
     catalog = session.database.reads.catalog
-    if rows > MOST_KEYS or session.transaction.has_large_change(table.relation_id):
+    if rows > MOST_ROWS_BY_KEY or session.transaction.has_large_change(table.relation_id):
         return False
     if table.primary_key and not log_has_newest_rows(catalog, table):
         return False
@@ -144,18 +144,11 @@ def _standing(
     """For each unique key, what tells the row apart that has it now; None if none has. `rows` have the keys."""
     found: list[RowKey | None] = [None] * len(keys)
     committed = []
-    for place, key in enumerate(keys):
-        pending = session.transaction.own_row(table, key, index)
-        if pending is None:
-            writes, of = session.database.writes, table.relation_id
-            pending = writes.pending_row(index.relation_id, key, session.cancelled, of=of)
-        if pending is not None and pending.version != table.version:  # in a form of the table before an ALTER
-            session.database.reads.wait_for_lsn(pending.lsn, session.cancelled)
-            pending = None
-        if pending is None:
+    for place, newest in enumerate(newest_changes(session, table, keys, index)):
+        if newest is None:
             committed.append(place)
-        elif pending.place is not None:
-            (found[place],) = _identities(table, pending.row())
+        elif newest.place is not None:
+            (found[place],) = _identities(table, newest.row())
     if committed:
         places = places_of(table, index) or ()
         asked = _rows_at(rows, committed)

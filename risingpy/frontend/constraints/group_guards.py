@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import pyarrow as pa
 
-from risingpy.batch import index_keys_with_rows, value_of_row
+from risingpy.batch import CommittedKeys, value_of_row
 from risingpy.frontend.constraints.by_key import places_of, reference_of
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to, is_guarded
 from risingpy.frontend.statement_context import StatementContext
@@ -34,15 +34,23 @@ def row_guard(session: StatementContext, catalog: Catalog, table: Table) -> RowG
     if len(known) < len(unique) or len(found) < len(references):
         return None
 
-    def by_index(index: Index, keys: Columns) -> list[int]:
-        snapshot = session.database.reads.snapshot()
-        try:
-            return index_keys_with_rows(snapshot.view, index, keys)
-        finally:
-            snapshot.view.release()
+    committed = CommittedKeys()
 
-    finds = session.committed_rows, session.has_committed, by_index
-    return RowGuard(table, known, found, passes_of(table, range(len(table.columns))), *finds)
+    def by_key(table: Table, keys: Columns) -> list[int]:
+        view = session.database.reads.snapshot().view
+        try:
+            return committed.of_table(view, table, keys)
+        finally:
+            view.release()
+
+    def by_index(index: Index, keys: Columns) -> list[int]:
+        view = session.database.reads.snapshot().view
+        try:
+            return committed.of_index(view, index, keys)
+        finally:
+            view.release()
+
+    return RowGuard(table, known, found, passes_of(table, range(len(table.columns))), by_key, by_index)
 
 
 def change_is_free(catalog: Catalog, table: Table, columns: Collection[int]) -> bool:

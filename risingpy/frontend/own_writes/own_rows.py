@@ -28,6 +28,13 @@ class OwnRows:
         self, changes: Sequence[TableChange], table: Table, key: RowKey, index: Index | None = None
     ) -> PendingRow | None:
         """The last row of a primary key, or of a key of a unique index."""
+        (found,) = self.find_each(changes, table, (key,), index)
+        return found
+
+    def find_each(
+        self, changes: Sequence[TableChange], table: Table, asked: Sequence[RowKey], index: Index | None = None
+    ) -> list[PendingRow | None]:
+        """The same of each key that is asked for."""
         kept, places = table.relation_id, table.primary_key
         if index is not None:
             kept, places = index.relation_id, unique_places(table, index) or ()
@@ -38,7 +45,7 @@ class OwnRows:
                 keys = keys_at(table, places, [change.chunk.column(1 + each) for each in places])
                 self.rows.add(KeyedChunk(kept, change.version, change.chunk, keys))
         self.seen[kept] = len(changes)
-        return self.rows.find(kept, key)
+        return self.rows.find_each(kept, asked)
 
 
 @dataclass(slots=True)

@@ -173,6 +173,7 @@ class SessionContext:
             set_config=self._set_config,
             sequences=self.sequences,
             notify=self._notify,
+            calling=self.cancelled.calling,
         )
 
     def _set_config(self, name: str, value: str, local: bool) -> str:

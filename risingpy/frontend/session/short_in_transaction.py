@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from risingpy.batch import (
+    PLAIN_KEYS,
     Datums,
     NotPlain,
     PlainRewrite,
@@ -21,17 +22,15 @@ from risingpy.batch import (
     plain_value,
     whole_rows,
 )
-from risingpy.frontend.session.waits import LockWait
+from risingpy.frontend.session.short_guarded import KeptGuard
+from risingpy.frontend.session.waits import locked
 from risingpy.meta.epochs.published_state import is_partial
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Table
-from risingpy.types import TypeKind
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
-
-_PLAIN_KEYS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.BOOLEAN, TypeKind.VARCHAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +39,16 @@ class KeptInsert:
 
     table: Table
     _writers: tuple[Callable[[object], bytes | None], ...]
+    _guard: KeptGuard | None
 
     def run(self, context: SessionContext, rows: Sequence[Sequence[object]]) -> None:
-        """Adds rows (visible columns). Raises NotPlain, and what Arrow raises for a value that no column has."""
+        """Adds rows (visible columns). Raises NotPlain, Awaits, and what Arrow raises for a wrong value."""
         kept, table = context.transaction.kept, self.table
         if not kept.takes(table):
             raise NotPlain
         found = [[write(value) for write, value in zip(self._writers, row, strict=True)] for row in rows]
+        if self._guard is not None:
+            self._guard.look(context, rows)
         for row, datums in zip(rows, found, strict=True):
             if table.primary_key:
                 kept.put(table, tuple(row[place] for place in table.primary_key), None, datums)
@@ -57,17 +59,17 @@ class KeptInsert:
 def has_plain_key(table: Table) -> bool:
     """Whether the values of its primary key, as Python has them, are the key of a row."""
     types = [table.columns[index].type for index in table.primary_key]
-    return all(each.kind in _PLAIN_KEYS and not each.system for each in types)
+    return all(each.kind in PLAIN_KEYS and not each.system for each in types)
 
 
-def kept_insert(table: Table, *, log_has_newest_rows: bool) -> KeptInsert | None:
+def kept_insert(table: Table, *, log_has_newest_rows: bool, guard: KeptGuard | None = None) -> KeptInsert | None:
     """None if rows of the table are not kept: of each key, more than the last row may count."""
     if table.primary_key and not (log_has_newest_rows and has_plain_key(table)):
         return None
     visible = [column for column in table.columns if not column.hidden]
     writers = [datum_writer(column.type) for column in visible]
     known = tuple(each for each in writers if each is not None)
-    return KeptInsert(table, known) if len(known) == len(writers) else None
+    return KeptInsert(table, known, guard) if len(known) == len(writers) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ class KeptChange:
         if transaction.has_large_change(table.relation_id) or not transaction.kept.takes(table):
             raise NotPlain
         key = self._rewrite.key(parameters)
-        self._lock(context, LockMode.KEYS, None)
-        self._lock(context, LockMode.ALONE, key)
+        locked(context, table.relation_id, LockMode.KEYS)
+        locked(context, table.relation_id, LockMode.ALONE, key)
         now = context.database.reads.catalog.relations.get(table.relation_id)  # no ALTER can come from here on
         if not isinstance(now, Table) or (now.version, now.rules) != (table.version, table.rules) or now.has_stopped:
             raise NotPlain
@@ -96,10 +98,6 @@ class KeptChange:
             return 0
         transaction.kept.put(table, key, old, self._changed(old, parameters) if self._rewrite.columns else None)
         return 1
-
-    def _lock(self, context: SessionContext, mode: LockMode, key: RowKey | None) -> None:
-        if not context.transaction.take(self.table.relation_id, mode, key):
-            raise LockWait(context, self.table.relation_id, mode, key).awaited()
 
     def _changed(self, old: Datums, parameters: Sequence[object | None]) -> Datums:
         def value(column: int) -> object:
@@ -122,7 +120,7 @@ class KeptChange:
         kept = transaction.kept.find(table_id, key)
         if kept is not None:
             return _row(kept.last)
-        own = transaction.own_chunk_row(self.table, key) if transaction.has_chunks else None
+        own = transaction.own_chunk_row(self.table, key)
         if own is not None:
             return None if own.place is None else self._whole.logged(own.chunk, own.place)
         # What is coming is asked for before the log: it is there until the log has it.

@@ -2,9 +2,8 @@
 
 They have no thread of their own, and no Arrow. In a transaction its commit takes them along (`short_in_transaction`).
 
-What breaks a constraint takes the long way, and so does a new row of a table with constraints in a transaction, and
-whatever is unusual: another catalog, statements that are logged, values that only the evaluator computes, a NULL where
-none may be, a wait that is limited.
+What breaks a constraint takes the long way, and so does whatever is unusual: another catalog, statements that are
+logged, values that only the evaluator computes, a NULL where none may be, a wait that is limited.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from risingpy.frontend.constraints.group_guards import change_is_free, has_guard
 from risingpy.frontend.parser.ast import Insert
 from risingpy.frontend.results import Awaits, CommandTag, Prepared, ShortWrite, TakesLonger
 from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.short_guarded import kept_guard
 from risingpy.frontend.session.short_in_transaction import (
     KeptChange,
     KeptInsert,
@@ -243,8 +243,10 @@ def _insert(context: SessionContext, catalog: Catalog, inserts: PlainInsert) -> 
         guard = row_guard(context, catalog, table)
         if guard is None:
             return None
-    else:
-        kept = kept_insert(table, log_has_newest_rows=log_has_newest_rows(catalog, table))
+    own_guard = None if guard is None else kept_guard(guard)
+    if guard is None or own_guard is not None:
+        newest = log_has_newest_rows(catalog, table)
+        kept = kept_insert(table, log_has_newest_rows=newest, guard=own_guard)
     filled = tuple(index for index in _filled(table) if not rows.is_numbered(index))
     return _Insert(table, rows, (count,), filled, kept, tuple(rows.wanted_numbers), guard)
 

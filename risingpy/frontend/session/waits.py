@@ -67,6 +67,12 @@ class LockWait:
         self._context.cancelled.waits_for = None
 
 
+def locked(context: SessionContext, table_id: int, mode: LockMode, key: RowKey | None = None) -> None:
+    """Locks a table, or a row, until the transaction ends. Raises Awaits if it must wait: then it is begun again."""
+    if not context.transaction.take(table_id, mode, key):
+        raise LockWait(context, table_id, mode, key).awaited()
+
+
 def look_at_followed(transaction: Transaction) -> None:
     """Before a short statement reads what may have been written by those whom the transaction has followed.
 

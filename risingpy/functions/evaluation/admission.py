@@ -17,11 +17,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 
 IDLE_SECONDS = 0.05  # after which a query that does not compute lends its turn
-_LOOK_SECONDS = 0.1  # how often one that waits looks whether it is cancelled, and whether somebody lends
+_LOOK_SECONDS = 0.1  # how often the first that waits looks whether somebody lends
+
+CalledWhenCancelled = Callable[[Callable[[], None]], AbstractContextManager[None]]
+"""Within its block, the function is called when the query is cancelled."""
+
+
+def _is_never_cancelled(call: Callable[[], None]) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class Admission:
@@ -34,10 +41,11 @@ class Admission:
         self._guard = threading.Lock()
         self._having: set[QueryTurn] = set()
         self._waiting: deque[QueryTurn] = deque()
+        self._first: QueryTurn | None = None  # of those who wait: it has been called to look whether somebody lends
 
-    def place(self, look: Callable[[], None]) -> QueryTurn:
-        """For one query. `look` raises if it is cancelled."""
-        return QueryTurn(self, look)
+    def place(self, look: Callable[[], None], cancelled: CalledWhenCancelled = _is_never_cancelled) -> QueryTurn:
+        """For one query. `look` raises if it is cancelled, and `cancelled` tells when."""
+        return QueryTurn(self, look, cancelled)
 
     @property
     def waiting(self) -> int:
@@ -49,23 +57,38 @@ class Admission:
         """How many have one."""
         return len(self._having)
 
-    def take(self, place: QueryTurn, look: Callable[[], None]) -> None:
-        """Waits for a turn, if the place has none. Raises what `look` raises."""
+    def take(self, place: QueryTurn) -> None:
+        """Waits for a turn, if the place has none. Raises what its `look` raises."""
         with self._guard:
             if place in self._having:
                 place.idle_since = None
                 return
-            place.called.clear()
             self._waiting.append(place)
             self._give()
+            has_turn = place in self._having
+        if has_turn:
+            return
         try:
-            while not place.called.wait(_LOOK_SECONDS):
-                look()
-                with self._guard:
-                    self._give()
+            with place.cancelled(place.called.set):
+                self._wait(place)
         except BaseException:
             self.give_back(place)
             raise
+
+    def _wait(self, place: QueryTurn) -> None:
+        """Until the place has a turn. Only the first in the queue wakes by itself.
+
+        Were it all of them, a few hundred would take the interpreter's lock from short statements all the time.
+        """
+        while True:
+            place.called.clear()
+            place.look()
+            with self._guard:
+                self._give()
+                if place in self._having:
+                    return
+                is_first = self._waiting[0] is place
+            place.called.wait(_LOOK_SECONDS if is_first else None)
 
     def rest(self, place: QueryTurn) -> None:
         """The place does not compute for now."""
@@ -81,12 +104,16 @@ class Admission:
             self._give()
 
     def _give(self) -> None:
-        """With the guard held: gives turns to those who have waited longest."""
+        """With the guard held: gives turns to those who have waited longest, and calls the first of the others."""
         while self._waiting and (len(self._having) < self.most or self._lent()):
             place = self._waiting.popleft()
             place.idle_since = None
             self._having.add(place)
             place.called.set()
+        first = self._waiting[0] if self._waiting else None
+        if first is not None and first is not self._first:
+            first.called.set()
+        self._first = first
 
     def _lent(self) -> bool:
         """Takes the turn of one that has not computed for a while. False: all compute."""
@@ -100,14 +127,15 @@ class Admission:
 class QueryTurn:
     """A query's place among the others. A context manager for the query's length."""
 
-    def __init__(self, admission: Admission, look: Callable[[], None]) -> None:
+    def __init__(self, admission: Admission, look: Callable[[], None], cancelled: CalledWhenCancelled) -> None:
         self.called = threading.Event()
+        self.look = look
+        self.cancelled = cancelled
         self.idle_since: float | None = None
         self._admission = admission
-        self._look = look
 
     def __enter__(self) -> QueryTurn:
-        self._admission.take(self, self._look)
+        self._admission.take(self)
         self._admission.rest(self)
         return self
 
@@ -119,7 +147,7 @@ class QueryTurn:
     @contextmanager
     def working(self) -> Iterator[None]:
         """The query computes within the block; if it has lent its turn, it first waits for another one."""
-        self._admission.take(self, self._look)
+        self._admission.take(self)
         try:
             yield
         finally:

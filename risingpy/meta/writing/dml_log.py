@@ -260,6 +260,12 @@ class DmlLog:
         """See `PendingRows.find`. The caller has locked the key."""
         return self._pending_rows.find(table_id, key, of)
 
+    def pending_of_each(
+        self, table_id: int, keys: Sequence[RowKey], of: int | None = None
+    ) -> Sequence[PendingRow | int | None]:
+        """The same of each key."""
+        return self._pending_rows.find_each(table_id, keys, of)
+
     def next_epoch(self, most_rows: int) -> tuple[int, int]:
         """(lsn, rows) of the whole groups that the next epoch takes: at least one if any is pending."""
         with self._guard:

@@ -44,11 +44,15 @@ class PendingRow:
         return self.chunk.slice(self.place or 0, 0 if self.place is None else 1).drop_columns(["op"])
 
 
+_Newest = tuple[int, KeyedChunk, int | None]
+"""Of a key: the lsn of its last change, the chunk, and the row's place there; None: it is gone."""
+
+
 class NewestRows:
     """The last row of each key among change chunks, in the order in which they are added. Not for several threads."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, dict[RowKey, tuple[int, KeyedChunk, int | None]]] = {}
+        self._rows: dict[int, dict[RowKey, _Newest]] = {}
 
     def add(self, change: KeyedChunk, lsn: int = 0) -> None:
         """Adds the rows of a chunk, which replace those of the same keys."""
@@ -59,11 +63,12 @@ class NewestRows:
 
     def find(self, table_id: int, key: RowKey) -> PendingRow | None:
         """The last change of a key; None if it has none here."""
-        found = self._rows.get(table_id, {}).get(key)
-        if found is None:
-            return None
-        lsn, change, place = found
-        return PendingRow(lsn, change.version, change.chunk, place)
+        return _pending(self._rows.get(table_id, {}).get(key))
+
+    def find_each(self, table_id: int, keys: Sequence[RowKey]) -> list[PendingRow | None]:
+        """The same of each key."""
+        rows = self._rows.get(table_id)
+        return [_pending(rows.get(key)) for key in keys] if rows else [None] * len(keys)
 
     def remove(self, table_id: int, keys: Iterable[RowKey], up_to_lsn: int) -> None:
         """Removes what these keys have, unless it is newer than `up_to_lsn`."""
@@ -74,6 +79,13 @@ class NewestRows:
                 del rows[key]
         if not rows:
             self._rows.pop(table_id, None)
+
+
+def _pending(found: _Newest | None) -> PendingRow | None:
+    if found is None:
+        return None
+    lsn, change, place = found
+    return PendingRow(lsn, change.version, change.chunk, place)
 
 
 class PendingRows:
@@ -120,8 +132,17 @@ class PendingRows:
 
         `of` is the table if the key is one of its unique index.
         """
+        (found,) = self.find_each(table_id, (key,), of)
+        return found
+
+    def find_each(
+        self, table_id: int, keys: Sequence[RowKey], of: int | None = None
+    ) -> Sequence[PendingRow | int | None]:
+        """The same of each key."""
         with self._guard:
-            row, not_kept = self._rows.find(table_id, key), self._not_kept.get(table_id)
+            rows, not_kept = self._rows.find_each(table_id, keys), self._not_kept.get(table_id)
             if of is not None and not_kept is None:
                 not_kept = self._left_over.get(of)
-            return row if not_kept is None or (row is not None and row.lsn > not_kept) else not_kept
+        if not_kept is None:
+            return rows
+        return [row if row is not None and row.lsn > not_kept else not_kept for row in rows]

@@ -10,7 +10,7 @@ tell, or if it breaks a rule: the long way waits for it, or raises the error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.meta.writing.row_changes import FindCommitted
+from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import RowKey, keys_at, keys_of, unique_places
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import Index, Table
@@ -47,16 +47,15 @@ class Reference:
 class RowGuard:
     """What guards new rows of a table. `unique` has the positions of the columns of each index.
 
-    `committed` finds committed rows, `has_committed` tells whether any of some primary keys has one, and `by_index`
-    gives the numbers of those keys of an index that have one.
+    `by_key` gives the numbers of those primary keys of a table that have a committed row, `by_index` the same of keys
+    of an index.
     """
 
     table: Table
     unique: tuple[tuple[Index, tuple[int, ...]], ...]
     references: tuple[Reference, ...]
     passes: Passes | None
-    committed: FindCommitted
-    has_committed: Callable[[Table, pa.Table], bool]
+    by_key: Callable[[Table, Columns], list[int]]
     by_index: Callable[[Index, Columns], list[int]]
 
     def look(self, columns: Columns, log: DmlLog, locks: TableLocks, held: ExitStack) -> Mask:
@@ -79,18 +78,12 @@ class RowGuard:
         table = self.table
         keys = keys_of(table, [columns[place] for place in table.primary_key])
         allowed, asked = _first_of_each(keys), list[int]()
-        for row in np.flatnonzero(allowed).tolist():
-            standing = _in_log(log, table, table.relation_id, keys[row])
+        for row, standing in _in_log(log, table, table.relation_id, keys, np.flatnonzero(allowed).tolist()):
             if standing is None:
                 asked.append(row)
             else:
                 allowed[row] = standing is _Standing.GONE
-        names = [f"c{place}" for place in table.primary_key]
-        rows = pa.table([_taken(columns[place], asked) for place in table.primary_key], names=names)
-        if asked and self.has_committed(table, rows):
-            found = self.committed(table, rows)
-            standing_keys = set(keys_of(table, [found.column(f"c{place}") for place in table.primary_key]))
-            allowed[[row for row in asked if keys[row] in standing_keys]] = False
+        allowed[self._with_row(table, None, [columns[place] for place in table.primary_key], asked)] = False
         return allowed
 
     def _are_unique(
@@ -108,17 +101,15 @@ class RowGuard:
         rows_held = locks.take_free_rows(index.relation_id, {key for key in keys if None not in key})
         held.callback(rows_held.release)
         free = frozenset(rows_held.keys)
-        for row in np.flatnonzero(allowed).tolist():
-            if None in keys[row]:
-                continue
-            standing = (
-                _Standing.UNKNOWN if keys[row] not in free else _in_log(log, self.table, index.relation_id, keys[row])
-            )
+        told = [row for row in np.flatnonzero(allowed).tolist() if None not in keys[row]]
+        allowed[[row for row in told if keys[row] not in free]] = False
+        mine = [row for row in told if keys[row] in free]
+        for row, standing in _in_log(log, self.table, index.relation_id, keys, mine):
             if standing is None:
                 asked.append(row)
             else:
                 allowed[row] = standing is _Standing.GONE
-        allowed[[asked[number] for number in self._found(index, [columns[place] for place in places], asked)]] = False
+        allowed[self._with_row(self.table, index, [columns[place] for place in places], asked)] = False
         return allowed
 
     def _refer(self, reference: Reference, columns: Columns, log: DmlLog, locks: TableLocks, held: ExitStack) -> Mask:
@@ -128,25 +119,22 @@ class RowGuard:
         referring = [columns[place] for place in reference.places]
         keys = keys_at(target, at, referring)
         allowed, asked = np.ones(len(keys), np.bool_), list[int]()
-        for row, key in enumerate(keys):
-            if None in key:
-                continue
-            standing = _in_log(log, target, target.relation_id if index is None else index.relation_id, key)
+        relation_id = target.relation_id if index is None else index.relation_id
+        told = [row for row, key in enumerate(keys) if None not in key]
+        for row, standing in _in_log(log, target, relation_id, keys, told):
             if standing is None:
                 asked.append(row)
             allowed[row] = standing is _Standing.STANDS
-        if index is not None:
-            allowed[[asked[number] for number in self._found(index, referring, asked)]] = True
-        elif asked:
-            wanted = pa.table([_taken(c, asked) for c in referring], names=[f"c{place}" for place in at])
-            found = self.committed(target, _each_once(wanted))
-            there = set(keys_of(target, [found.column(f"c{place}") for place in at]))
-            allowed[[row for row in asked if keys[row] in there]] = True
+        allowed[self._with_row(target, index, referring, asked)] = True
         return allowed
 
-    def _found(self, index: Index, columns: Columns, rows: list[int]) -> list[int]:
-        """The numbers, among these rows, of those whose key a committed row has."""
-        return self.by_index(index, [_taken(c, rows) for c in columns]) if rows else []
+    def _with_row(self, table: Table, index: Index | None, keys: Columns, rows: list[int]) -> list[int]:
+        """Those of the rows whose primary key, or key of an index, a committed row of the table has."""
+        if not rows:
+            return []
+        asked = [_taken(column, rows) for column in keys]
+        found = self.by_key(table, asked) if index is None else self.by_index(index, asked)
+        return [rows[number] for number in found]
 
 
 class _Standing(Enum):
@@ -157,9 +145,19 @@ class _Standing(Enum):
     UNKNOWN = auto()  # somebody has its lock, or only an epoch tells
 
 
-def _in_log(log: DmlLog, table: Table, relation_id: int, key: RowKey) -> _Standing | None:
-    """What the log knows of a key that is locked, or whose table is; None: the committed state has its newest row."""
-    found = log.pending_row(relation_id, key, None if relation_id == table.relation_id else table.relation_id)
+def _in_log(
+    log: DmlLog, table: Table, relation_id: int, keys: Sequence[RowKey], rows: Sequence[int]
+) -> Iterable[tuple[int, _Standing | None]]:
+    """What the log knows of these rows' keys, which are locked, or whose table is.
+
+    None: the committed state has the key's newest row.
+    """
+    of = None if relation_id == table.relation_id else table.relation_id
+    found = log.pending_of_each(relation_id, [keys[row] for row in rows], of)
+    return zip(rows, (_standing(table, each) for each in found), strict=True)
+
+
+def _standing(table: Table, found: PendingRow | int | None) -> _Standing | None:
     if found is None:
         return None
     if isinstance(found, int) or found.version != table.version:
@@ -181,7 +179,3 @@ def _first_of_each(keys: Sequence[RowKey]) -> Mask:
 
 def _taken(column: pa.Array, rows: list[int]) -> pa.Array:
     return column if len(rows) == len(column) else column.take(pa.array(rows, pa.int64()))
-
-
-def _each_once(rows: pa.Table) -> pa.Table:
-    return rows if rows.num_rows == 1 else rows.group_by(rows.column_names).aggregate([])

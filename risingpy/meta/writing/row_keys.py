@@ -12,7 +12,8 @@ from risingpy.plan.expressions import InputRef
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.forms import text_column
 
-MOST_KEYS = 64  # rows of a statement whose keys are locked one by one; one with more rows locks its table
+MOST_KEYS = 64  # rows of a change whose keys are locked one by one; one with more rows locks its table
+MOST_ROWS_BY_KEY = 512  # rows that are written as several such changes, if a table alone would cost others more
 
 RowKey: TypeAlias = "tuple[Any, ...]"
 """The values of the primary key's columns, in the order of the key. Equal keys are equal; keys can be sorted."""

@@ -74,19 +74,19 @@ class Writes:
             raise
         return table, rows
 
-    def pending_row(
-        self, table_id: int, key: RowKey, cancelled: Cancelled = None, *, of: int | None = None
-    ) -> PendingRow | None:
-        """What the log has last for a key; None: what the committed state has. The caller holds the row's lock.
+    def pending_rows(
+        self, table_id: int, keys: Sequence[RowKey], cancelled: Cancelled = None, *, of: int | None = None
+    ) -> list[PendingRow | None]:
+        """What the log has last for each key; None: what the committed state has. The caller holds the rows' locks.
 
-        Waits for the rows of large statements, which are found in the committed state only. If the key is one of a
+        Waits for the rows of large statements, which are found in the committed state only. If the keys are those of a
         unique index, called `table_id`, then `of` is its table.
         """
-        found = self._log.pending_row(table_id, key, of)
-        if not isinstance(found, int):
-            return found
-        self._until_lsn(found, cancelled)
-        return None
+        found = self._log.pending_of_each(table_id, keys, of)
+        awaited = max((each for each in found if isinstance(each, int)), default=0)
+        if awaited:
+            self._until_lsn(awaited, cancelled)
+        return [None if isinstance(each, int) else each for each in found]
 
     def next_row_ids(self, count: int) -> int:
         """The first of `count` consecutive fresh values for `_row_id`."""

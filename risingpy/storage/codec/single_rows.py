@@ -25,14 +25,17 @@ _ColumnKey = Callable[..., bytes]
 
 
 class SingleKeys:
-    """Makes stored keys of a table's key columns, given as Python values: int, bool, str, or bytes for uuid."""
+    """Makes stored keys of a table's key columns, given as Python values: int, bool, str, or bytes for uuid.
 
-    def __init__(self, schema: TableSchema) -> None:
-        """The schema is one that `can_make_keys`."""
-        columns = [schema.columns[part.index].type.kind for part in schema.key]
-        self._columns = [_column_key(kind) for kind in columns]
+    Or, of the first `columns` of them, what such keys begin with.
+    """
+
+    def __init__(self, schema: TableSchema, columns: int | None = None) -> None:
+        """The schema is one that `can_make_keys` of so many columns."""
+        parts = schema.key[:columns]
+        self._columns = [_column_key(schema.columns[part.index].type.kind) for part in parts]
         self._prefix = table_prefix(schema.table_id)
-        places = [part.index for part in schema.key]
+        places = [part.index for part in parts]
         self._distribution = [places.index(column) for column in schema.distribution]
 
     def encode(self, values: Sequence[object]) -> tuple[int, bytes]:
@@ -48,10 +51,13 @@ class SingleKeys:
         return vnode, key
 
 
-def can_make_keys(schema: TableSchema) -> bool:
-    """Whether `SingleKeys` knows the types and the order of all key columns."""
-    ascending = not any(part.descending for part in schema.key)
-    return ascending and all(_is_known(schema.columns[part.index].type) for part in schema.key)
+def can_make_keys(schema: TableSchema, columns: int | None = None) -> bool:
+    """Whether `SingleKeys` knows the types and the order of all key columns, or of the first ones, and the vnode."""
+    parts = schema.key[:columns]
+    if not {*schema.distribution} <= {part.index for part in parts}:
+        return False
+    ascending = not any(part.descending for part in parts)
+    return ascending and all(_is_known(schema.columns[part.index].type) for part in parts)
 
 
 def _is_known(type_: SqlType) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from risingpy.storage.engine.lmdb_environment import Snapshot
-from risingpy.storage.engine.row_reading import read_points
+from risingpy.storage.engine.ranges import Ranges
+from risingpy.storage.engine.row_reading import read_first, read_points
 from risingpy.storage.engine.stored_rows import rows_of
 from risingpy.storage.engine.undo_record import ROWS
 
@@ -28,12 +29,26 @@ class PointReads:
 
         Who does not hold the view must be ready for SnapshotReleased.
         """
-        snapshot, with_runs = self._snapshots[shard], self._with_runs[shard]
-        if with_runs is None:
-            with rows_of(snapshot) as rows:
-                with_runs = self._with_runs[shard] = frozenset(rows.waiting())
-        if table_id not in with_runs:
+        snapshot = self._snapshots[shard]
+        if not self._has_runs(shard, table_id):
             return snapshot.get(key, db=ROWS)
         with rows_of(snapshot) as rows:
             found: bytes | None = read_points(rows, pa.array([key], pa.binary()), may_be_long=False).values[0].as_py()
         return found
+
+    def has_prefix(self, shard: int, table_id: int, prefix: bytes) -> bool:
+        """Whether a stored key begins with `prefix`, which is shorter than what is stored of long keys. As `value`."""
+        snapshot = self._snapshots[shard]
+        if not self._has_runs(shard, table_id):
+            with snapshot.use() as transaction:
+                first = transaction.first_row(prefix, db=ROWS)
+            return first is not None and first[0].startswith(prefix)
+        with rows_of(snapshot) as rows:
+            return len(read_first(rows, Ranges.of_prefix(prefix), 1)) > 0
+
+    def _has_runs(self, shard: int, table_id: int) -> bool:
+        with_runs = self._with_runs[shard]
+        if with_runs is None:
+            with rows_of(self._snapshots[shard]) as rows:
+                with_runs = self._with_runs[shard] = frozenset(rows.waiting())
+        return table_id in with_runs

@@ -46,21 +46,27 @@ class StorageTable:
 
         Columns are given by their positions in the schema.
         """
+        values = self._values_of(keys)
+        return _are_valid(values), self._codec.decode_values(values, columns)
+
+    def find_rows(self, keys: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+        """Which of these whole keys have a row."""
+        return _are_valid(self._values_of(keys))
+
+    def _values_of(self, keys: Sequence[pa.Array]) -> pa.BinaryArray:
+        """The stored value of each whole key, NULL where there is no row."""
         keys = [whole(column) for column in keys]
         vnodes = self._codec.vnodes(keys)
         encoded = self._codec.encode_keys(keys, vnodes)
         owners = shards_of_vnodes(vnodes, self._view.shards)
         shards = owners.tolist() if len(owners) == 1 else np.unique(owners).tolist()
         if len(shards) == 1:
-            values = self._points(shards[0], encoded)
-        else:
-            places = [np.flatnonzero(owners == shard) for shard in shards]
-            taken = zip(shards, places, strict=True)
-            parts = [self._points(shard, encoded.take(pa.array(mine))) for shard, mine in taken]
-            in_turn = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
-            values = pa.concat_arrays(parts or [encoded]).take(pa.array(in_turn))
-        found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-        return found, self._codec.decode_values(values, columns)
+            return self._points(shards[0], encoded)
+        places = [np.flatnonzero(owners == shard) for shard in shards]
+        taken = zip(shards, places, strict=True)
+        parts = [self._points(shard, encoded.take(pa.array(mine))) for shard, mine in taken]
+        in_turn = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
+        return pa.concat_arrays(parts or [encoded]).take(pa.array(in_turn))
 
     def has_rows(self, keys: Sequence[pa.Array]) -> bool:
         """Whether any of these whole keys has a row."""
@@ -92,8 +98,9 @@ class StorageTable:
             order = sort_indices(encoded)
             with rows_of(self._view.snapshots[shard]) as rows:
                 batch = read_all(rows, Ranges.of_prefixes(encoded.take(pa.array(order))))
-            numbers.append(owners[order[batch.numbers]])
-            tables.append(self._table(batch.keys, batch.values))
+            if len(batch):
+                numbers.append(owners[order[batch.numbers]])
+                tables.append(self._table(batch.keys, batch.values))
         rows = pa.concat_tables(tables) if tables else self._table([], [])
         owner = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
@@ -205,3 +212,7 @@ class StorageTable:
     def _table(self, keys: Sequence[bytes] | pa.BinaryArray, values: Sequence[bytes] | pa.BinaryArray) -> pa.Table:
         columns = range(len(self.schema.columns))
         return pa.table(self._codec.decode(keys, values, columns), names=[f"c{i}" for i in columns])
+
+
+def _are_valid(values: pa.BinaryArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -23,6 +24,8 @@ class Query:
     def __init__(self, admission: Admission, *, idles: bool = False) -> None:
         self.has_turn, self.may_end, self.is_cancelled = threading.Event(), threading.Event(), threading.Event()
         self.was_cancelled = False
+        self.looks = 0
+        self._calls: list[Callable[[], None]] = []
         self._admission, self._idles = admission, idles
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -31,13 +34,25 @@ class Query:
         self.may_end.set()
         self._thread.join(_DEADLINE)
 
+    def cancel(self) -> None:
+        self.is_cancelled.set()
+        for call in self._calls:
+            call()
+
+    @contextmanager
+    def _calling(self, call: Callable[[], None]) -> Iterator[None]:
+        self._calls.append(call)
+        yield
+        self._calls.remove(call)
+
     def _look(self) -> None:
+        self.looks += 1
         if self.is_cancelled.is_set():
             raise Cancelled
 
     def _run(self) -> None:
         try:
-            with self._admission.place(self._look) as turn:
+            with self._admission.place(self._look, self._calling) as turn:
                 if self._idles:
                     self.has_turn.set()
                     self.may_end.wait(_DEADLINE)
@@ -80,12 +95,28 @@ def test_they_compute_in_their_order() -> None:
 def test_one_that_is_cancelled_leaves_the_queue() -> None:
     admission = Admission(1)
     one, two, three = _queue(admission, 3)
-    two.is_cancelled.set()
+    two.cancel()
     two.end()
     assert two.was_cancelled and not three.has_turn.is_set()
     one.end()
     assert three.has_turn.wait(_DEADLINE)
     three.end()
+    assert admission.waiting == admission.having == 0
+
+
+def test_only_the_first_that_waits_wakes_by_itself() -> None:
+    admission = Admission(1)
+    queries = _queue(admission, 8)
+    time.sleep(0.5)
+    assert queries[1].looks >= 3
+    assert all(query.looks <= 2 for query in queries[2:])
+    queries[1].cancel()  # then it is another one
+    queries[1].end()
+    time.sleep(0.5)
+    assert queries[2].looks >= 4
+    for query in queries:
+        query.end()
+        assert query.has_turn.is_set() is not query.was_cancelled
     assert admission.waiting == admission.having == 0
 
 
@@ -132,6 +163,10 @@ def test_many() -> None:
 
 def test_what_a_query_raises_ends_its_turn() -> None:
     admission = Admission(1)
-    with pytest.raises(ValueError, match="spoilt"), admission.place(lambda: None) as turn, turn.working():
+    with (
+        pytest.raises(ValueError, match="spoilt"),
+        admission.place(lambda: None) as turn,
+        turn.working(),
+    ):
         raise ValueError("spoilt")
     assert admission.having == 0

@@ -30,7 +30,7 @@ def inserted_by_key(session: StatementContext, table: Table, rows: pa.Table) -> 
             replaced, rows = paired(table, newest_rows(session, table, rows, are_new=True), rows)
         if not looked_at_by_key(session, table, replaced, rows):
             return False
-        write_rewritten(session, table, replaced, rows, looks_at_keys=False)
+        write_rewritten(session, table, replaced, rows, by_key=True)
         return True
     finally:
         session.transaction.release_statement_locks()

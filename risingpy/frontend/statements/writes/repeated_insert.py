@@ -22,7 +22,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.insert_by_key import inserted_by_key
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
-from risingpy.meta.writing.row_keys import MOST_KEYS
+from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY
 from risingpy.plan.catalog import Table
 
 _MOST_ROWS = 1024
@@ -57,7 +57,7 @@ def rows_of_executions(session: StatementContext, query: PreparedQuery) -> RowsO
 def repeated_insert(session: StatementContext, table: Table, rows: RowsOfExecutions) -> Repeated | None:
     """None for a table that refers to itself, and for so many rows that they are not written together."""
     is_by_key = bool(table.primary_key) or is_guarded(session.database.reads.catalog, table)
-    most = (MOST_KEYS if is_by_key else _MOST_ROWS) // rows.rows_of_each
+    most = (MOST_ROWS_BY_KEY if is_by_key else _MOST_ROWS) // rows.rows_of_each
     if most < 2 or any(key.table_id == table.relation_id for key in enforced_keys(table)):
         return None
     return Repeated(RepeatedInsert(session, table, rows).run, most)
@@ -83,7 +83,7 @@ class RepeatedInsert:
                 return None
             rows = inserted(session, self._table, visible)
             if not is_guarded(session.database.reads.catalog, self._table):
-                write_inserted(session, self._table, rows)
+                write_inserted(session, self._table, rows, by_key=bool(self._table.primary_key))
             elif not inserted_by_key(session, self._table, rows):
                 return None
         return self._tag

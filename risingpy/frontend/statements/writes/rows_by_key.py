@@ -12,8 +12,9 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import RowKey, has_row_keys, keys_of
-from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.catalog import Catalog, Index, Table
 from risingpy.plan.operators import ConflictBehavior
 
 
@@ -49,25 +50,38 @@ def rows_locked(session: StatementContext, table: Table, keys: Sequence[RowKey])
         of_table.release()
 
 
+def newest_changes(
+    session: StatementContext, table: Table, keys: Sequence[RowKey], index: Index | None = None
+) -> list[PendingRow | None]:
+    """What the transaction, or else the log, has last for each key; None: what the committed state has.
+
+    This session has locked the keys: primary ones, or with an `index` those of that unique index. Waits for rows of
+    large statements, and for those in a form of the table before an ALTER.
+    """
+    found = session.transaction.own_rows(table, keys, index)
+    asked = [place for place, each in enumerate(found) if each is None]
+    if asked:
+        relation_id, of = (table.relation_id, None) if index is None else (index.relation_id, table.relation_id)
+        wanted = keys if len(asked) == len(keys) else [keys[place] for place in asked]
+        logged = session.database.writes.pending_rows(relation_id, wanted, session.cancelled, of=of)
+        for place, each in zip(asked, logged, strict=True):
+            found[place] = each
+    stale = [each.lsn for each in found if each is not None and each.version != table.version]
+    if not stale:
+        return found
+    session.database.reads.wait_for_lsn(max(stale), session.cancelled)
+    return [None if each is None or each.version != table.version else each for each in found]
+
+
 def newest_rows(session: StatementContext, table: Table, rows: pa.Table, *, are_new: bool = False) -> pa.Table:
     """The newest row of each key that has one: all columns, c0…, in no order. This session has locked them.
 
     `rows` have at least the key's columns, called by their positions, and no key twice. `are_new`: they have all
     columns, and mostly keys that no row has, which is found out faster.
     """
-    found: list[pa.Table] = []
-    committed: list[int] = []  # the places of keys whose row the committed state has
-    for place, key in enumerate(row_keys(table, rows)):
-        pending = session.transaction.own_row(table, key)
-        if pending is None:
-            pending = session.database.writes.pending_row(table.relation_id, key, session.cancelled)
-        if pending is not None and pending.version != table.version:  # in a form of the table before an ALTER
-            session.database.reads.wait_for_lsn(pending.lsn, session.cancelled)
-            pending = None
-        if pending is None:
-            committed.append(place)
-        else:
-            found.append(pending.row())
+    newest = newest_changes(session, table, row_keys(table, rows))
+    found = [each.row() for each in newest if each is not None]
+    committed = [place for place, each in enumerate(newest) if each is None]
     if committed:
         asked = rows if len(committed) == rows.num_rows else rows.take(pa.array(committed))
         if are_new and not found and not session.has_committed(table, asked):

@@ -1,0 +1,101 @@
+"""Whether a committed row has a key, primary or of a unique index: values → key bytes → one lookup. Without Arrow.
+
+KeyProbe(t_u_idx, first column u)   =>   has_row((7,))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from risingpy.batch.reads import index_keys_with_rows, keys_with_rows
+from risingpy.plan.catalog import Index, Table
+from risingpy.storage.codec.key_encoding import LONG_KEY_PREFIX
+from risingpy.storage.codec.single_rows import SingleKeys, can_make_keys
+from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.types import TypeKind
+
+# Of these types a value is in Python what keys of rows have (`meta/writing/row_keys`).
+PLAIN_KEYS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.BOOLEAN, TypeKind.VARCHAR)
+
+_FEW_KEYS = 32
+
+_Columns = Sequence[pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyProbe:
+    """Looks for keys whose values come in the order of the primary key, or of the unique index's columns."""
+
+    _table_id: int
+    _keys: SingleKeys
+    _order: tuple[int, ...]  # of the values, as the storage key has them
+
+    def has_row(self, view: ReadView, key: Sequence[object]) -> bool:
+        """Whether a committed row has the key, in which nothing is NULL.
+
+        Who does not hold the view must be ready for SnapshotReleased. OverflowError: the key must be looked up by other
+        means.
+        """
+        vnode, prefix = self._keys.encode([key[place] for place in self._order])
+        if len(prefix) >= LONG_KEY_PREFIX:
+            raise OverflowError("a key that may be stored in its long form")
+        points = view.points
+        return points.has_prefix(vnode * points.shards // VNODE_COUNT, self._table_id, prefix)
+
+
+def probe_of_table(table: Table) -> KeyProbe | None:
+    """For a table's primary key; None if it has none, or not of plain types."""
+    stored = [part.index for part in table.table.key]
+    if not table.primary_key or sorted(stored) != sorted(table.primary_key):
+        return None
+    return _probe(table.table, len(stored), tuple(table.primary_key.index(index) for index in stored))
+
+
+def probe_of_index(index: Index) -> KeyProbe | None:
+    """For the keys of a unique index; None if they are not of plain types."""
+    columns = len(index.index.keys)
+    return _probe(index.table, columns, tuple(range(columns)))
+
+
+class CommittedKeys:
+    """Which of some keys have committed rows: few of them are looked up one by one, many by kernels."""
+
+    def __init__(self) -> None:
+        self._probes: dict[int, KeyProbe | None] = {}
+
+    def of_table(self, view: ReadView, table: Table, keys: _Columns) -> list[int]:
+        """The numbers of those of the table's primary keys that a row has."""
+        if table.relation_id not in self._probes:
+            self._probes[table.relation_id] = probe_of_table(table)
+        found = _one_by_one(self._probes[table.relation_id], view, keys)
+        return keys_with_rows(view, table, keys) if found is None else found
+
+    def of_index(self, view: ReadView, index: Index, keys: _Columns) -> list[int]:
+        """The numbers of those of the unique index's keys that a row has."""
+        if index.relation_id not in self._probes:
+            self._probes[index.relation_id] = probe_of_index(index)
+        found = _one_by_one(self._probes[index.relation_id], view, keys)
+        return index_keys_with_rows(view, index, keys) if found is None else found
+
+
+def _one_by_one(probe: KeyProbe | None, view: ReadView, keys: _Columns) -> list[int] | None:
+    """None if kernels are to find them."""
+    if probe is None or len(keys[0]) > _FEW_KEYS:
+        return None
+    try:
+        rows = enumerate(zip(*(each.to_pylist() for each in keys), strict=True))
+        return [number for number, key in rows if probe.has_row(view, key)]
+    except OverflowError:  # a long key
+        return None
+
+
+def _probe(schema: TableSchema, columns: int, order: tuple[int, ...]) -> KeyProbe | None:
+    types = [schema.columns[part.index].type for part in schema.key[:columns]]
+    is_plain = all(each.kind in PLAIN_KEYS and not each.system for each in types)
+    if not is_plain or not can_make_keys(schema, columns):
+        return None
+    return KeyProbe(schema.table_id, SingleKeys(schema, columns), order)
