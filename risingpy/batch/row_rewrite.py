@@ -21,6 +21,7 @@ from risingpy.plan.expression_trees import conjuncts, substituted, transform, wa
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Scan
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.far_moments import value_of
 
 # Python has their values as `Literal` does.
 _PLAIN = (TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.VARCHAR, TypeKind.ENUM)
@@ -119,7 +120,7 @@ def value_of_row(expr: Expr, table: Table, row: pa.Table, parameters: Parameters
         if not isinstance(part, InputRef):
             return None
         type_ = table.columns[part.index].type
-        return Literal(row.column(part.index)[0].as_py(), type_) if _is_plain(type_) else None
+        return Literal(value_of(row.column(part.index), 0), type_) if _is_plain(type_) else None
 
     return constant(transform(expr, column), parameters)
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 from risingpy.connectors.targets.encoders.leaves import as_text, replace_leaves
 from risingpy.errors import SqlError
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.far_moments import near_values
 from risingpy.types.forms import parse_text
 from risingpy.types.packed.float_vector import lists_of
 
@@ -90,9 +91,9 @@ def python_rows(types: Sequence[SqlType], rows: pa.Table) -> list[tuple[Any, ...
 
 
 def python_column(type_: SqlType, column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column."""
+    """The values of a column. Raises 22008 for a date or timestamp that Python cannot hold."""
     plain = pa.chunked_array([replace_leaves(type_, chunk, _readable) for chunk in column.chunks] or [[]])
-    values = plain.to_pylist()
+    values = near_values(plain)
     convert = _converter(type_)
     return values if convert is None else [None if value is None else convert(value) for value in values]
 

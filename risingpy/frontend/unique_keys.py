@@ -13,6 +13,7 @@ from risingpy.batch import group_by_key
 from risingpy.frontend.constraints.violations import shown_key, unique_violation
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import Table
+from risingpy.types.far_moments import value_of
 
 
 def check_unique(session: StatementContext, relation: Table, old: pa.Table, new: pa.Table) -> None:
@@ -37,6 +38,6 @@ def check_unique(session: StatementContext, relation: Table, old: pa.Table, new:
 
 def _refuse(relation: Table, key: pa.Table) -> None:
     columns = [relation.columns[index] for index in relation.primary_key]
-    values = [key.column(position)[0].as_py() for position in range(len(columns))]
+    values = [value_of(key.column(position), 0) for position in range(len(columns))]
     shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
     raise unique_violation(relation, relation.key_constraint, shown)

@@ -13,7 +13,7 @@ every kind of relation, and 3, in which each constant of a long list was a part.
     mapping            {"$": "map", "=": [[key, value], …]}
     many Literals of a type {"$": "constants", "type": …, "=": [ … ]}   a tuple of them, as long as VALUES and IN may be
     many rows of Literals   {"$": "rows", "=": [ … ]}            a tuple of them for each column
-    Decimal, bytes, date, time, datetime, MonthDayNano, NaN and infinities    {"$": "decimal", "=": "1.50"} and so on
+    Decimal, bytes, date, FarDate, time, datetime, MonthDayNano, NaN and infinities    {"$": "decimal", "=": "1.50"} …
 
 Safe to read from disk: only the classes of `stored_classes.py` are ever made. A field that was added with a default
 later is filled in when older bytes are decoded. A class that only earlier versions wrote becomes its successor.
@@ -37,6 +37,7 @@ import pyarrow as pa
 from risingpy.formats import PLANS
 from risingpy.plan.expressions import Literal
 from risingpy.plan.stored_classes import STORED_CLASSES, UPGRADES
+from risingpy.types.far_moments import FarDate, FarMoment
 
 _HEAD = re.compile(rb'\{"version": ?(\d+)')
 _MANY_CONSTANTS = 32
@@ -169,6 +170,8 @@ class _Writer:
                 return _tagged("date", value.isoformat())
             case datetime.time():
                 return _tagged("time", value.isoformat())
+            case FarDate() | FarMoment():  # integers too, hence before them
+                return _tagged("far_date" if isinstance(value, FarDate) else "far_moment", int(value))
             case bool() | int() | str():
                 return value
             case _:
@@ -197,6 +200,8 @@ _SCALARS: dict[str, Callable[[Any], object]] = {
     "date": datetime.date.fromisoformat,
     "time": datetime.time.fromisoformat,
     "datetime": datetime.datetime.fromisoformat,
+    "far_date": FarDate,
+    "far_moment": FarMoment,
     "interval": _interval,
     "set": frozenset,
 }

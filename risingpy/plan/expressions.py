@@ -43,7 +43,7 @@ def _hashed(value: object) -> object:
 class Literal:
     """A constant: None for NULL, else the Python value that Arrow takes for the type.
 
-    bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz),
+    bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), FarDate and FarMoment,
     pyarrow.MonthDayNano for interval, and tuples for arrays and structs.
 
     Equal literals are written alike: 0 and -0 are two, for text and signs tell them apart, and so are 1.0 and 1.00. NaN

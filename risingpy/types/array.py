@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.types import forms
 from risingpy.types.families import TypeKind
+from risingpy.types.far_moments import values_of
 from risingpy.types.sql_type import SqlType, array_of
 
 Integers = npt.NDArray[np.int64]
@@ -321,7 +322,7 @@ def _is_oid_of(leaf: SqlType, oid: int) -> bool:
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     """Arrays of one dimension are joined from their elements' forms; deeper ones are made one by one."""
     if type_.depth > 1:
-        values = [None if value is None else encode(type_, value) for value in array.to_pylist()]
+        values = [None if value is None else encode(type_, value) for value in values_of(array)]
         return pa.array(values, pa.binary())
     offsets, flat = _parts(array)
     starts = offsets.to_numpy().astype(np.int64)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.types import forms
 from risingpy.types.families import TypeKind
+from risingpy.types.far_moments import values_of
 from risingpy.types.sql_type import SqlType
 
 _NEEDS_QUOTES = re.compile(r'[(),"\\\s]|^$')
@@ -170,7 +171,7 @@ def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     """The binary forms as Arrow binary, made one by one; NULLs stay."""
-    values = [None if value is None else encode(type_, value) for value in array.to_pylist()]
+    values = [None if value is None else encode(type_, value) for value in values_of(array)]
     return pa.array(values, pa.binary())
 
 

@@ -3,25 +3,26 @@
 The text is cut into tokens (a time of day, a date, a word, a number, a zone), each of which fills fields of
 `DateTimeFields`. Understood: ISO 8601 with blank or T, `20240102`, `1/2/2024`, `Jan 2, 2024`, `2-Jan-2024`,
 `Jan-2-2024`, `2024-366` (a day of the year), `J2451187` (a Julian day), AM and PM, `allballs`, `Z`, numeric offsets,
-IANA zone names, PostgreSQL's usual abbreviations of zones, weekday names, `epoch`.
-Not supported: infinity, BC, years after 9999, and the words that read the clock (now, today, …).
+IANA zone names, PostgreSQL's usual abbreviations of zones, weekday names, `epoch`, `infinity`, AD and BC, and years of
+more than four digits. Not supported: the words that read the clock (now, today, …).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.types.date_units import MICROS_OF_DAY
-from risingpy.types.time_zones import ABBREVIATIONS
+from risingpy.types.far_moments import END_DAYS, END_MICROS, JULIAN_1970, MIN_DAYS, MIN_MICROS, day_number
+from risingpy.types.time_zones import ABBREVIATIONS, seconds_east
 
 _TOKEN = re.compile(
-    r"(?P<time>\d{1,2}:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
+    r"(?P<infinite>(?:-\s*)?[Ii][Nn][Ff][Ii][Nn][Ii][Tt][Yy](?![A-Za-z]))"
+    r"|(?P<time>\d{1,2}:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
     r"|(?P<day>\d{4}[-/.]\d{3}(?!\d))"
     r"|(?P<julian>[Jj]\d+(?:\.\d+)?)"
     r"|(?P<date>\d{1,8}[-/.]\d{1,2}[-/.]\d{1,8}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4}|[A-Za-z]{3,9}-\d{1,2}-\d{1,4})"
@@ -48,14 +49,21 @@ _WEEKDAYS = frozenset(
 )  # fmt: skip
 _CLOCK_WORDS = frozenset(("now", "today", "tomorrow", "yesterday"))
 MAX_OFFSET_HOURS = 15  # of a zone, from Greenwich
-_JULIAN_DAY_BEFORE_FIRST = 1721425  # of the day before 0001-01-01
 _TIME_ALONE = re.compile(r"^\s*[Tt]?(\d\d)(\d\d)(\d\d(?:\.\d+)?|)(?![-/.\d])")
 
 
 @dataclass(slots=True)
 class DateTimeFields:
-    """What a text says. `offset` is seconds east of Greenwich, or a zone, or None if the text names none."""
+    """What a text says. `offset` is seconds east of Greenwich, or a zone, or None if the text names none.
 
+    The year 0 is 1 BC. `days`, since 1970-01-01, are those of a Julian day or a day of a year: they stand for year,
+    month and day. `infinite` is 1 or -1 if the text says ±infinity; then no other field means anything.
+    """
+
+    infinite: int = 0
+    days: int | None = None
+    is_before_christ: bool = False
+    has_short_year: bool = False
     year: int | None = None
     month: int | None = None
     day: int | None = None
@@ -123,6 +131,10 @@ def _read(text: str) -> DateTimeFields:
         at = token.end()
         value = token[0]
         match token.lastgroup:
+            case "infinite" if not fields.infinite:
+                fields.infinite = -1 if value.startswith("-") else 1
+            case "infinite":
+                raise _Malformed
             case "time":
                 _take_time(fields, value)
             case "day":
@@ -162,24 +174,27 @@ def _take_seconds(fields: DateTimeFields, value: str) -> None:
 
 
 def _take_date(fields: DateTimeFields, value: str) -> None:
-    if fields.day is not None or fields.year is not None or fields.hour is not None:
+    if fields.infinite or fields.day is not None or fields.year is not None or fields.hour is not None:
         raise _Malformed
     first, second, third = re.split(r"[-/.]", value)
     if not first.isdigit():
         fields.month = _MONTHS.get(first.lower())
         if fields.month is None:
             raise _Malformed
-        fields.day, fields.year = int(second), _year(third)
+        fields.day = int(second)
+        _take_year(fields, third)
     elif not second.isdigit():
         fields.month = _MONTHS.get(second.lower())
         if fields.month is None:
             raise _Malformed
-        day_first = len(first) <= 2
-        fields.day, fields.year = (int(first), _year(third)) if day_first else (int(third), _year(first))
+        day, year = (first, third) if len(first) <= 2 else (third, first)
+        fields.day = int(day)
+        _take_year(fields, year)
     elif len(first) >= 3:
         fields.year, fields.month, fields.day = int(first), int(second), int(third)
     else:
-        fields.month, fields.day, fields.year = int(first), int(second), _year(third)
+        fields.month, fields.day = int(first), int(second)
+        _take_year(fields, third)
 
 
 def _take_day_of_year(fields: DateTimeFields, year: int, day: int) -> None:
@@ -188,7 +203,7 @@ def _take_day_of_year(fields: DateTimeFields, year: int, day: int) -> None:
         raise _Malformed
     if not (year >= 1 and 1 <= day <= 366):
         raise _OutOfRange
-    _take_ordinal(fields, date(year, 1, 1).toordinal() + day - 1)
+    _take_days(fields, day_number(year, 1, 1) + day - 1)
 
 
 def _take_julian(fields: DateTimeFields, value: str) -> None:
@@ -196,26 +211,23 @@ def _take_julian(fields: DateTimeFields, value: str) -> None:
     if fields.day is not None or fields.year is not None:
         raise _Malformed
     whole, _, fraction = value.partition(".")
-    _take_ordinal(fields, int(whole) - _JULIAN_DAY_BEFORE_FIRST)
+    _take_days(fields, int(whole) - JULIAN_1970)
     if fraction:
         micros = int(Fraction(int(fraction), 10 ** len(fraction)) * MICROS_OF_DAY)
         seconds, fields.microsecond = divmod(micros, 1_000_000)
         fields.hour, fields.minute, fields.second = seconds // 3600, seconds // 60 % 60, seconds % 60
 
 
-def _take_ordinal(fields: DateTimeFields, ordinal: int) -> None:
-    if not 1 <= ordinal <= date.max.toordinal():
+def _take_days(fields: DateTimeFields, days: int) -> None:
+    if not MIN_DAYS <= days < END_DAYS:
         raise _OutOfRange
-    day = date.fromordinal(ordinal)
-    fields.year, fields.month, fields.day = day.year, day.month, day.day
+    fields.days = days
+    fields.year = fields.month = fields.day = 1
 
 
-def _year(digits: str) -> int:
-    """Two digits mean 1970 to 2069."""
-    year = int(digits)
-    if len(digits) <= 2:
-        return year + (2000 if year < 70 else 1900)
-    return year
+def _take_year(fields: DateTimeFields, digits: str) -> None:
+    """Two digits mean 1970 to 2069, unless they are before Christ: `_check` knows."""
+    fields.year, fields.has_short_year = int(digits), len(digits) <= 2
 
 
 def _take_number(fields: DateTimeFields, value: str) -> None:
@@ -225,12 +237,13 @@ def _take_number(fields: DateTimeFields, value: str) -> None:
         _take_seconds(fields, value[4:] or "0")
     elif "." in value:
         raise _Malformed
-    elif len(digits) in (6, 8) and fields.month is None and fields.year is None:
-        fields.year, fields.month, fields.day = _year(digits[:-4]), int(digits[-4:-2]), int(digits[-2:])
+    elif len(digits) >= 6 and fields.month is None and fields.year is None:
+        fields.month, fields.day = int(digits[-4:-2]), int(digits[-2:])
+        _take_year(fields, digits[:-4])
     elif fields.day is None and len(digits) <= 2 and fields.month is not None:
         fields.day = int(digits)
     elif fields.year is None and len(digits) >= 2 and (len(digits) > 2 or fields.day is not None):
-        fields.year = _year(digits)
+        _take_year(fields, digits)
     elif fields.day is None and len(digits) <= 2:
         fields.day = int(digits)
     elif fields.half is None and fields.hour is None and fields.day is None and len(digits) <= 2:
@@ -267,7 +280,9 @@ def _take_word(fields: DateTimeFields, value: str) -> int:
         fields.hour = 0
     elif word == "epoch" and fields.year is None:
         fields.year, fields.month, fields.day, fields.hour, fields.offset = 1970, 1, 1, 0, 0
-    elif word in _CLOCK_WORDS or word in ("infinity", "bc"):
+    elif word == "bc" and not fields.is_before_christ:
+        fields.is_before_christ = True
+    elif word in _CLOCK_WORDS:
         raise FeatureNotSupported(f'date/time value "{value}" is not supported')
     elif fields.offset is None and fields.hour is not None:
         fields.offset = _named_zone(value)
@@ -296,39 +311,47 @@ def _check(fields: DateTimeFields) -> None:
         raise _OutOfRange
     if fields.day is not None and not 1 <= fields.day <= 31:
         raise _OutOfRange
+    if fields.year is None or fields.days is not None:
+        return
     if fields.year == 0:
         raise _OutOfRange
+    if fields.is_before_christ:
+        fields.year = 1 - fields.year
+    elif fields.has_short_year:
+        fields.year += 2000 if fields.year < 70 else 1900
 
 
-def wall_clock(type_name: str, text: str, fields: DateTimeFields) -> datetime:
-    """Date and time of the fields, before any offset. 24:00:00 and 23:59:60 carry into the next day."""
+def wall_clock(type_name: str, text: str, fields: DateTimeFields) -> int:
+    """Date and time of the fields in microseconds since 1970, before any offset; 24:00:00 carries into the next day."""
     if fields.year is None or fields.month is None or fields.day is None:
         raise malformed(type_name, text)
-    too_far = InvalidTextRepresentation(f'{type_name.split()[0]} out of range: "{text}"', sqlstate="22008")
-    if fields.year > 9999:
-        raise too_far
+    days = fields.days
     try:
-        midnight = datetime(fields.year, fields.month, fields.day)
+        days = day_number(fields.year, fields.month, fields.day) if days is None else days
     except ValueError:
         raise out_of_range(text) from None
-    try:
-        return midnight + timedelta(
-            hours=fields.hour or 0, minutes=fields.minute, seconds=fields.second, microseconds=fields.microsecond
-        )
-    except OverflowError:
-        raise too_far from None
-
-
-def to_utc(text: str, wall: datetime, offset: int | ZoneInfo) -> datetime:
-    """The instant that a wall clock shows. Of two readings of an hour that repeats or is left out, standard time's."""
-    if isinstance(offset, ZoneInfo):
-        early = wall.replace(tzinfo=offset, fold=0).utcoffset()
-        late = wall.replace(tzinfo=offset, fold=1).utcoffset()
-        assert early is not None and late is not None
-        shift = min(early, late)
+    seconds = ((fields.hour or 0) * 60 + fields.minute) * 60 + fields.second
+    micros = days * MICROS_OF_DAY + seconds * 1_000_000 + fields.microsecond
+    if type_name == "date":
+        if not MIN_DAYS <= days < END_DAYS:
+            raise _too_far(type_name, text)
     else:
-        shift = timedelta(seconds=offset)
-    try:
-        return (wall - shift).replace(tzinfo=UTC)
-    except OverflowError:
-        raise InvalidTextRepresentation(f'timestamp out of range: "{text}"', sqlstate="22008") from None
+        within_timestamps(text, micros)
+    return micros
+
+
+def _too_far(type_name: str, text: str) -> InvalidTextRepresentation:
+    return InvalidTextRepresentation(f'{type_name} out of range: "{text}"', sqlstate="22008")
+
+
+def within_timestamps(text: str, micros: int) -> int:
+    """`micros` since 1970; raises 22008 if no timestamp can be there."""
+    if not MIN_MICROS <= micros < END_MICROS:
+        raise _too_far("timestamp", text)
+    return micros
+
+
+def to_utc(text: str, wall: int, offset: int | ZoneInfo) -> int:
+    """The instant that a wall clock shows. Of two readings of an hour that repeats or is left out, standard time's."""
+    shift = seconds_east(offset.key, wall) if isinstance(offset, ZoneInfo) else offset
+    return within_timestamps(text, wall - shift * 1_000_000)

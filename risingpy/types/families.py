@@ -183,6 +183,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             implicit=(_K.TIMESTAMP, _K.TIMESTAMPTZ),
             ordered_by_arrow=True,
             hashed_by_arrow=True,
+            own_text=True,
         ),
         _K.TIME: TypeFamily(
             "time", 1083, 1183, _C.DATETIME, (1143, 1144, 2470, 2471), "time_", 8, pa.time64("us"), "TIME",
@@ -198,6 +199,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             implicit=(_K.TIMESTAMPTZ,),
             assignment=(_K.DATE, _K.TIME),
             ordered_by_arrow=True,
+            own_text=True,
         ),
         _K.TIMESTAMPTZ: TypeFamily(
             "timestamptz", 1184, 1185, _C.DATETIME, (1150, 1151, 2476, 2477), "timestamptz_", 8,
@@ -207,6 +209,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             preferred=True,
             assignment=(_K.DATE, _K.TIME, _K.TIMESTAMP),
             ordered_by_arrow=True,
+            own_text=True,
         ),
         _K.INTERVAL: TypeFamily(
             "interval", 1186, 1187, _C.TIMESPAN, (1160, 1161, 2478, 2479), "interval_", 16,

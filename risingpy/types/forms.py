@@ -4,7 +4,8 @@ A kind of type has a module with the functions of `TypeForms`; this one picks th
 literal in a statement means, what COPY reads and writes: all of it comes from here.
 
 Python values are those of `Literal`: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC for timestamptz),
-MonthDayNano, tuples for arrays and structs. NULL is the caller's business, except in columns.
+FarDate and FarMoment beyond these, MonthDayNano, tuples for arrays and structs. NULL is the caller's business, except
+in columns.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def parse_text(type_: SqlType, text: str, *, time_zone: str = "UTC") -> object:
     """The value that `text` means as a literal of the type.
 
     Raises InvalidTextRepresentation (22P02, 22007 and 22008 for dates and times), NumericValueOutOfRange
-    (22003), StringTooLong (22001) or FeatureNotSupported (infinite dates, NaN as numeric), in PostgreSQL's words.
+    (22003), StringTooLong (22001) or FeatureNotSupported (a date such as today), in PostgreSQL's words.
     """
     return _forms(type_).parse(type_, text, time_zone)
 

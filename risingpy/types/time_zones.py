@@ -1,4 +1,4 @@
-"""Time zones over whole columns: offsets of instants and of wall clocks, from the IANA database, for years 1 to 9999.
+"""Time zones over whole columns: offsets of instants and of wall clocks, from the IANA database, for all years.
 
 Python's and Arrow's zones are not enough: the one converts single values, the other knows no rule beyond 2037.
 """
@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 import struct
 import zoneinfo
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from risingpy.errors import InvalidParameterValue
+from risingpy.types.far_moments import INFINITE_MICROS, is_infinite
 
 Micros: TypeAlias = "npt.NDArray[np.int64]"
 
@@ -48,7 +50,10 @@ class TimeZone:
 
     def offsets_at(self, instants: Micros) -> Micros:
         """Seconds east of Greenwich at instants in microseconds since 1970."""
-        found: Micros = self.offsets[np.searchsorted(self.instants, instants // _SECOND, side="right") - 1]
+        seconds = instants // _SECOND
+        if len(seconds) and int(seconds.max()) >= _LAST:
+            seconds = np.where(seconds >= _LAST, _cycles_before(seconds), seconds)
+        found: Micros = self.offsets[np.searchsorted(self.instants, seconds, side="right") - 1]
         return found
 
     def offsets_of_local(self, local: Micros) -> Micros:
@@ -60,10 +65,44 @@ class TimeZone:
         return np.where(self.offsets_at(local - after * _SECOND) == after, after, before)
 
     def to_local(self, instants: Micros) -> Micros:
-        return instants + self.offsets_at(instants) * _SECOND
+        """Wall clocks in microseconds since 1970; infinity is the same in all zones."""
+        return _moved(instants, self.offsets_at(instants))
 
     def to_utc(self, local: Micros) -> Micros:
-        return local - self.offsets_of_local(local) * _SECOND
+        return _moved(local, -self.offsets_of_local(local))
+
+
+def _moved(micros: Micros, seconds: Micros) -> Micros:
+    moved = micros + seconds * _SECOND
+    infinite = is_infinite(micros, INFINITE_MICROS)
+    return np.where(infinite, micros, moved) if infinite.any() else moved
+
+
+def seconds_east(name: str, local: int) -> int:
+    """The offset of the zone of that name for one wall clock in microseconds since 1970: `offsets_of_local` of one."""
+    instants, offsets = _as_lists(name)
+    second = local // _SECOND
+
+    def offset_at(at: int) -> int:
+        return offsets[bisect_right(instants, _cycles_before(at) if at >= _LAST else at) - 1]
+
+    before, after = offset_at(second - _DAY), offset_at(second + _DAY)
+    return after if offset_at(second - after) == after else before
+
+
+_Seconds = TypeVar("_Seconds", int, Micros)
+
+
+def _cycles_before(seconds: _Seconds) -> _Seconds:
+    """The same second of the last cycle of years that zones have: beyond it, their rules go on as they did in it."""
+    return seconds - ((seconds - _LAST) // _CYCLE_SECONDS + 1) * _CYCLE_SECONDS
+
+
+@lru_cache(maxsize=16)
+def _as_lists(name: str) -> tuple[list[int], list[int]]:
+    """Python looks up one number in a list in a hundredth of the time that NumPy takes."""
+    zone = time_zone(name)
+    return zone.instants.tolist(), zone.offsets.tolist()
 
 
 @lru_cache(maxsize=256)

@@ -26,6 +26,16 @@ _TIMESTAMPS = (
     "2024-12-30 12:00:00", "2023-01-01 00:00:00", "1900-02-28 06:07:08", "2024-07-04 04:05:06.5", "2001-02-16 20:38:40",
     "2020-01-31 00:00:00", "1582-10-10 10:10:10",
 )  # fmt: skip
+_FAR_TIMESTAMPS = (
+    "infinity", "-infinity", "0044-03-15 12:34:56.789 BC", "0001-12-31 23:59:59 BC", "4714-11-24 00:00:00 BC",
+    "0101-01-01 00:00:00 BC", "10000-01-01 00:00:00", "12345-06-07 08:09:10.111213", "200000-12-31 23:59:59.999999",
+)  # fmt: skip
+_WITH_ZONE = [t.replace(" BC", "") + "+00" + " BC" * ("BC" in t) for t in (*_TIMESTAMPS, *_FAR_TIMESTAMPS[2:])]
+_WITH_ZONE += _FAR_TIMESTAMPS[:2]
+_FAR_DATES = (
+    "infinity", "-infinity", "0044-03-15 BC", "0001-12-31 BC", "4714-11-24 BC", "0100-12-31 BC", "10000-01-01",
+    "200000-12-31",
+)  # fmt: skip
 _DATES = (
     "2020-02-29", "1969-12-31", "2000-01-01", "0001-01-01", "9999-12-31", "2024-12-30", "2023-01-01", "1900-02-28",
     "2021-03-28", "2001-02-16", "2020-01-31", "1999-12-31",
@@ -88,10 +98,14 @@ GRIDS: dict[str, Grid] = {
         "%\\\\\\\\_",
         "\\x5c25",
     ),
-    "date": grid("date", *_DATES),
+    "date": grid("date", *_DATES, *_FAR_DATES),
     "time": grid("time", "00:00:00", "13:14:15.5", "23:59:59.999999", "04:05:06", "12:00:00"),
-    "timestamp": grid("timestamp", *_TIMESTAMPS),
-    "timestamptz": grid("timestamptz", *(f"{t}+00" for t in _TIMESTAMPS if t[0] != "9" and t[:4] != "0001")),
+    "date.far": grid("date", *_DATES, *_FAR_DATES, "294247-01-01", "5874897-12-31"),
+    "date.finite": grid("date", *_DATES, *_FAR_DATES[2:]),
+    "timestamp.finite": grid("timestamp", *_TIMESTAMPS, *_FAR_TIMESTAMPS[2:]),
+    "timestamp": grid("timestamp", *_TIMESTAMPS, *_FAR_TIMESTAMPS),
+    "timestamptz": grid("timestamptz", *_WITH_ZONE),
+    "timestamptz.finite": grid("timestamptz", *(t for t in _WITH_ZONE if "infinity" not in t)),
     "interval": grid("interval", *_INTERVALS),
     "timestamp.usual": grid("timestamp", *(t for t in _TIMESTAMPS if t[:4] not in ("0001", "9999"))),
     "date.usual": grid("date", *(t for t in _DATES if t[:4] not in ("0001", "9999"))),

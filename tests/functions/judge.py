@@ -53,11 +53,11 @@ EXCEPTION WHEN OTHERS THEN RETURN 'e' || SQLSTATE;
 END $$
 """
 _CALENDAR = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
-_ORDINARY_YEAR = re.compile(r"\d{4}-(?!.*BC)")
+_BEYOND_OURS = re.compile(r"2942(4[7-9]|[5-7]\d)-\d\d-\d\d [^B]*$")  # the last 30 years of PostgreSQL's timestamps
 Row = tuple[str | None, ...]
 
 
-_NO_NAN = "error 22003"  # NaN of a numeric with declared digits, which PostgreSQL has and we refuse
+_NO_NAN = "error 22003"  # NaN, and infinity, of a numeric with so many digits, which PostgreSQL has and we refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +186,14 @@ def _normal(answer: str | None, result: SqlType) -> str | None:
     if result.kind is TypeKind.INET:
         return format_text(result, parse_text(result, text))
     if result.kind is TypeKind.NUMERIC:
-        if text == "NaN" and not result.is_wide:
+        if text in ("NaN", "Infinity", "-Infinity") and not result.is_wide:
             return _NO_NAN
         try:
             return format_text(NUMERIC, parse_text(NUMERIC, text))
         except SqlError as error:  # more digits before the point than there are
             return f"error {error.sqlstate}"
-    if result.kind in _CALENDAR and not _ORDINARY_YEAR.match(text):
-        return "error 22008"  # ours end at the years 1 and 9999
+    if result.kind in _CALENDAR and _BEYOND_OURS.match(text):
+        return "error 22008"
     return text
 
 

@@ -159,7 +159,8 @@ def test_the_whole_is_what_its_parts_give(seed: int) -> None:
         except duckdb.Error:
             assert failures, (expr, row)
         else:
-            assert failures == 0, (expr, row)
+            # DuckDB need not compute what fails if another operand is NULL, and so is the result.
+            assert failures == 0 or found.null_count, (expr, row)
             assert not distinct_rows([found], [expected], 1).any(), (expr, row, found, expected)
 
 

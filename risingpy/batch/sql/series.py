@@ -81,14 +81,19 @@ def _bounds(k: int, series: Expr, step: Expr, expression: Callable[[Expr], str])
     assert isinstance(series, Call)
     moments = series.type.element.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
     first, last = (
-        f"epoch_us({expression(each)})" if moments else f"CAST({expression(each)} AS BIGINT)"
-        for each in series.args[:2]
+        _micros(expression(each), name) if moments else f"CAST({expression(each)} AS BIGINT)"
+        for name, each in zip(("start", "stop"), series.args[:2], strict=True)
     )
     by = f"CAST({expression(step)} AS BIGINT)"
     last = f"CAST({last} AS HUGEINT)"
     if series.function == "range":  # it leaves out its end
         last += f" - sign({by})"
     return [f"{first} AS s{k}", f"{last} AS e{k}", f"{by} AS d{k}"]
+
+
+def _micros(moment: str, name: str) -> str:
+    infinite = raised("22023", quoted(f"{name} value cannot be infinity"), BIGINT)
+    return f"CASE WHEN isinf({moment}) THEN {infinite} ELSE epoch_us({moment}) END"
 
 
 def _length(k: int, *, is_series: bool) -> str:

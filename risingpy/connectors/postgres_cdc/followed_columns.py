@@ -18,6 +18,7 @@ import pyarrow as pa
 from risingpy.connectors.postgres_cdc.table_shapes import ShapeColumn, TableShape, shape_text
 from risingpy.connectors.postgres_cdc.upstream import type_of
 from risingpy.connectors.pushed import AddedColumn, AlteredOriginal, PushedTable
+from risingpy.types.far_moments import value_of
 from risingpy.types.forms import parse_rows
 
 SentColumn = tuple[str, int, int]
@@ -119,4 +120,4 @@ def _added(column: ShapeColumn) -> AddedColumn | str:
     values, wrong = parse_rows(sql_type, pa.array([column.missing], pa.string()))
     if wrong:
         return f'the values of column "{column.name}", which was added upstream, do not fit: {wrong[0]}'
-    return AddedColumn(column.name, sql_type, values[0].as_py())
+    return AddedColumn(column.name, sql_type, value_of(values, 0))

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from risingpy.connectors.pushed import PushedGroup, PushedTable
 from risingpy.connectors.row_chunks import BadRows, Ops
+from risingpy.types.far_moments import values_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -32,7 +33,7 @@ def with_unchanged(
     """
     partial = np.logical_or.reduce(missing)
     partial[list(reasons.by_row)] = False
-    keys = list(zip(*(columns[index].to_pylist() for index in table.key), strict=True))
+    keys = list(zip(*(values_of(columns[index]) for index in table.key), strict=True))
     before = _rows_before(ops, keys, partial, replaces)
     asked = [row for row, earlier in before.items() if earlier is None]
     lookup = pa.array([row - int(replaces[row]) for row in asked], pa.int64())

@@ -267,15 +267,15 @@ _NUMBERING: dict[str, Compute] = {
 def _shift(call: WindowCall, column: int, rows: int, other: Literal | None) -> Compute:
     """lag or lead by a constant number of rows; `other` is the value where there is no such row."""
     distance = -rows if call.function == "lag" else rows
-    absent = pa.scalar(None if other is None else other.value, call.type.arrow)
+    absent = None if other is None else other.value
 
     def compute(partitions: Partitions) -> pa.Array:
         source = np.arange(partitions.rows) + np.clip(distance, -partitions.rows, partitions.rows)
         outside = (source < partitions.starts(partitions.begins)) | (source >= partitions.ends(partitions.begins))
         taken = partitions.columns[column].take(pa.array(source, mask=outside))
-        if not absent.is_valid or not outside.any():
+        if absent is None or not outside.any():
             return taken
-        values = pa.concat_arrays([taken, pa.array([absent.as_py()], call.type.arrow)])
+        values = pa.concat_arrays([taken, pa.array([absent], call.type.arrow)])
         return values.take(pa.array(np.where(outside, partitions.rows, np.arange(partitions.rows))))
 
     return compute

@@ -24,6 +24,7 @@ from risingpy.meta.writing.row_guard import Reference
 from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY, RowKey, keys_at, keys_of, unique_places
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
+from risingpy.types.far_moments import value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def _look_at_unique(session: StatementContext, table: Table, index: Index, old: 
         if key in seen or (identity is not None and identity not in mine):
             columns = [table.columns[place] for place in places]
             place = next(place for place, each in taken.items() if each == key)
-            values = [new.column(column)[place].as_py() for column in places]
+            values = [value_of(new.column(column), place) for column in places]
             shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
             raise unique_violation(table, index.name, shown)
         seen.add(key)
@@ -187,7 +188,7 @@ def _look_at_reference(session: StatementContext, table: Table, reference: _Refe
         if key not in there:
             columns = columns_by_id(table, reference.key.columns)
             own = {column.column_id: number for number, column in enumerate(table.columns)}
-            values = [new.column(own[column.column_id])[place].as_py() for column in columns]
+            values = [value_of(new.column(own[column.column_id]), place) for column in columns]
             shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
             raise missing_reference(table, reference.key, target, shown)
 

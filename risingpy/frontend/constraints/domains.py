@@ -18,6 +18,7 @@ from risingpy.plan.domain_casts import rules_over
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN
+from risingpy.types.far_moments import values_of
 
 _FEW_VALUES = 4  # DuckDB needs a millisecond for any number of them
 
@@ -67,7 +68,7 @@ def _holds(session: StatementContext, rules: DomainRules, values: pa.Array) -> l
     base = rules.domain.base
     expressions = rules_over(InputRef(0, base), rules)
     if len(values) <= _FEW_VALUES:
-        given = [value.as_py() for value in values]
+        given = values_of(values)
         known = [[value_over(each, base, value) for value in given] for each in expressions]
         if all(value is not None for column in known for value in column):
             return [pa.array([v.value for v in column if v is not None], pa.bool_()) for column in known]

@@ -46,6 +46,7 @@ from risingpy.plan.catalog.constraints import ReferentialAction
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Field, Limit, LogicalPlan
 from risingpy.types import BIGINT
+from risingpy.types.far_moments import value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ def _with_values(
 def _first(session: StatementContext, plan: LogicalPlan, given: pa.Table | None) -> list[object] | None:
     """The first row of a plan over the given rows, as Python's values; None if it has none."""
     rows = _rows(session, plan, given, 1)
-    return [column[0].as_py() for column in rows.columns] if rows.num_rows else None
+    return [value_of(column, 0) for column in rows.columns] if rows.num_rows else None
 
 
 def _rows(session: StatementContext, plan: LogicalPlan, given: pa.Table | None, most: int | None = None) -> pa.Table:
@@ -205,4 +206,4 @@ def _rows(session: StatementContext, plan: LogicalPlan, given: pa.Table | None, 
 
 def _values(rows: pa.Table, table: Table, ids: tuple[int, ...]) -> list[object]:
     own = places_of(table)
-    return [rows.column(own[column_id])[0].as_py() for column_id in ids]
+    return [value_of(rows.column(own[column_id]), 0) for column_id in ids]

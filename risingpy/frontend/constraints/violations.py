@@ -9,6 +9,7 @@ import pyarrow as pa
 from risingpy.errors import SqlError
 from risingpy.plan.catalog import CheckConstraint, ColumnDesc, ForeignKey, Table
 from risingpy.types import SqlType
+from risingpy.types.far_moments import value_of
 from risingpy.types.forms import format_text
 
 
@@ -17,7 +18,7 @@ def shown_row(relation: Table, row: pa.Table) -> str:
     cells = []
     for index, column in enumerate(relation.columns):
         if not column.hidden:
-            cells.append(_shown(column.type, row.column(index)[0].as_py()))
+            cells.append(_shown(column.type, value_of(row.column(index), 0)))
     return ", ".join(cells)
 
 

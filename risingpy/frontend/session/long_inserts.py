@@ -26,6 +26,7 @@ from risingpy.frontend.session.recurring_texts import LONGEST_TEXT
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.far_moments import values_of
 from risingpy.types.forms import parse_column
 from risingpy.types.system_types import names_objects
 
@@ -174,5 +175,5 @@ def _values(type_: SqlType, texts: list[str | None], time_zone: str) -> Sequence
     if type_.kind is TypeKind.VARCHAR and type_.length is None:
         return texts
     array = parse_column(type_, pa.array(texts, pa.string()), time_zone=time_zone)
-    values: list[object | None] = array.to_pylist()
+    values: list[object | None] = values_of(array)
     return values

@@ -49,6 +49,7 @@ from risingpy.plan.catalog import NumberSequence, Relation, Table, is_of_session
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
+from risingpy.types.far_moments import value_of
 
 
 def bind(
@@ -194,7 +195,7 @@ def _check_rows(session: StatementContext, check: RowCheck) -> None:
         if batch.num_rows and check.error is not None:
             if check.key:
                 names, types = [name for name, _ in check.key], [type_ for _, type_ in check.key]
-                values = [column[0].as_py() for column in batch.columns[: len(names)]]
+                values = [value_of(column, 0) for column in batch.columns[: len(names)]]
                 check.error.detail = f"{shown_key(names, types, values)} {check.told}"
             raise check.error
 

@@ -20,6 +20,7 @@ from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Values
 from risingpy.types import SqlType
+from risingpy.types.far_moments import value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def values_of(
     fields = tuple(Field(f"c{index}", expr.type) for index, expr in enumerate(expressions))
     plan = optimize(Values((tuple(expressions),), fields), session.check)
     row = session.run_to_table(session.planned(plan), parameters)
-    return tuple(_hashable(column[0].as_py()) for column in row.columns)
+    return tuple(_hashable(value_of(column, 0)) for column in row.columns)
 
 
 def _hashable(value: object) -> object:

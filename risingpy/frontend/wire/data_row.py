@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from risingpy.frontend.results import ResultField
 from risingpy.frontend.wire.fields import encode_column, encode_value
+from risingpy.types.far_moments import values_of
 from risingpy.types.field_bytes import as_binary, field_pieces, join_pieces
 
 SMALL_BATCH = 64
@@ -35,11 +36,8 @@ def encode_batch(
     if batch.num_rows == 0:
         return
     if batch.num_rows < SMALL_BATCH:
-        try:
-            yield _small(batch, fields, formats, time_zone, kind)
-            return
-        except OverflowError:
-            pass  # a date that Python cannot hold: encoding the whole column below raises the proper error
+        yield _small(batch, fields, formats, time_zone, kind)
+        return
     rows = max(1, min(_SLICE_ROWS, _SLICE_BYTES * batch.num_rows // max(1, batch.nbytes)))
     for start in range(0, batch.num_rows, rows):
         part = batch.slice(start, rows)
@@ -55,7 +53,7 @@ def _small(
     batch: pa.RecordBatch, fields: Sequence[ResultField], formats: Sequence[int], time_zone: str, kind: bytes
 ) -> bytes:
     columns = [
-        [encode_value(field, value, format_, time_zone) for value in column.to_pylist()]
+        [encode_value(field, value, format_, time_zone) for value in values_of(column)]
         for field, column, format_ in zip(fields, batch.columns, formats, strict=True)
     ]
     count = len(fields).to_bytes(2, "big")

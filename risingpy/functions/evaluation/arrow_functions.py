@@ -274,8 +274,16 @@ def _cast(cast: Cast) -> Evaluate | None:
         return lambda columns: _array_function(to_narrow, value(columns), target.arrow)
     if target.kind is TypeKind.NUMERIC and source.is_integer and not target.is_wide:
         return lambda columns: _integer_to_numeric(value(columns), target.arrow)
+    if source.kind is TypeKind.DATE and target.kind is TypeKind.TIMESTAMP:
+        return lambda columns: functions.call(FUNCTIONS["timestamp_of_date"], [_whole(value(columns))], target.arrow)
     safe = not target.is_float  # a bigint beyond 53 bits is rounded, as in SQL
     return lambda columns: pc.cast(value(columns), target.arrow, safe=safe)
+
+
+def _whole(value: Value) -> pa.Array:
+    if isinstance(value, pa.Scalar):
+        raise pa.ArrowNotImplementedError("constants only")
+    return whole(value)
 
 
 def _array_function(function: Callable[..., pa.Array], value: Value, *rest: object) -> Value:

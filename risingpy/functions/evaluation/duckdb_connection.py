@@ -52,6 +52,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r'extract specifier "(.*?)" not recognized'), "22023", 'unit "{}" not recognized'),
     (re.compile(r"Date out of range: (\S+)"), "22008", "date field value out of range: {}"),
     (re.compile(r"Time out of range: (\S+)"), "22008", "time field value out of range: {}"),
+    (re.compile(r"INT32 with value \d+-\d\d-\d\d can't be cast"), "22008", "date out of range for timestamp"),
     (re.compile(r"Date out of range"), "22008", "date out of range"),
     (re.compile(r"timestamp range|out of range for TIMESTAMP"), "22008", "timestamp out of range"),
     (re.compile(r"of INTERVAL"), "22008", "interval out of range"),

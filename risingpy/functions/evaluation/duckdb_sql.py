@@ -18,6 +18,7 @@ from risingpy.functions.evaluation.sql_arithmetic import FLOAT_CHAINS, checked_c
 from risingpy.functions.evaluation.sql_branches import IN_TURN, case_in_turn, in_turn
 from risingpy.functions.evaluation.sql_casts import cast
 from risingpy.functions.evaluation.sql_catalog import CATALOG
+from risingpy.functions.evaluation.sql_datetime import grows_for_ever, part_as_float
 from risingpy.functions.evaluation.sql_functions import SPECIAL, TEMPLATES
 from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
 from risingpy.functions.evaluation.sql_nested import compared_with_all
@@ -120,6 +121,10 @@ class _Compiler:
         return made if own is operand or self._tree.has_layers else self._tree.given(own, operand, made)
 
     def _cast(self, expr: Cast, guard: Guard | None) -> Piece:
+        part = expr.arg
+        if isinstance(part, Call) and expr.type.is_float and grows_for_ever(part):
+            return self._tree.applied(partial(part_as_float, part, expr), [self.piece(part.args[0], guard)], guard)
+
         def write(args: list[str]) -> str:
             converted = cast(args[0], expr.arg.type, expr.type)
             return f"TRY({converted})" if expr.safe else converted

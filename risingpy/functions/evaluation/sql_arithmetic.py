@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from risingpy.functions.evaluation.sql_text import quoted, raised
+from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 
@@ -24,7 +24,7 @@ def _subtract(call: Call, args: list[str]) -> str:
     if left is right is TypeKind.TIME:
         return f"to_microseconds(epoch_us({args[0]}) - epoch_us({args[1]}))"
     if left is right is TypeKind.DATE:
-        return f"CAST({args[0]} - {args[1]} AS INTEGER)"
+        return own_call("date_difference", args, call.type)
     return _sum("-", call, args)
 
 

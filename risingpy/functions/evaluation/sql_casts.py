@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
 from risingpy.functions.topics.enums import packed_enum
-from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, VECTOR, SqlType, TypeKind, array_of
+from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, TIMESTAMP, VARCHAR, VECTOR, SqlType, TypeKind, array_of
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.enums.enumeration import labels_of
 from risingpy.types.families import FAMILIES
 
 _EXACT_IN_DOUBLE = 15  # digits
+_NEAR = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
 
 
@@ -55,8 +56,11 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         case TypeKind.DOUBLE, TypeKind.REAL:
             underflow = raised("22003", quoted("value out of range: underflow"), target)
             return f"CASE WHEN {plain} = 0 AND {value} <> 0 THEN {underflow} ELSE {plain} END"
-        case TypeKind.TIMESTAMPTZ, TypeKind.TIME:
-            return f"CAST(CAST({value} AS TIMESTAMP) AS TIME)"
+        case TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ, TypeKind.TIME:
+            return f"CASE WHEN isfinite({value}) THEN CAST(CAST({value} AS TIMESTAMP) AS TIME) END"
+        case TypeKind.DATE, TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ:
+            far = own_call("timestamp_of_date", [value], TIMESTAMP)
+            return f"CAST(CASE WHEN {_is_near(value, source)} THEN {plain} ELSE {far} END AS {target.duckdb})"
         case TypeKind.TIME, TypeKind.INTERVAL:
             return f"to_microseconds(epoch_us({value}))"
         case TypeKind.INTERVAL, TypeKind.TIME:
@@ -146,9 +150,22 @@ def text_of(value: str, type_: SqlType) -> str:
             return _label_of(value, type_)
     if type_.is_wide:
         return own_call("wide_text", [value], VARCHAR)
+    if type_.kind in _NEAR:
+        near = _is_near(value, type_)
+        return f"CASE WHEN {near} THEN CAST({value} AS VARCHAR) ELSE {_own_text(value, type_)} END"
     if FAMILIES[type_.kind].own_text:
-        return f"rpy_text_{type_.kind.name.lower()}({value})"
+        return _own_text(value, type_)
     return f"CAST({value} AS VARCHAR)"
+
+
+def _own_text(value: str, type_: SqlType) -> str:
+    return f"rpy_text_{type_.kind.name.lower()}({value})"
+
+
+def _is_near(value: str, type_: SqlType) -> str:
+    """Whether a date or timestamp is in a year of four digits, where DuckDB writes what PostgreSQL does."""
+    first, end = (f"CAST('{each}' AS {type_.duckdb})" for each in ("0001-01-01", "10000-01-01"))
+    return f"{value} >= {first} AND {value} < {end}"
 
 
 def _label_of(value: str, type_: SqlType) -> str:

@@ -1,42 +1,73 @@
-"""EXTRACT as DuckDB SQL: `extract_<field>` is numeric, exact to the microsecond."""
+"""EXTRACT as DuckDB SQL: `extract_<field>` is numeric, exact to the microsecond.
+
+Of ±infinity, what comes again and again (months, hours) is NULL. What grows for ever is infinite, which this numeric
+cannot be: an error.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_text import own_call
+from risingpy.functions.evaluation.sql_casts import cast
+from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.functions.signatures import EXTRACT_FIELDS
-from risingpy.plan.expressions import Call
-from risingpy.types import NUMERIC, SqlType, TypeKind
+from risingpy.functions.topics.times.parts import YEARLY_PARTS
+from risingpy.plan.expressions import Call, Cast
+from risingpy.types import BIGINT, NUMERIC, SqlType, TypeKind
 from risingpy.types.date_units import MICROS_OF_DAY
 
+_GROWING = (*YEARLY_PARTS, "epoch", "julian")
+_MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+_EPOCH = "CAST('1970-01-01' AS DATE)"
 _MICROS_DIGITS = "DECIMAL(21,0)"  # of a bigint; its product with a millionth has 28 digits
 
 
 def _extract(field: str) -> Callable[[Call, list[str]], str]:
     def compile_extract(call: Call, args: list[str]) -> str:
         source, value = call.args[0].type, args[0]
-        target = call.type.duckdb
-        match field:
-            case "epoch":
-                return _millionths(_epoch_micros(value, source), target)
-            case "second":
-                return _millionths(f"datepart('microseconds', {value})", target)
-            case "milliseconds":
-                return _fraction(f"datepart('microseconds', {value})", "0.001", "DECIMAL(4,3)", target)
-            case "julian":
-                return _julian(value, source, target)
-            case "century" | "millennium" | "decade" if source.kind is TypeKind.INTERVAL:
-                years = {"century": 100, "millennium": 1000, "decade": 10}[field]
-                return f"CAST(datepart('year', {value}) // {years} AS {target})"
-        return f"CAST(datepart('{field}', {value}) AS {target})"
+        finite = _of_finite(field, value, source, call.type.duckdb)
+        if source.kind not in _MOMENTS:
+            return finite
+        if field not in _GROWING:
+            return f"CASE WHEN isfinite({value}) THEN {finite} END"
+        infinite = _infinite_number(field, value, call.type)
+        if field not in YEARLY_PARTS:
+            return f"CASE WHEN isinf({value}) THEN {infinite} ELSE {finite} END"
+        yearly = own_call("yearly_part", [quoted(field), value], BIGINT)
+        before_christ = f"{value} < CAST('0001-01-01' AS {source.duckdb})"
+        return (
+            f"CASE WHEN isinf({value}) THEN {infinite} WHEN {before_christ}"
+            f" THEN CAST({yearly} AS {call.type.duckdb}) ELSE {finite} END"
+        )
 
     return compile_extract
 
 
+def _infinite_number(field: str, value: str, type_: SqlType) -> str:
+    if type_.is_wide:
+        return own_call("wide_of_text", [f"CASE WHEN {value} > {_EPOCH} THEN 'Infinity' ELSE '-Infinity' END"], type_)
+    return raised("22003", quoted(f"the {field} of infinity is infinite, which numeric cannot be here"), type_)
+
+
+def _of_finite(field: str, value: str, source: SqlType, target: str) -> str:
+    match field:
+        case "epoch" if source.kind is TypeKind.DATE:
+            return f"CAST(CAST({value} - {_EPOCH} AS BIGINT) * 86400 AS {target})"
+        case "epoch":
+            return _millionths(_epoch_micros(value, source), target)
+        case "second":
+            return _millionths(f"datepart('microseconds', {value})", target)
+        case "milliseconds":
+            return _fraction(f"datepart('microseconds', {value})", "0.001", "DECIMAL(4,3)", target)
+        case "julian":
+            return _julian(value, source, target)
+        case "century" | "millennium" | "decade" if source.kind is TypeKind.INTERVAL:
+            years = {"century": 100, "millennium": 1000, "decade": 10}[field]
+            return f"CAST(datepart('year', {value}) // {years} AS {target})"
+    return f"CAST(datepart('{field}', {value}) AS {target})"
+
+
 def _epoch_micros(value: str, source: SqlType) -> str:
-    if source.kind is TypeKind.DATE:
-        return f"epoch_us(CAST({value} AS TIMESTAMP))"
     if source.kind is TypeKind.INTERVAL:
         # A year is 365.25 days, the months beyond whole years are 30: six hours and five days a year more.
         return f"(epoch_us({value}) + datepart('year', {value}) * {5 * MICROS_OF_DAY + MICROS_OF_DAY // 4})"
@@ -59,6 +90,21 @@ def _julian(value: str, source: SqlType, target: str) -> str:
     numbers = (own_call("wide_of_numbers", [f"CAST({n} AS BIGINT)"], NUMERIC) for n in (days, part, MICROS_OF_DAY))
     whole, micros, day = numbers
     return own_call("wide_add", [whole, own_call("wide_divide", [micros, day], NUMERIC)], NUMERIC)
+
+
+def grows_for_ever(call: Call) -> bool:
+    """Whether the call is a part of a moment that is infinite of infinity, such as its year."""
+    field = call.function.removeprefix("extract_")
+    return field != call.function and field in _GROWING and call.args[0].type.kind in _MOMENTS
+
+
+def part_as_float(part: Call, converted: Cast, args: list[str]) -> str:
+    """The cast of such a part to a float, as in date_part: infinity is a float."""
+    (value,) = args
+    target = converted.type.duckdb
+    finite = cast(_extract(part.function.removeprefix("extract_"))(part, args), part.type, converted.type)
+    infinite = f"CAST(CASE WHEN {value} > {_EPOCH} THEN 'Infinity' ELSE '-Infinity' END AS {target})"
+    return f"CASE WHEN isinf({value}) THEN {infinite} ELSE {finite} END"
 
 
 DATE_AND_TIME: dict[str, Callable[[Call, list[str]], str]] = {

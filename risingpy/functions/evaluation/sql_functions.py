@@ -18,7 +18,7 @@ from risingpy.functions.evaluation.sql_strings import STRINGS
 from risingpy.functions.evaluation.sql_text import own_call, raised
 from risingpy.functions.volatile import SEQUENCE_CALLS
 from risingpy.plan.expressions import Call
-from risingpy.types import BYTEA
+from risingpy.types import BYTEA, TypeKind
 
 # fmt: off
 TEMPLATES: dict[str, str] = {
@@ -54,9 +54,14 @@ TEMPLATES: dict[str, str] = {
     "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
     # dates and times
     "now": "CAST(now() AS TIMESTAMPTZ)", "proctime": "CAST(now() AS TIMESTAMPTZ)",
-    "isfinite": "CASE WHEN {0} IS NOT NULL THEN TRUE END",
 }
 # fmt: on
+
+
+def _isfinite(call: Call, args: list[str]) -> str:
+    if call.args[0].type.kind is TypeKind.INTERVAL:  # as in PostgreSQL 15, there are no infinite ones
+        return f"CASE WHEN {args[0]} IS NOT NULL THEN TRUE END"
+    return f"isfinite({args[0]})"
 
 
 def _only_row(call: Call, args: list[str]) -> str:
@@ -110,6 +115,7 @@ def _first_of_key(call: Call, args: list[str]) -> str:
 
 SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "only_row": _only_row,
+    "isfinite": _isfinite,
     "random_of_row": _random_of_row,
     "uuid_of_row": _uuid_of_row,
     "numeric_keys": _numeric_keys,

@@ -49,9 +49,10 @@ def json_of(value: str, type_: SqlType) -> str:
     if type_.is_numeric:
         return shown
     if type_.kind is TypeKind.TIMESTAMPTZ:
-        shown = f"({shown} || CASE WHEN regexp_matches({shown}, '[+-][0-9]{{2}}$') THEN ':00' ELSE '' END)"
+        minutes = f"regexp_replace({shown}, '([+-][0-9]{{2}})( BC)?$', '\\1:00\\2')"
+        shown = f"CASE WHEN regexp_matches({shown}, '[+-][0-9]{{2}}( BC)?$') THEN {minutes} ELSE {shown} END"
     if type_.kind in _TIMES:
-        shown = f"replace({shown}, ' ', 'T')"
+        shown = f"replace(replace({shown}, ' ', 'T'), 'TBC', ' BC')"
     return own_call("jsonb_quote", [shown], VARCHAR)
 
 

@@ -285,8 +285,10 @@ def _generate_series(call: Call, args: list[str]) -> str:
         if not _has_one_sign(call.args[2]):
             return own_call("generate_series_by_steps", args, call.type)
         failure = raised("22023", "'step size cannot equal zero'", call.type)
-        zero = f"{step} = to_microseconds(CAST(0 AS BIGINT))"
-        series = f"CASE WHEN {zero} THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
+        series = f"CASE WHEN {step} = to_seconds(0) THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
+        for name, bound in (("stop", stop), ("start", start)):
+            message = quoted(f"{name} value cannot be infinity")
+            series = f"CASE WHEN isinf({bound}) THEN {raised('22023', message, call.type)} ELSE {series} END"
         return f"CAST({series} AS {call.type.duckdb})"
     if element.kind is TypeKind.NUMERIC:
         numbers = [cast(value, arg.type, NUMERIC) for value, arg in zip(args, call.args, strict=True)]

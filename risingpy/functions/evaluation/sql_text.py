@@ -22,6 +22,7 @@ from risingpy.types import (
     array_of,
 )
 from risingpy.types.date_units import MICROS_OF_DAY
+from risingpy.types.far_moments import FarDate, FarMoment, duckdb_text
 from risingpy.types.sql_type import BARE_TYPES
 
 # Only the error of a failed cast can be caught by DuckDB's TRY; `translate_error` reads the mark.
@@ -104,6 +105,8 @@ def literal(value: object, type_: SqlType) -> str:
     if type_.is_nested:
         return _nested_literal(value, type_)
     match value:
+        case FarDate() | FarMoment():
+            return f"CAST('{duckdb_text(value)}' AS {type_.duckdb})"
         case bool():
             return "TRUE" if value else "FALSE"
         case pa.MonthDayNano():

@@ -25,6 +25,7 @@ import pyarrow as pa
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.types import SqlType, TypeKind, int256
 from risingpy.types.exact_numeric import fit
+from risingpy.types.far_moments import near_values
 from risingpy.types.forms import format_text, parse_text
 from risingpy.types.jsonb import canonical
 from risingpy.types.packed import float_vector
@@ -36,8 +37,8 @@ _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 
 def python_values(column: pa.Array, type_: SqlType) -> list[Any]:
-    """The values of a column, None for NULL."""
-    values: list[Any] = column.to_pylist()
+    """The values of a column, None for NULL. Raises 22008 for a date or timestamp that Python cannot hold."""
+    values = near_values(column)
     convert = _to_python(type_)
     return values if convert is None else [None if value is None else convert(value) for value in values]
 

@@ -41,7 +41,9 @@ from risingpy.functions.topics.texts.identifiers import IDENTIFIERS
 from risingpy.functions.topics.texts.large_texts import LARGE_TEXTS
 from risingpy.functions.topics.texts.text import TEXT
 from risingpy.functions.topics.times.dates_and_times import DATES_AND_TIMES
+from risingpy.functions.topics.times.from_parts import FROM_PARTS
 from risingpy.functions.topics.times.intervals import INTERVALS
+from risingpy.functions.topics.times.parts import PARTS
 from risingpy.functions.topics.times.series import SERIES
 from risingpy.functions.topics.times.waiting import WAITING
 from risingpy.functions.topics.vectors.functions import VECTORS
@@ -62,6 +64,8 @@ FUNCTIONS: dict[str, Function] = {
     **BIT_STRINGS,
     **VECTORS,
     **DATES_AND_TIMES,
+    **FROM_PARTS,
+    **PARTS,
     **SERIES,
     **INTERVALS,
     **IDENTIFIERS,

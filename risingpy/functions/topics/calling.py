@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import InternalError, SqlError, as_out_of_range
 from risingpy.statement_limits import current_limits, look
+from risingpy.types.far_moments import value_of, values_of
 
 Compute = Callable[..., pa.Array]
 _SLICE_BYTES = 4 << 20  # RE2 takes some tens of milliseconds for so much text
@@ -65,13 +66,13 @@ def per_constant(compute: Callable[..., Compute], constants: Sequence[int]) -> C
         others = [column for k, column in enumerate(columns) if k not in constants]
         codes = reduce(_combined, [column.dictionary_encode().indices.to_numpy() for column in fixed])
         if not codes.any():
-            return prepare(*[column[0].as_py() for column in fixed])(*others)
+            return prepare(*[value_of(column, 0) for column in fixed])(*others)
         order = np.argsort(codes, kind="stable")
         starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
         pieces = []
         for begin, end in zip(starts, [*starts[1:], len(order)], strict=True):
             rows = pa.array(order[begin:end])
-            values = [column[int(order[begin])].as_py() for column in fixed]
+            values = [value_of(column, int(order[begin])) for column in fixed]
             pieces.append(prepare(*values)(*[column.take(rows) for column in others]))
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
@@ -94,7 +95,7 @@ def by_row(one: Callable[..., object], result: pa.DataType) -> Compute:
     def computed(*columns: pa.Array) -> pa.Array:
         memory: dict[tuple[object, ...], object] = {}
         values = []
-        for row in zip(*[column.to_pylist() for column in columns], strict=True):
+        for row in zip(*[values_of(column) for column in columns], strict=True):
             if row not in memory:
                 look()
                 memory[row] = one(*row)

@@ -16,6 +16,7 @@ from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.dml_log import DmlLog, SourceOffset, Spill, TableChange
 from risingpy.plan.catalog import Table
 from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.types.far_moments import values_of
 
 KEPT_BYTES = 64 << 20  # in memory, per group; more goes through files of the log
 MOST_PENDING_ROWS = 4 << 20  # of the log: a source waits while more rows wait for epochs
@@ -182,12 +183,12 @@ def _with_changes(
     chunks: Sequence[pa.Table],
 ) -> tuple[pa.Array, list[pa.Array]]:
     """The stored rows of the keys, replaced by what the chunks made of them."""
-    wanted = {key: row for row, key in enumerate(zip(*(array.to_pylist() for array in keys), strict=True))}
+    wanted = {key: row for row, key in enumerate(zip(*(values_of(array) for array in keys), strict=True))}
     is_there = found.copy()
     for chunk in chunks:
         ops, columns = ops_of(chunk), columns_of(chunk)
         places = np.arange(len(found))  # of each wanted row: in the stored ones, or after them in the chunk
-        written = zip(*(columns[column.index].to_pylist() for column in table.table.key), strict=True)
+        written = zip(*(values_of(columns[column.index]) for column in table.table.key), strict=True)
         for place, key in enumerate(written):
             row = wanted.get(key)
             if row is not None:

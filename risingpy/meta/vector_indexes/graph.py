@@ -19,6 +19,7 @@ import pyarrow as pa
 from risingpy.functions.aggregate.grouping import encoded_rows
 from risingpy.plan.catalog import NearestRule
 from risingpy.types import SqlType
+from risingpy.types.far_moments import values_of
 from risingpy.types.packed.float_vector import reals_of
 
 # Canonical names of distances, and what the library calls what orders vectors in the same way.
@@ -71,7 +72,7 @@ class VectorGraph:
             keys = [column.filter(keep) for column in keys]
         if not len(reals):
             return
-        values = list(zip(*(column.to_pylist() for column in keys), strict=True))
+        values = list(zip(*(values_of(column) for column in keys), strict=True))
         with self._guard:
             first = len(self._keys)
             self._keys += values

@@ -17,6 +17,7 @@ from risingpy.errors import SqlError
 from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import RowKey, keys_of
 from risingpy.plan.catalog import Table
+from risingpy.types.far_moments import values_of
 
 Old = Callable[[int], object]
 
@@ -139,7 +140,7 @@ class ChangingRows:
     def _column(self, column: int) -> list[object]:
         values = self._values.get(column)
         if values is None:
-            values = self._values[column] = self._rows.column(column).to_pylist()
+            values = self._values[column] = values_of(self._rows.column(column))
         return values
 
 

@@ -38,6 +38,7 @@ from risingpy.plan.ordered import StreamOverWindow
 from risingpy.plan.state_tables import ordered_rows
 from risingpy.plan.window_calls import SESSION_END, WindowCall
 from risingpy.types import BOOLEAN
+from risingpy.types.far_moments import value_of
 
 
 def plan_over_window(
@@ -155,4 +156,4 @@ def _constant(expr: Expr) -> Expr:
     if any(isinstance(part, Parameter) for part in walk(expr)):
         raise InvalidTableDefinition("a materialized view cannot have parameters")
     (values,), _ = evaluate_constants([expr])
-    return Literal(values[0].as_py(), expr.type)
+    return Literal(value_of(values[0], 0), expr.type)

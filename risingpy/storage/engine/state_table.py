@@ -28,6 +28,7 @@ from risingpy.storage.engine.shard_reader import ShardReader
 from risingpy.storage.engine.shard_writer import ShardWriter
 from risingpy.storage.engine.state_lookups import StateLookups
 from risingpy.storage.engine.stored_rows import StoredRows
+from risingpy.types.far_moments import value_of, values_of
 
 # What counts as few writes: to look up whether their keys are there costs less than a call of the store.
 FEW_ROWS, FEW_BYTES = 64, 1 << 16
@@ -215,7 +216,7 @@ class StateTable:
         stored = self._in_order()
         prefixes, _ = self._prefixes(columns)
         rows = self._rows(read_first(stored, Ranges.of_prefixes(prefixes), limit, Direction.BACKWARD))
-        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+        return list(zip(*(values_of(column) for column in rows.columns), strict=True))
 
     def scan_below(self, bound: pa.Array) -> pa.Table:
         """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""
@@ -299,13 +300,13 @@ class StateTable:
         if not found[0]:
             return None
         row = dict(zip((column.index for column in schema.key), key, strict=True))
-        row.update(zip(schema.value_columns, (column[0].as_py() for column in columns), strict=True))
+        row.update(zip(schema.value_columns, (value_of(column, 0) for column in columns), strict=True))
         return tuple(row[column] for column in self._all)
 
     def scan_rows(self, page_rows: int = 1024) -> Iterator[tuple[object, ...]]:
         """All rows of the table on this shard, in key order within each vnode. Writes must wait until the end."""
         for _, columns in self.scan_pages(page_rows):
-            yield from zip(*(column.to_pylist() for column in columns), strict=True)
+            yield from zip(*(values_of(column) for column in columns), strict=True)
 
     def insert_row(self, row: Sequence[object]) -> None:
         """Puts one row."""

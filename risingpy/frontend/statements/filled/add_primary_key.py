@@ -25,6 +25,7 @@ from risingpy.plan.catalog import Table
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Limit, LogicalPlan
 from risingpy.types import BIGINT, SqlType
+from risingpy.types.far_moments import value_of
 from risingpy.types.forms import format_text
 
 
@@ -77,7 +78,7 @@ def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey,
     if twice is not None:
         columns = [table.columns[place] for place in bound.key]
         names = ", ".join(column.name for column in columns)
-        values = ", ".join(format_text(c.type, twice.column(i)[0].as_py()) for i, c in enumerate(columns))
+        values = ", ".join(format_text(c.type, value_of(twice.column(i), 0)) for i, c in enumerate(columns))
         raise SqlError(
             f'could not create unique index "{name}"',
             sqlstate="23505",

@@ -30,6 +30,7 @@ from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Table
 from risingpy.sql_quoting import double_quoted
 from risingpy.types import BOOLEAN, SqlType, array_of
+from risingpy.types.far_moments import values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def lock_what_is_free(
         locked = [place for key, place in fresh if not _is_taken(session, table, (key,))]
         taken |= {key for key, place in fresh if place not in locked}
         for column, values in zip(known, rows.take(pa.array(locked, pa.int64())).columns, strict=True):
-            column += values.to_pylist()
+            column += values_of(values)
         session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
 
 

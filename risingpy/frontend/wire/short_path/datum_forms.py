@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from risingpy.types.families import TypeKind
+from risingpy.types.far_moments import date_of, moment_of
 from risingpy.types.forms import decode_binary, encode_binary, format_text, parse_text
 from risingpy.types.sql_type import SqlType
 from risingpy.types.system_types import TEXT, names_objects
@@ -20,10 +21,7 @@ _MOST_DIGITS = {2: 4, 4: 9, 8: 18}  # by an integer's bytes: so many digits fit 
 
 
 def datum_encoder(type_: SqlType, time_zone: str, *, binary: bool) -> Callable[[bytes], bytes] | None:
-    """A function that makes the text or binary form of a datum; None for types that it does not know.
-
-    OverflowError for a date that Python cannot hold.
-    """
+    """A function that makes the text or binary form of a datum; None for types that it does not know."""
     if type_.system not in ("", TEXT.system) or type_.is_nested:
         return None
     kind = type_.kind
@@ -84,4 +82,9 @@ def _datum_reader(arrow: pa.DataType) -> Callable[[bytes], object]:
         return bytes.decode
     if pa.types.is_binary(arrow):
         return _as_it_is
+    if pa.types.is_date32(arrow):
+        return lambda datum: date_of(int.from_bytes(datum, "little", signed=True))
+    if pa.types.is_timestamp(arrow):
+        has_zone = arrow.tz is not None
+        return lambda datum: moment_of(int.from_bytes(datum, "little", signed=True), has_zone=has_zone)
     return lambda datum: pa.Array.from_buffers(arrow, 1, [None, pa.py_buffer(datum)])[0].as_py()

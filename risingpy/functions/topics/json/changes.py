@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from risingpy.errors import InvalidParameterValue, NumericValueOutOfRange, SqlError
 from risingpy.functions.topics.calling import Function, by_row
 from risingpy.types import BIGINT, DOUBLE, INTEGER, REAL, SMALLINT, SqlType
+from risingpy.types.far_moments import values_of
 from risingpy.types.forms import parse_text
 from risingpy.types.jsonb import Json, Number, canonical, dump, load, quote
 
@@ -36,7 +37,7 @@ class _Tuples:
         self._column = column
 
     def to_pylist(self) -> list[object]:
-        return [None if value is None else tuple(value) for value in self._column.to_pylist()]
+        return [None if value is None else tuple(value) for value in values_of(self._column)]
 
 
 def _hashable(column: pa.Array) -> pa.Array | _Tuples:

@@ -28,7 +28,7 @@ _GREGORIAN_ONLY = frozenset(
     ("YYYY", "YYY", "YY", "Y", "Y,YYY", "MM", "MONTH", "MON", "DD", "DDD", "D", "WW", "W", "RM")
 )
 _JULIAN_1970 = 2_440_588
-_LAST_YEAR = 9999
+_LAST_YEAR = 6_000_000  # beyond those of dates
 
 
 def _invalid(value: str, keyword: str) -> InvalidTextRepresentation:
@@ -311,7 +311,7 @@ def _checked_day(f: Fields, year: int, month: int, day: int) -> int:
 
 def _by_day_of_year(f: Fields, year: int, month: int, day: int, day_of_year: int) -> int:
     """Fills in a month and a day that were not given."""
-    if not year:
+    if not f.get("year") and not f.get("CC"):
         message = "cannot calculate day of year without year information"
         raise InvalidTextRepresentation(message, sqlstate="22007")
     begins = [_month_begin(year, number) - _month_begin(year, 1) for number in range(1, 14)]
@@ -323,19 +323,25 @@ def _by_day_of_year(f: Fields, year: int, month: int, day: int, day_of_year: int
 
 
 def _year(f: Fields) -> int:
-    year = f.get("year")
-    if "CC" in f.values:
-        century = f.get("CC")
-        if "year" in f.values:
-            year = year % 100
-            year = year + (century - 1) * 100 if year else century * 100
-        else:
-            year = (century - 1) * 100 + 1
-    if f.get("BC") or year < 0:
-        raise FeatureNotSupported("years before Christ are not supported")
-    if year > _LAST_YEAR:
+    """The year, of which 0 is 1 BC."""
+    year, century = f.get("year"), f.get("CC")
+    sign = -1 if f.get("BC") else 1
+    if century and "year" in f.values:
+        year = _year_of_century(year % 100, sign * century)
+    elif century:
+        year = (sign * century - (1 if sign * century >= 0 else 0)) * 100 + 1
+    else:
+        year = sign * year
+        year += 1 if year < 0 else 0
+    if abs(year) > _LAST_YEAR:
         raise _out_of_range(f)
     return year
+
+
+def _year_of_century(last_digits: int, century: int) -> int:
+    if century >= 0:
+        return last_digits + (century - 1) * 100 if last_digits else century * 100
+    return (century + 1) * 100 - last_digits + 1 if last_digits else century * 100 + 1
 
 
 def _iso_days(f: Fields, year: int) -> int:
@@ -350,7 +356,7 @@ def _iso_days(f: Fields, year: int) -> int:
 def _to_date(text: str) -> Compute:
     template = read_template(text)
     parse = by_row(lambda value: wall_clock_of(_Reader(template, value).read()), pa.int64())
-    return lambda column: dates(parse(column).to_numpy())
+    return lambda column: dates(parse(column).to_numpy() // MICROS_OF_DAY)
 
 
 def _to_timestamp(text: str, zone_name: str) -> Compute:

@@ -22,8 +22,10 @@ from risingpy.functions.topics.templates.interval_calendar import (
     julian_day,
 )
 from risingpy.functions.topics.times.dates_and_times import days_of_months, micros_of, months_of
+from risingpy.functions.topics.times.finite import nothing_of
 from risingpy.functions.topics.times.intervals import divided, fields_of
 from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY
+from risingpy.types.far_moments import near_day
 from risingpy.types.time_zones import TimeZone, time_zone
 
 Integers: TypeAlias = "npt.NDArray[np.int64]"
@@ -66,6 +68,11 @@ def _moments(micros: Integers, zone: TimeZone | None) -> Moments:
     months, day, rest = months_of(local)
     days = local // MICROS_OF_DAY
     return Moments(months // 12 + 1970, months % 12 + 1, day + 1, rest, days, offsets)
+
+
+def _shown_year(m: Moments, year: Integers) -> Integers:
+    """The year that people count: 1 BC, which is 0, as 1. That of an interval is what it is."""
+    return year if m.days is None else np.where(year > 0, year, 1 - year)
 
 
 def _number(
@@ -135,7 +142,8 @@ def _day_of_year(m: Moments) -> Integers:
 
 
 def _era(m: Moments, keyword: str) -> pa.Array:
-    return pa.repeat(_in_case("a.d." if "." in keyword else "ad", keyword), len(m.year))
+    after, before = (_in_case(era, keyword) for era in (("a.d.", "b.c.") if "." in keyword else ("ad", "bc")))
+    return pa.array(np.where(m.year > 0, after, before))
 
 
 def _half(m: Moments, keyword: str) -> pa.Array:
@@ -147,7 +155,7 @@ def _century(m: Moments) -> Integers:
     if m.days is None:
         cut: Integers = divided(m.year, 100)
         return cut
-    return (m.year - 1) // 100 + 1
+    return np.where(m.year > 0, (m.year + 99) // 100, divided(m.year - 100, 100))
 
 
 def _zone_hours(m: Moments, piece: TemplatePiece, *, with_minutes: bool) -> pa.Array:
@@ -168,7 +176,7 @@ def _year(m: Moments, digits: int, piece: TemplatePiece, year: Integers) -> pa.A
     """The last digits of a year; of an interval from before 0, one character more for the minus."""
     shown = year if digits == 4 else np.fmod(year, 10**digits)
     after = _number(shown, digits, piece, sign_counts=True)
-    if digits == 1 or not (m.year < 0).any():
+    if digits == 1 or m.days is not None or not (m.year < 0).any():
         return after
     return pc.if_else(pa.array(m.year < 0), _number(shown, digits + 1, piece, sign_counts=True), after)
 
@@ -294,9 +302,9 @@ def _calendar_part(m: Moments, keyword: str, piece: TemplatePiece) -> pa.Array:
             index = np.where(m.month > 0, m.month - 1, np.where(m.month < 0, m.month + 12, np.where(m.year < 0, 0, 11)))
             return pc.if_else(pa.array((m.month == 0) & (m.year == 0)), "", filled.take(pa.array(index)))
         case "y,yyy":
-            return _with_comma(m.year, piece)
+            return _with_comma(_shown_year(m, m.year), piece)
     year = iso_week(days)[0] if lower.startswith("i") and m.days is not None else m.year
-    return _year(m, len(lower), piece, year)
+    return _year(m, len(lower), piece, _shown_year(m, year))
 
 
 def _with_comma(year: Integers, piece: TemplatePiece) -> pa.Array:
@@ -346,7 +354,8 @@ def abbreviations(zone_name: str, m: Moments) -> list[str]:
         zip(m.offsets.tolist(), m.year.tolist(), strict=True), m.days.tolist(), m.micros.tolist(), strict=True
     ):
         if key not in known:
-            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day, microseconds=micros - key[0] * 1_000_000)
+            seconds = timedelta(microseconds=micros - key[0] * 1_000_000)
+            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=near_day(day + 1) - 1) + seconds
             known[key] = moment.astimezone(zone).tzname() or ""
         result.append(known[key])
     return result
@@ -359,12 +368,12 @@ def _interval_moments(column: pa.Array) -> Moments:
 
 
 def _to_char(template: str) -> Compute:
-    return _formatted(lambda column: _moments(micros_of(column), None), template)
+    return nothing_of(_formatted(lambda column: _moments(micros_of(column), None), template), pa.string())
 
 
 def _to_char_at(template: str, zone_name: str) -> Compute:
     zone = time_zone(zone_name)
-    return _formatted(lambda column: _moments(micros_of(column), zone), template, zone_name)
+    return nothing_of(_formatted(lambda column: _moments(micros_of(column), zone), template, zone_name), pa.string())
 
 
 def _to_char_interval(template: str) -> Compute:

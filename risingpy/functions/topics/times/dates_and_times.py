@@ -1,7 +1,7 @@
-"""Functions on dates and times over whole columns: arithmetic, truncation, time zones, and making them from parts.
+"""Functions on dates and times over whole columns: arithmetic, truncation, and time zones.
 
-Timestamps are microseconds since 1970, in NumPy. A function on timestamptz that depends on the session's time zone has
-the zone's name as its last argument; the binder puts it there.
+Timestamps are microseconds since 1970, in NumPy; what is done with infinite ones, `finite` says. A function on
+timestamptz that depends on the session's time zone has the zone's name as its last argument; the binder puts it there.
 """
 
 from __future__ import annotations
@@ -15,45 +15,60 @@ import pyarrow as pa
 
 from risingpy.errors import SqlError
 from risingpy.functions.topics.calling import Compute, Function, fail_where, per_constant
+from risingpy.functions.topics.times.finite import infinite_rows, keeping, nothing_of, numbers_of, refusing
 from risingpy.functions.topics.times.intervals import fields_of, interval_column, truncate_interval
 from risingpy.types import TIMESTAMP, TIMESTAMPTZ
 from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY, YEARS_OF, unit_of
+from risingpy.types.far_moments import (
+    END_DAYS,
+    END_MICROS,
+    INFINITE_DAYS,
+    INFINITE_MICROS,
+    MIN_DAYS,
+    MIN_MICROS,
+    is_infinite,
+)
 from risingpy.types.forms import parse_column, text_column
 from risingpy.types.time_zones import TimeZone, time_zone
 
 Micros: TypeAlias = "npt.NDArray[np.int64]"
 
 _SECOND = MICROS_OF["second"]
-_MIN, _MAX = -62_135_596_800 * _SECOND, 253_402_300_800 * _SECOND  # the years 1 to 9999
 _RANGE = "22008"
 _FIXED = {**MICROS_OF, "day": MICROS_OF_DAY}
 _KEEPS_OFFSET = MICROS_OF.keys()
 
 
 def micros_of(column: pa.Array) -> Micros:
-    """A date, time or timestamp column's microseconds."""
-    if pa.types.is_date32(column.type):
-        days: Micros = column.cast(pa.int32()).to_numpy().astype(np.int64)
-        return days * MICROS_OF_DAY
-    micros: Micros = column.cast(pa.int64()).to_numpy()
-    return micros
+    """A time or timestamp column's microseconds; of dates those of their midnights, as `timestamps_of_dates` does."""
+    return numbers_of(timestamps_of_dates(column) if pa.types.is_date32(column.type) else column)
 
 
 def timestamps(micros: Micros, type_: pa.DataType = TIMESTAMP.arrow) -> pa.Array:
-    """A column of microseconds. Raises 22008 outside of the years 1 to 9999."""
-    fail_where((micros < _MIN) | (micros >= _MAX), _RANGE, "timestamp out of range")
+    """A column of microseconds. Raises 22008 outside of the range of timestamps."""
+    fail_where((micros < MIN_MICROS) | (micros >= END_MICROS), _RANGE, "timestamp out of range")
     return pa.array(micros).cast(type_)
 
 
 def instants(micros: Micros) -> pa.Array:
-    """A timestamptz column of microseconds since 1970 (UTC). Raises 22008 outside the years 1 to 9999."""
+    """A timestamptz column of microseconds since 1970 (UTC). Raises 22008 outside of the range of timestamps."""
     return timestamps(micros, TIMESTAMPTZ.arrow)
 
 
-def dates(micros: Micros) -> pa.Array:
-    """The days of microseconds since 1970, rounded down, as date32. Raises 22008 outside the years 1 to 9999."""
-    fail_where((micros < _MIN) | (micros >= _MAX), _RANGE, "date out of range")
-    return pa.array((micros // MICROS_OF_DAY).astype(np.int32)).cast(pa.date32())
+def dates(days: Micros) -> pa.Array:
+    """A column of days since 1970. Raises 22008 outside of the range of dates."""
+    fail_where((days < MIN_DAYS) | (days >= END_DAYS), _RANGE, "date out of range")
+    return pa.array(days.astype(np.int32)).cast(pa.date32())
+
+
+def timestamps_of_dates(column: pa.Array) -> pa.Array:
+    """Midnight of each date, infinity of infinity; no NULLs. Raises 22008 for dates that no timestamp reaches."""
+    days = numbers_of(column)
+    finite = ~is_infinite(days, INFINITE_DAYS)
+    fail_where(finite & (days >= END_MICROS // MICROS_OF_DAY), _RANGE, "date out of range for timestamp")
+    limits = np.where(days > 0, INFINITE_MICROS, -INFINITE_MICROS)
+    micros = np.where(finite, np.where(finite, days, 0) * MICROS_OF_DAY, limits)
+    return pa.array(micros).cast(TIMESTAMP.arrow)
 
 
 def months_of(micros: Micros) -> tuple[Micros, Micros, Micros]:
@@ -76,8 +91,9 @@ def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
     target = month + months
     fail_where(np.abs(target) > 12 * 300_000, _RANGE, "timestamp out of range")
     begins, ends = days_of_months(target), days_of_months(target + 1)
-    moved = np.where(months == 0, micros // MICROS_OF_DAY, begins + np.minimum(day, ends - begins - 1))
-    return (moved + days) * MICROS_OF_DAY + rest
+    moved = np.where(months == 0, micros // MICROS_OF_DAY, begins + np.minimum(day, ends - begins - 1)) + days
+    fail_where(np.abs(moved) > END_MICROS // MICROS_OF_DAY, _RANGE, "timestamp out of range")
+    return moved * MICROS_OF_DAY + rest
 
 
 def moved_in_zone(zone: TimeZone, micros: Micros, months: Micros, days: Micros) -> Micros:
@@ -91,7 +107,7 @@ def _plus(sign: int) -> Function:
         months, days, micros = fields_of(interval)
         return timestamps(_shifted(micros_of(column), sign * months, sign * days) + sign * micros)
 
-    return Function(computed)
+    return Function(keeping(computed, result=TIMESTAMP.arrow))
 
 
 def _plus_in_zone(sign: int) -> Function:
@@ -106,7 +122,7 @@ def _plus_in_zone(sign: int) -> Function:
             moved = moved_in_zone(zone, start, sign * months, sign * days)
             return instants(np.where((months == 0) & (days == 0), start, moved) + sign * micros)
 
-        return computed
+        return keeping(computed)
 
     return Function(per_constant(prepared, [2]))
 
@@ -117,18 +133,29 @@ def _swapped(function: Function) -> Function:
 
 def _date_plus_days(sign: int) -> Function:
     def computed(column: pa.Array, days: pa.Array) -> pa.Array:
-        return dates(micros_of(column) + sign * days.to_numpy().astype(np.int64) * MICROS_OF_DAY)
+        return dates(numbers_of(column) + sign * days.to_numpy().astype(np.int64))
 
-    return Function(computed)
+    return Function(keeping(computed))
 
 
 def _date_plus_time(column: pa.Array, time: pa.Array) -> pa.Array:
-    return timestamps(micros_of(column) + micros_of(time))
+    return timestamps(micros_of(timestamps_of_dates(column)) + micros_of(time))
+
+
+_DATE_PLUS_TIME = Function(keeping(_date_plus_time, result=TIMESTAMP.arrow))
+
+
+def _date_difference(left: pa.Array, right: pa.Array) -> pa.Array:
+    """Days between two dates."""
+    days = numbers_of(left) - numbers_of(right)
+    return pa.array(days.astype(np.int32))
 
 
 def _difference(left: pa.Array, right: pa.Array) -> pa.Array:
     """Days and time, of one sign."""
-    micros = micros_of(left) - micros_of(right)
+    later, earlier = micros_of(left), micros_of(right)
+    micros = later - earlier
+    fail_where(((later ^ earlier) & (later ^ micros)) < 0, _RANGE, "interval out of range")
     days = np.sign(micros) * (np.abs(micros) // MICROS_OF_DAY)
     return interval_column(0, days, micros - days * MICROS_OF_DAY)
 
@@ -158,20 +185,21 @@ def _truncated(unit: str, micros: Micros) -> Micros:
 
 
 def _date_trunc(given: str) -> Compute:
-    unit = _unit(given, "timestamp without time zone")
-    return lambda column: timestamps(_truncated(unit, micros_of(column)))
+    def computed(column: pa.Array) -> pa.Array:
+        return timestamps(_truncated(_unit(given, "timestamp without time zone"), micros_of(column)))
+
+    return keeping(computed)  # of infinity whatever the unit is, as in PostgreSQL
 
 
 def _date_trunc_at(given: str, zone_name: str) -> Compute:
-    zone, unit = time_zone(zone_name), _unit(given, "timestamp with time zone")
-
     def computed(column: pa.Array) -> pa.Array:
+        zone, unit = time_zone(zone_name), _unit(given, "timestamp with time zone")
         start = micros_of(column)
         offsets = zone.offsets_at(start) * _SECOND
         cut = _truncated(unit, start + offsets)
         return instants(cut - offsets if unit in _KEEPS_OFFSET else zone.to_utc(cut))
 
-    return computed
+    return keeping(computed)
 
 
 def _date_trunc_interval(given: str) -> Compute:
@@ -184,6 +212,7 @@ def _date_bin(stride: pa.Array, source: pa.Array, origin: pa.Array) -> pa.Array:
     fail_where(months != 0, "0A000", message)
     size = days * MICROS_OF_DAY + micros
     fail_where(size <= 0, _RANGE, "stride must be greater than zero")
+    fail_where(infinite_rows(origin), _RANGE, "origin out of range")
     start = micros_of(origin)
     return timestamps(start + (micros_of(source) - start) // size * size, source.type)
 
@@ -204,6 +233,9 @@ def _age_fields(first: Micros, second: Micros) -> tuple[Micros, Micros, Micros]:
     return sign * months, sign * days, sign * micros
 
 
+_NO_AGE = "timestamp out of range"
+
+
 def _age(first: pa.Array, second: pa.Array) -> pa.Array:
     return interval_column(*_age_fields(micros_of(first), micros_of(second)))
 
@@ -214,20 +246,18 @@ def _age_at(zone_name: str) -> Compute:
     def computed(first: pa.Array, second: pa.Array) -> pa.Array:
         return interval_column(*_age_fields(zone.to_local(micros_of(first)), zone.to_local(micros_of(second))))
 
-    return computed
+    return refusing(computed, _NO_AGE)
 
 
 def _to_local(zone_name: str) -> Compute:
-    zone = time_zone(zone_name)
-    return lambda column: timestamps(zone.to_local(micros_of(column)))
+    return keeping(lambda column: timestamps(time_zone(zone_name).to_local(micros_of(column))), result=TIMESTAMP.arrow)
 
 
 def _to_utc(zone_name: str) -> Compute:
-    zone = time_zone(zone_name)
-    return lambda column: instants(zone.to_utc(micros_of(column)))
+    return keeping(lambda column: instants(time_zone(zone_name).to_utc(micros_of(column))), result=TIMESTAMPTZ.arrow)
 
 
-def _by_offset(sign: int, make: Callable[[Micros], pa.Array]) -> Function:
+def _by_offset(sign: int, make: Callable[[Micros], pa.Array], result: pa.DataType) -> Function:
     """AT TIME ZONE with an interval."""
 
     def computed(interval: pa.Array, column: pa.Array) -> pa.Array:
@@ -236,7 +266,7 @@ def _by_offset(sign: int, make: Callable[[Micros], pa.Array]) -> Function:
         fail_where((months != 0) | (days != 0), "22023", message)
         return make(micros_of(column) + sign * micros // _SECOND * _SECOND)
 
-    return Function(computed)
+    return Function(keeping(computed, 1, result))
 
 
 def _offset_field(size: int, within: int) -> Function:
@@ -248,7 +278,7 @@ def _offset_field(size: int, within: int) -> Function:
             part = np.sign(offsets) * (np.abs(offsets) // size % within)
             return pa.array(part).cast(pa.string())
 
-        return computed
+        return nothing_of(computed, pa.string())
 
     return Function(per_constant(prepared, [1]))
 
@@ -259,56 +289,6 @@ def _text_at(zone_name: str) -> Compute:
 
 def _parse_at(zone_name: str) -> Compute:
     return lambda texts: parse_column(TIMESTAMPTZ, texts, time_zone=zone_name)
-
-
-def _date_parts(year: pa.Array, month: pa.Array, day: pa.Array) -> Micros:
-    y, m, d = (part.to_numpy().astype(np.int64) for part in (year, month, day))
-    shown = f"{y[0]}-{m[0]:02d}-{d[0]:02d}"
-    message = f"date field value out of range: {shown}"
-    fail_where((y < 1) | (y > 9999) | (m < 1) | (m > 12), _RANGE, message)
-    months = (y - 1970) * 12 + m - 1
-    begins = days_of_months(months)
-    fail_where((d < 1) | (d > days_of_months(months + 1) - begins), _RANGE, message)
-    micros: Micros = (begins + d - 1) * MICROS_OF_DAY
-    return micros
-
-
-def _time_parts(hour: pa.Array, minute: pa.Array, second: pa.Array) -> Micros:
-    h, m = (part.to_numpy().astype(np.int64) for part in (hour, minute))
-    s = second.to_numpy()
-    wrong = (h < 0) | (h > 24) | (m < 0) | (m > 59) | ~((s >= 0) & (s <= 60))
-    fail_where(wrong, _RANGE, "time field value out of range")
-    micros: Micros = (h * 60 + m) * 60 * _SECOND + np.rint(s * _SECOND).astype(np.int64)
-    fail_where(micros > MICROS_OF_DAY, _RANGE, "time field value out of range")
-    return micros
-
-
-def _make_date(*parts: pa.Array) -> pa.Array:
-    return dates(_date_parts(*parts))
-
-
-def _make_time(*parts: pa.Array) -> pa.Array:
-    micros = _time_parts(*parts)
-    fail_where(micros == MICROS_OF_DAY, _RANGE, "time field value out of range: 24:00:00 is not supported")
-    return pa.array(micros).cast(pa.time64("us"))
-
-
-def _make_timestamp(*parts: pa.Array) -> pa.Array:
-    return timestamps(_date_parts(*parts[:3]) + _time_parts(*parts[3:]))
-
-
-def _make_timestamptz(zone_name: str) -> Compute:
-    # Here a sign is ISO's, east of Greenwich; elsewhere it is POSIX's.
-    sign = {"+": "-", "-": "+"}.get(zone_name[:1], zone_name[:1])
-    zone = time_zone(sign + zone_name[1:])
-    return lambda *parts: instants(zone.to_utc(_date_parts(*parts[:3]) + _time_parts(*parts[3:])))
-
-
-def _to_timestamp(seconds: pa.Array) -> pa.Array:
-    number = seconds.to_numpy()
-    fail_where(np.isnan(number), _RANGE, "timestamp cannot be NaN")
-    fail_where(~(np.abs(number) < 1e12), _RANGE, "timestamp out of range")
-    return instants(np.rint(number * _SECOND).astype(np.int64))
 
 
 def _overlaps(*columns: pa.Array) -> pa.Array:
@@ -341,34 +321,31 @@ DATES_AND_TIMES: dict[str, Function] = {
     "date_plus_days": _date_plus_days(1),
     "days_plus_date": _swapped(_date_plus_days(1)),
     "date_minus_days": _date_plus_days(-1),
-    "date_plus_time": Function(_date_plus_time),
-    "time_plus_date": _swapped(Function(_date_plus_time)),
+    "date_plus_time": _DATE_PLUS_TIME,
+    "date_difference": Function(refusing(_date_difference, "cannot subtract infinite dates")),
+    "timestamp_of_date": Function(timestamps_of_dates),
+    "time_plus_date": _swapped(_DATE_PLUS_TIME),
     "timestamp_plus": _plus(1),
     "interval_plus_timestamp": _swapped(_plus(1)),
     "timestamp_minus": _plus(-1),
     "timestamptz_plus": _plus_in_zone(1),
     "interval_plus_timestamptz": _swapped(_plus_in_zone(1)),
     "timestamptz_minus": _plus_in_zone(-1),
-    "difference": Function(_difference),
+    "difference": Function(refusing(_difference, "cannot subtract infinite timestamps")),
     "date_trunc": Function(per_constant(_date_trunc, [0])),
     "date_trunc_at": Function(per_constant(_date_trunc_at, [0, 2])),
     "date_trunc_interval": Function(per_constant(_date_trunc_interval, [0])),
-    "date_bin": Function(_date_bin),
-    "age": Function(_age),
+    "date_bin": Function(keeping(_date_bin, 1)),
+    "age": Function(refusing(_age, _NO_AGE)),
     "age_at": Function(per_constant(_age_at, [2])),
     "to_local": Function(per_constant(_to_local, [0])),
     "to_utc": Function(per_constant(_to_utc, [0])),
-    "to_local_by_offset": _by_offset(1, timestamps),
-    "to_utc_by_offset": _by_offset(-1, instants),
+    "to_local_by_offset": _by_offset(1, timestamps, TIMESTAMP.arrow),
+    "to_utc_by_offset": _by_offset(-1, instants, TIMESTAMPTZ.arrow),
     "extract_timezone": _offset_field(1, 10**9),
     "extract_timezone_hour": _offset_field(3600, 10**9),
     "extract_timezone_minute": _offset_field(60, 60),
     "text_at": Function(per_constant(_text_at, [1])),
     "parse_at": Function(per_constant(_parse_at, [1])),
-    "make_date": Function(_make_date),
-    "make_time": Function(_make_time),
-    "make_timestamp": Function(_make_timestamp),
-    "make_timestamptz": Function(per_constant(_make_timestamptz, [6])),
-    "to_timestamp": Function(_to_timestamp),
     "overlaps": Function(_overlaps, takes_nulls=True),
 }

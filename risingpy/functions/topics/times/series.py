@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from risingpy.functions.topics.calling import Compute, Function, fail_where, per_constant
 from risingpy.functions.topics.times.dates_and_times import instants, micros_of, moved_in_zone
+from risingpy.functions.topics.times.finite import refusing
 from risingpy.functions.topics.times.intervals import fields_of
 from risingpy.statement_limits import current_limits
 from risingpy.types.date_units import MICROS_OF_DAY
@@ -88,7 +89,8 @@ def _series_at(zone_name: str) -> Compute:
         rows, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         return _lists(rows, values, len(size))
 
-    return computed
+    by_start = refusing(computed, "start value cannot be infinity", [0], "22023")
+    return refusing(by_start, "stop value cannot be infinity", [1], "22023")
 
 
 def _multiples(rows: Micros, first: Micros, last: Micros, size: Micros) -> Part:
