@@ -3,5 +3,6 @@
 graph      one graph, of the vectors of a relation's column, by the keys of their rows
 graphs     the graphs of a database: each is built, and follows what its relation changes
 
-A graph is made of committed rows alone, again at each start (docs/decisions/126-nearest-rows-by-a-graph-in-memory.md).
+A graph is made of committed rows alone, again at each start. The reasons are in
+docs/decisions/126-the-nearest-rows-come-from-a-graph-in-memory.md.
 """

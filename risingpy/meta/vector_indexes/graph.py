@@ -1,8 +1,9 @@
 """A graph over the vectors of a column, which finds those nearest to one (usearch's HNSW).
 
 Y. Malkov, D. Yashunin, Efficient and robust approximate nearest neighbor search using hierarchical navigable small
-world graphs, 2016. A row's number in the graph is its *label*. A vector that changes gets a new label: the graph's
-library marks a removed one, and gives its place to a later one.
+world graphs, 2016. A row's number in the graph is its *label*. A vector that changes leaves the graph and comes again:
+the library gives a removed one's place to a later one, and so are labels given again. Both stay as many as there were
+rows at most.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class VectorGraph:
         self._guard = threading.Lock()
         self._labels: dict[bytes, int] = {}
         self._keys: list[tuple[object, ...] | None] = []  # by label; None where the row is gone
+        self._free: list[int] = []  # labels whose rows are gone
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -59,6 +61,7 @@ class VectorGraph:
                 self._keys[label] = None
             if labels:
                 self._index.remove(np.array(labels, np.uint64))
+                self._free += labels
 
     def add(self, keys: Sequence[pa.Array], vectors: pa.Array, threads: int = 1) -> None:
         """Adds rows whose keys are not there. Those without a vector, and of cosines those of zeros, are left out."""
@@ -74,11 +77,19 @@ class VectorGraph:
             return
         values = list(zip(*(values_of(column) for column in keys), strict=True))
         with self._guard:
-            first = len(self._keys)
-            self._keys += values
-            labels = np.arange(first, first + len(values), dtype=np.uint64)
-            self._labels.update(zip(self._encoded(keys), range(first, first + len(values)), strict=True))
-            self._index.add(labels, reals, threads=threads)
+            labels = self._labels_for(values)
+            self._labels.update(zip(self._encoded(keys), labels, strict=True))
+            self._index.add(np.array(labels, np.uint64), reals, threads=threads)
+
+    def _labels_for(self, values: Sequence[tuple[object, ...]]) -> list[int]:
+        """A label for each of the keys; the caller has the guard."""
+        again = min(len(values), len(self._free))
+        labels = [self._free.pop() for _ in range(again)]
+        for label, value in zip(labels, values, strict=False):
+            self._keys[label] = value
+        labels += range(len(self._keys), len(self._keys) + len(values) - again)
+        self._keys += values[again:]
+        return labels
 
     def nearest(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]]:
         """The keys of up to `count` rows, nearest first, found among so many `candidates`."""
