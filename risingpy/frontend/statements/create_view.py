@@ -11,14 +11,13 @@ from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, Par
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.jobs.creation import creation_of
+from risingpy.frontend.statements.jobs.new_view import new_materialized_view
 from risingpy.frontend.statements.jobs.replaced_view import replaced_view
 from risingpy.frontend.statements.placing import made_temporary, new_schema, reads_temporaries, relation_schema, skipped
 from risingpy.frontend.statements.rights.checks import check_owns_all, check_reads, check_uses_types
-from risingpy.meta.schema.relations import NewMaterializedView, NewView
+from risingpy.meta.schema.relations import NewView
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.stream.closing_column import optimize_view
-from risingpy.plan.catalog import Catalog, View, is_temporary_schema
-from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.catalog import View, is_temporary_schema
 from risingpy.types import SqlType
 
 
@@ -81,19 +80,7 @@ def bind_materialized(
         replaced = replaced_view(session, statement, schema, bound)
         check_uses_types(session, (column.domain or column.type for column in bound.columns))
         check_reads(session, bound.query)
-        view = NewMaterializedView(
-            schema_name=schema,
-            name=statement.name.name,
-            plan=_optimized(session, statement, bound.query.plan, catalog),
-            column_names=bound.column_names,
-            texts=bound.query.texts,
-            domains=bound.query.domains,
-            definition=parsed.text,
-            query=statement.query.text,
-            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
-            functions=bound.query.functions,
-            emit_on_window_close=statement.emit_on_window_close,
-        )
+        view = new_materialized_view(statement, parsed.text, schema, bound, catalog, session.check)
         created, notices = session.ddl.create_materialized_view(
             view,
             if_not_exists=statement.if_not_exists,
@@ -107,18 +94,6 @@ def bind_materialized(
         return Result(CommandTag("CREATE MATERIALIZED VIEW"))
 
     return Command(run)
-
-
-def _optimized(
-    session: StatementContext, statement: CreateMaterializedView, plan: LogicalPlan, catalog: Catalog
-) -> LogicalPlan:
-    return optimize_view(
-        plan,
-        catalog,
-        emit_on_window_close=statement.emit_on_window_close,
-        recursion_limit=statement.recursion_limit,
-        check=session.check,
-    )
 
 
 def _tell_of(session: StatementContext, statement: CreateMaterializedView, *, created: bool) -> None:

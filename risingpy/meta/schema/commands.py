@@ -30,6 +30,7 @@ from risingpy.meta.schema.jobs.created_jobs import (
     with_limit,
 )
 from risingpy.meta.schema.jobs.replacing import beside, with_replaced
+from risingpy.meta.schema.jobs.views_of_copy import Copies
 from risingpy.meta.schema.named_changes import NamedChanges
 from risingpy.meta.schema.owners import owning
 from risingpy.meta.schema.planned_ahead import PlannedAhead, planned_ahead
@@ -319,26 +320,34 @@ class SchemaCommands(NamedChanges):
             self._waiters.until_all_created(made, cancelled)
 
     def add_primary_key(self, change: NewKey, fill: Callable[[Table], int], cancelled: Cancelled = None) -> None:
-        """Puts a copy of the table, under the key, in its place.
+        """Puts a copy of the table, under the key, in its place, and copies of the materialized views that read it.
 
         `fill` writes the table's rows to the copy, and returns the lsn of the last one. The caller holds `table_lock`,
         and has waited until epochs have all of the table's logged rows. If it is cancelled or fails, or the server is
-        stopped, the table is as it was.
+        stopped, the table and its views are as they were.
         """
-        made: list[Table] = []
+        made: list[Copies] = []
+        planned = PlannedAhead(lambda state: primary_key.add_copies(state, change, self._table_rows), self._state)
 
         def add(state: MetaState) -> MetaState:
-            after, copy = primary_key.add_copy(state, change)
-            made.append(copy)
+            after, copies = planned.on(state)
+            made.append(copies)
             return after
 
         self._apply_allowed(add, cancelled)
-        copy = made[-1]
-        with gone_if_cancelled(self._changes, copy.relation_id):
+        copies = [new for _, new in made[-1]]
+        with all_gone_if_cancelled(self._changes, copies):
+            copy = self._state.catalog.relations[copies[0]]
+            assert isinstance(copy, Table)
             self._waiters.until_lsn(fill(copy), cancelled)
-            self._apply(lambda state: primary_key.put_in_place(state, change, copy), cancelled)
+            self._waiters.until_all_created(copies[1:], cancelled)
+            for view in copies[1:]:  # see `create_materialized_view`
+                target = self._source_offsets.newest(self._state, view)
+                self._waiters.until_read(0, target, cancelled, self._source_offsets.answers)
+            self._apply(lambda state: primary_key.put_in_place(state, change, made[-1]), cancelled)
         # Nothing undoes the key any more, nor ends a unique index: it goes on after a restart, too.
-        self._waiters.until_all_created([i.relation_id for i in self._state.catalog.indexes_of(copy.relation_id)])
+        catalog = self._state.catalog
+        self._waiters.until_all_created([i.relation_id for each in copies for i in catalog.indexes_of(each)])
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""

@@ -17,6 +17,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation, refuse_spilled
 from risingpy.frontend.statements.filled.filling import filling, write_kept
+from risingpy.frontend.statements.jobs.new_view import anew
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import check_unchanged
 from risingpy.meta.schema.primary_key import NewKey, refuse_readers
@@ -52,7 +53,7 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
     bound, database = bind_primary_key(table, statement), session.database
     definition = table_definition(with_primary_key(table, bound.key), (), database.reads.catalog.relations)
     key = tuple(table.columns[i].column_id for i in bound.key)
-    change = NewKey(table, key, definition, statement.key_name)
+    change = NewKey(table, key, definition, anew(session.check), statement.key_name)
     rows = session.planned(optimize(bound.rows, session.check))
     fill, process_id = filling(session, rows, (), lambda count: None), session.startup.process_id
     with database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id):

@@ -56,8 +56,8 @@ class DraftedCommands(SchemaCommands):
         """The caller writes the table's rows to the copy, which is in its place then: they are the transaction's."""
 
         def replace(state: MetaState) -> MetaState:
-            after, copy = primary_key.add_copy(state, change)
-            return primary_key.put_in_place(after, change, copy)
+            after, copies = primary_key.add_copies(state, change, self._table_rows)
+            return primary_key.put_in_place(after, change, copies)
 
         self._apply_allowed(replace, cancelled)
 
