@@ -12,6 +12,7 @@ from dataclasses import replace
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder.typing.names_of_types import Edit, edited
 from risingpy.frontend.deparse.edited_names import full_name, written_name
+from risingpy.frontend.deparse.sight import called_by
 from risingpy.frontend.deparse.view_definition import followed
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import (
@@ -96,7 +97,10 @@ def _read(reader: RelationReader, into: int | None) -> int | None:
 
 
 def _is_renamed(reader: RelationReader, before: Catalog, after: Catalog) -> bool:
-    """Whether a relation that it reads, or a column of one, has another name."""
+    """Whether a relation that it reads, a column of one, or a function that it calls has another name."""
+    calls = [(each, after.functions.get(each.function_id, each)) for each in called_by(reader, before)]
+    if any((old.schema_name, old.name) != (new.schema_name, new.name) for old, new in calls):
+        return True
     return any(_has_new_name(key, before, after) for key in reader.depends_on) or any(
         column.column_id == now.column_id and column.name != now.name
         for key in reader.depends_on

@@ -134,7 +134,7 @@ def column_definition(column: ColumnDesc, relations: Mapping[int, Relation] = NO
 def _column_type(column: ColumnDesc) -> str:
     domain = column.domain
     if domain is None:
-        return type_text(column.type)
+        return type_text(column.shown_type)
     schema = "" if domain.schema_name == DEFAULT_SCHEMA else f"{quoted(domain.schema_name)}."
     return f"{schema}{quoted(domain.name)}{'[]' * domain.dimensions(column.type)}"
 

@@ -16,6 +16,7 @@ from risingpy.optimizer.rewrite import plan_inputs, rewrite_plan
 from risingpy.plan import logical
 from risingpy.plan.catalog import CreatedRelation
 from risingpy.plan.graph import Job
+from risingpy.plan.joins import TemporalJoin
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import Materialize, Source, StreamPlan, TableScan
 from risingpy.storage.codec.table_schema import TableSchema
@@ -89,7 +90,7 @@ def columns_of_job(job: Job, table_id: int) -> frozenset[int]:
         node.upstream.columns[i].column_id
         for fragment in job.fragments
         for node in _nodes(fragment.root)
-        if isinstance(node, TableScan) and node.upstream.table_id == table_id
+        if isinstance(node, TableScan | TemporalJoin) and node.upstream.table_id == table_id
         for i in node.columns
     )
 
@@ -113,10 +114,15 @@ def _scans(plan: LogicalPlan) -> Iterator[logical.Scan]:
 
 
 def _repointed(node: StreamPlan, after: TableSchema) -> StreamPlan:
-    if isinstance(node, TableScan) and node.upstream.table_id == after.table_id:
-        places = {column.column_id: i for i, column in enumerate(after.columns)}
-        columns = tuple(places[node.upstream.columns[i].column_id] for i in node.columns)
-        return replace(node, upstream=after, columns=columns)
+    if isinstance(node, TableScan | TemporalJoin) and node.upstream.table_id == after.table_id:
+        ids = {column.column_id: i for i, column in enumerate(after.columns)}
+        kept = ((i, column.column_id) for i, column in enumerate(node.upstream.columns) if column.column_id in ids)
+        places = {i: ids[column_id] for i, column_id in kept}
+        columns = tuple(places[i] for i in node.columns)
+        if isinstance(node, TableScan) or node.matched is None:
+            return replace(node, upstream=after, columns=columns)
+        matched = tuple((left, places[right]) for left, right in node.matched)
+        return replace(node, upstream=after, columns=columns, matched=matched)
     if not isinstance(node, Materialize) and any(_reads(getattr(node, f.name), after) for f in fields(node)):
         raise FeatureNotSupported(
             f"ALTER TABLE of a table that a view reads through {type(node).__name__} is not supported",

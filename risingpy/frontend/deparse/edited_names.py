@@ -17,23 +17,26 @@ from risingpy.frontend.binder.typing.names_of_types import Edit, edited
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.tokenize import end_of_item, end_of_name, is_table_statement
 from risingpy.frontend.table_definition import quoted
-from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CreatedRelation
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, CreatedRelation, FunctionDesc
 
 
 def with_edited_names(
-    text: str, named: Sequence[NamedRelation], schemas: Mapping[str, str], before: Catalog, after: Catalog
+    text: str,
+    named: Sequence[NamedRelation],
+    called: Sequence[tuple[FunctionDesc, FunctionDesc]],
+    before: Catalog,
+    after: Catalog,
 ) -> Iterator[str]:
     """Texts that may mean in the catalog `after` what this one means in `before`, where it names `named`.
 
-    `schemas` are those of the functions that it calls, by the names of before.
+    `called` are the functions that it calls, as they are in both.
     """
     tree = parse_query(text).tree
     columns = _renamed_columns({each.relation_id for each in named}, before, after)
     for qualified in (False, True):
         edits = _of_columns(text, tree, columns)
         edits |= _of_relations(text, tree, named, before, after, qualified=qualified)
-        renamed = {old: new for old, new in schemas.items() if old != new}
-        yield edited(text, [*edits.values(), *calls_of(text, tree, renamed)])
+        yield edited(text, [*edits.values(), *_of_calls(text, tree, called)])
 
 
 def _of_relations(
@@ -109,6 +112,36 @@ def _of_columns(text: str, tree: exp.Expr, renamed: Mapping[str, str]) -> dict[i
         )
         edits[start] = start, end, f"{table}{quoted(renamed[name])}{keeps}"
     return edits
+
+
+def _of_calls(text: str, tree: exp.Expr, called: Sequence[tuple[FunctionDesc, FunctionDesc]]) -> list[Edit]:
+    """The edits of the calls of functions that are elsewhere now, or have another name."""
+    edits = calls_of(text, tree, {old.schema_name: new.schema_name for old, new in called if _has_moved(old, new)})
+    for old, new in called:
+        edits += renamed_calls(text, tree, old, new)
+    return edits
+
+
+def _has_moved(old: FunctionDesc, new: FunctionDesc) -> bool:
+    return old.schema_name != new.schema_name
+
+
+def renamed_calls(text: str, tree: exp.Expr, old: FunctionDesc, new: FunctionDesc) -> list[Edit]:
+    """The edits of calls by the old name, but for the schemas that are written before it."""
+    edits = []
+    for call in tree.find_all(exp.Anonymous):
+        if name_of(call) != old.name:
+            continue
+        start = begin_of(call) - 1
+        has_schema = isinstance(call.parent, exp.Dot) or (
+            isinstance(call.parent, exp.Table) and call.parent.args.get("db")
+        )
+        needs_schema = not has_schema and _has_moved(old, new) and new.schema_name != DEFAULT_SCHEMA
+        name = quoted(new.name)
+        edits.append(
+            (start, end_of_name(text, start, most=1), f"{quoted(new.schema_name)}.{name}" if needs_schema else name)
+        )
+    return [] if (old.name, old.schema_name) == (new.name, new.schema_name) else edits
 
 
 def calls_of(text: str, tree: exp.Expr, schemas: Mapping[str, str]) -> list[Edit]:

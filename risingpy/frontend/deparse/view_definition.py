@@ -59,32 +59,35 @@ def followed(reader: RelationReader, text: str, before: Catalog, after: Catalog)
     A text that still means the same stays. Raises what binding it in `before` raises.
     """
     meant = bound_query_of(reader, parse_query(text), before)
+    bodies_in = sight_of(reader, before)
     names = [[each.name for each in catalog.databases.values()] for catalog in (before, after)]
-    if names[0] == names[1] and _means(text, meant, before, after):  # the binder does not read a database's name
+    if names[0] == names[1] and _means(text, meant, bodies_in, after):  # the binder does not read a database's name
         return text
     try:
         shown = [field for field in meant.shown_fields if not field.hidden]
         printed = _written(reader, text, (before, after), (DEFAULT_SCHEMA,), shown, pretty=True).strip()
-        if _means(printed, meant, before, after):
+        if _means(printed, meant, bodies_in, after):
             return printed
     except Unprinted as unprinted:
         LOG.debug('%s "%s" cannot be printed anew: %s', reader.noun, reader.name, unprinted)
     calls = [
-        (each.schema_name, after.functions[each.function_id].schema_name)
+        (each, after.functions[each.function_id])
         for each in called_by(reader, before)
         if each.function_id in after.functions
     ]
-    texts = with_edited_names(text, meant.named, dict(calls), before, after)
-    return next((each for each in texts if _means(each, meant, before, after)), None)
+    texts = with_edited_names(text, meant.named, calls, before, after)
+    return next((each for each in texts if _means(each, meant, bodies_in, after)), None)
 
 
-def _means(text: str, meant: BoundQuery, before: Catalog, after: Catalog) -> bool:
-    """Whether the text is, in the catalog `after`, what was meant in `before`: same columns, same rows.
+def _means(text: str, meant: BoundQuery, bodies_in: tuple[Catalog, tuple[str, ...]], after: Catalog) -> bool:
+    """Whether the text is, in the catalog `after`, what was meant before: same columns, same rows.
 
-    It has to be so for whoever runs it, and not only where the schemas that it needs are searched.
+    It has to be so for whoever runs it, and not only where the schemas that it needs are searched. Bodies of functions
+    are texts that stay, and fail when they are called next; in the reader's plan they mean what they have meant.
     """
+    before, _ = bodies_in
     try:
-        again = bind_query(parse_query(text), after, (DEFAULT_SCHEMA,))
+        again = bind_query(parse_query(text), after, (DEFAULT_SCHEMA,), bodies_in=bodies_in)
     except SqlError:
         return False
     names = [[field.name for field in bound.fields if not field.hidden] for bound in (meant, again)]

@@ -40,6 +40,7 @@ from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName, SequenceO
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint
+from risingpy.frontend.parser.creation.function import parse_alter_function
 from risingpy.frontend.parser.creation.sequence import parse_altered_sequence, parse_numbering, parse_one_option
 from risingpy.frontend.parser.creation.table_elements import parse_column, parse_watermark
 from risingpy.frontend.parser.cursor import Cursor
@@ -171,6 +172,11 @@ def _parse_new_name(
         return AlterOwner(kind, name, role_name(cursor), if_exists)
     if cursor.accept("RENAME", "TO"):
         return AlterRelation(kind, name, cursor.name(), None, if_exists)
+    if kind in (View, MaterializedView) and cursor.accept("RENAME"):
+        cursor.accept("COLUMN")
+        column = cursor.name()
+        cursor.expect("TO")
+        return AlterRelation(kind, name, cursor.name(), None, if_exists, column=column)
     if cursor.accept("SET", "SCHEMA"):
         return AlterRelation(kind, name, None, cursor.name(), if_exists)
     if cursor.accept("SWAP", "WITH"):
@@ -312,5 +318,9 @@ _OTHER_KINDS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "CONNECTION": parse_alter_connection,
         "TYPE": parse_alter_type,
         "DOMAIN": parse_alter_domain,
+        "FUNCTION": lambda cursor: parse_alter_function(cursor, "function"),
+        "AGGREGATE": lambda cursor: parse_alter_function(cursor, "aggregate"),
+        "PROCEDURE": lambda cursor: parse_alter_function(cursor, "procedure"),
+        "ROUTINE": lambda cursor: parse_alter_function(cursor, "routine"),
     }
 )

@@ -14,6 +14,7 @@ from risingpy.frontend.parser.ast_alter import AddPrimaryKey as AddPrimaryKey
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterConnection as AlterConnection
 from risingpy.frontend.parser.ast_alter import AlterConnector as AlterConnector
+from risingpy.frontend.parser.ast_alter import AlterFunction as AlterFunction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
 from risingpy.frontend.parser.ast_alter import AlterSecret as AlterSecret
 from risingpy.frontend.parser.ast_alter import AlterSequence as AlterSequence
@@ -103,6 +104,7 @@ from risingpy.frontend.parser.databases.trees import UseDatabase as UseDatabase
 from risingpy.frontend.parser.jobs.trees import AlterBackfill as AlterBackfill
 from risingpy.frontend.parser.jobs.trees import CancelJobs as CancelJobs
 from risingpy.frontend.parser.jobs.trees import JobStatement as JobStatement
+from risingpy.frontend.parser.jobs.trees import KillProcess as KillProcess
 from risingpy.frontend.parser.jobs.trees import WaitJobs as WaitJobs
 from risingpy.frontend.parser.roles.trees import AlterDefaultPrivileges as AlterDefaultPrivileges
 from risingpy.frontend.parser.roles.trees import AlterObjectOwner as AlterObjectOwner
@@ -303,6 +305,7 @@ class NoOperation:
 
 Statement = (
     AddPrimaryKey
+    | AlterFunction
     | AlterTable
     | AlterRelation
     | AlterSource

@@ -10,7 +10,7 @@ from risingpy.frontend.parser.ast_constraints import (
     ForeignKeyDefinition,
     UniqueDefinition,
 )
-from risingpy.frontend.parser.ast_create import OptionPlace, OptionReference, OptionText
+from risingpy.frontend.parser.ast_create import FunctionArgument, OptionPlace, OptionReference, OptionText
 from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
     ColumnName,
@@ -186,7 +186,10 @@ class AddPrimaryKey:
 
 @dataclass(frozen=True, slots=True)
 class AlterRelation:
-    """ALTER TABLE | VIEW | … RENAME TO new_name, SET SCHEMA new_schema, or SWAP WITH swapped."""
+    """ALTER TABLE | VIEW | … RENAME TO new_name, SET SCHEMA new_schema, or SWAP WITH swapped.
+
+    With `column`, of views, `new_name` is the column's.
+    """
 
     kind: RelationClass
     name: ObjectName
@@ -194,6 +197,21 @@ class AlterRelation:
     new_schema: ColumnName | None = None
     if_exists: bool = False
     swapped: ObjectName | None = None
+    column: ColumnName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlterFunction:
+    """ALTER FUNCTION | AGGREGATE | PROCEDURE | ROUTINE (`noun`) name RENAME TO new_name, or SET SCHEMA new_schema.
+
+    `arguments` is None without a list.
+    """
+
+    noun: str
+    name: ObjectName
+    arguments: tuple[FunctionArgument, ...] | None
+    new_name: ColumnName | None = None
+    new_schema: ColumnName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "LOCK": maintenance.parse_lock,
     "WAIT": jobs.parse_wait,
     "CANCEL": jobs.parse_cancel,
+    "KILL": jobs.parse_kill,
     "SUBSCRIBE": parse_subscribe,
     "USE": parse_use,
 }
@@ -87,7 +88,7 @@ STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 UNSUPPORTED_STATEMENTS = frozenset(
     """
-    DO IMPORT KILL LOAD SECURITY
+    DO IMPORT LOAD SECURITY
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

@@ -11,6 +11,7 @@ ABOUT_COMMITTED_ROWS = (
     ast.AlterTypeAddValue,
     ast.AlterAttributes,
     ast.AlterDomain,
+    ast.AlterFunction,
     ast.CreateCompositeType,
     ast.CreateDomain,
     ast.AddPrimaryKey,

@@ -11,7 +11,7 @@ _CHANGES_OBJECTS = (
     *(ast.AddPrimaryKey, ast.AlterObjectOwner, ast.AlterDefaultPrivileges, ast.CreateTableAs, ast.GrantPrivileges),
     *(ast.AlterOwner, ast.AlterRelation, ast.AlterRole, ast.AlterSink, ast.AlterSource, ast.AlterSourceColumns),
     *(ast.CommentOn, ast.CreateType, ast.AlterTypeAddValue, ast.AlterTypeRenameValue, ast.AlterTypePlace, ast.DropType),
-    *(ast.CreateDomain, ast.AlterDomain, ast.CreateCompositeType, ast.AlterAttributes),
+    *(ast.AlterFunction, ast.CreateDomain, ast.AlterDomain, ast.CreateCompositeType, ast.AlterAttributes),
     *(ast.AlterSubscription, ast.AlterSequence, ast.AlterSystem, ast.AlterTable, ast.CreateFunction, ast.CreateIndex),
     *(ast.CreateMaterializedView, ast.CreateRole, ast.CreateSchema, ast.CreateSink, ast.CreateSource),
     *(ast.CreateSubscription, ast.CreateTable, ast.CreateView, ast.Drop, ast.DropFunction, ast.DropOwned),

@@ -1,4 +1,4 @@
-"""ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE | SINK | SUBSCRIPTION … RENAME TO, SET SCHEMA.
+"""ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE | SINK | SUBSCRIPTION … RENAME TO, SET SCHEMA, and a view's columns.
 
 Only the catalog changes. Rows, views that read the relation, and their state stay the same.
 """
@@ -27,10 +27,19 @@ from risingpy.frontend.renamed_text import with_new_names
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.statements.objects.view_column import rename_column
 from risingpy.frontend.statements.rights.checks import check_creates_in
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import NewName
-from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, NumberSequence, OwningColumn, Relation, Table
+from risingpy.plan.catalog import (
+    DEFAULT_SCHEMA,
+    CreatedRelation,
+    NumberSequence,
+    OwningColumn,
+    QueryRelation,
+    Relation,
+    Table,
+)
 from risingpy.types import SqlType
 
 _NAMED = CreateTable | CreateView | CreateMaterializedView | CreateSource | CreateSink | CreateSubscription
@@ -50,6 +59,10 @@ def bind(
             if statement.kind is not Table and not isinstance(relation, statement.kind):
                 message = f'"{relation.name}" is not a {statement.kind.noun}'
                 raise WrongObjectType(message, position=statement.name.position)
+            if statement.column is not None:
+                assert statement.new_name is not None and isinstance(relation, QueryRelation)
+                rename_column(session, relation, statement.column, statement.new_name)
+                return Result(tag)
             if statement.swapped is not None:
                 _swap(session, relation, statement.swapped)
                 return Result(tag)

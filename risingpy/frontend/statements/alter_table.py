@@ -38,6 +38,7 @@ from risingpy.frontend.renamed_text import with_new_names
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
+from risingpy.frontend.statements.objects.view_column import rename_column
 from risingpy.frontend.statements.rights.checks import check_names_schema, check_owns, check_uses_types
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
@@ -45,7 +46,7 @@ from risingpy.meta.schema.tables import source_of_table
 from risingpy.meta.writing.rows_of_altered import in_new_form
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import NumberSequence, Relation, Table, is_of_session
+from risingpy.plan.catalog import NumberSequence, QueryRelation, Relation, Table, is_of_session
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
@@ -59,7 +60,10 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
-        if relation is not None:
+        if isinstance(relation, QueryRelation) and isinstance(statement.actions[0], RenameColumn):
+            # As in PostgreSQL, ALTER TABLE renames columns of views, too; a RENAME stands alone there.
+            rename_column(session, relation, statement.actions[0].column, statement.actions[0].name)
+        elif relation is not None:
             _alter(session, _checked_table(relation, statement), statement)
         return Result(CommandTag("ALTER TABLE"))
 

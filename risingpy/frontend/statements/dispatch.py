@@ -49,7 +49,7 @@ from risingpy.frontend.statements.connectors import (
 from risingpy.frontend.statements.databases import database, schema, settings_of
 from risingpy.frontend.statements.filled import add_primary_key, create_table_as
 from risingpy.frontend.statements.jobs import commands as job_commands
-from risingpy.frontend.statements.objects import comment, sequence, set_constraints
+from risingpy.frontend.statements.objects import alter_function, comment, sequence, set_constraints
 from risingpy.frontend.statements.rights import owners, privileges, roles
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
 from risingpy.frontend.statements.subscriptions import subscribe, subscription
@@ -74,6 +74,7 @@ BINDERS: dict[type, Binder] = {
     ast.AlterConnector: alter_connector.bind,
     ast.AlterRelation: alter_relation.bind,
     ast.AlterDefaultPrivileges: privileges.bind_default,
+    ast.AlterFunction: alter_function.bind,
     ast.AlterObjectOwner: owners.bind_object,
     ast.AlterOwner: owners.bind,
     ast.AlterRole: roles.bind,
@@ -166,6 +167,7 @@ BINDERS: dict[type, Binder] = {
     ast.Update: update_delete.bind_update,
     ast.AlterBackfill: job_commands.bind_alter_limit,
     ast.CancelJobs: job_commands.bind_cancel,
+    ast.KillProcess: job_commands.bind_kill,
     ast.WaitJobs: job_commands.bind_wait,
     ast.WaitSink: sink.bind_wait,
 }

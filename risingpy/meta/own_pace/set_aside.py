@@ -97,13 +97,14 @@ def may_be_partial(state: MetaState, job_id: int) -> bool:
     return True
 
 
-def refuse_alter(state: MetaState, table: Table) -> None:
+def refuse_alter(state: MetaState, table: FollowedRelation) -> None:
     """Raises 55006 if a job that is set aside still has to read changes of the table in its present form."""
     for job_id, aside in state.set_aside.items():
         if table.table.table_id in aside.feeds:
             reader = state.catalog.relations[job_id]
+            reason = f'{reader.noun} "{reader.name}" is behind, and reads its changes'
             raise SqlError(
-                f'cannot alter table "{table.name}": {reader.noun} "{reader.name}" is behind, and reads its changes',
+                f'cannot alter {table.noun} "{table.name}": {reason}',
                 sqlstate="55006",
                 hint="SHOW JOBS says how far it is behind. Wait for it, or drop it.",
             )

@@ -132,7 +132,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         compactions=_compactions(state, before, after),
     )
     if change.reader is not None and _named(before) != _named(after):
-        state = _with_texts(earlier, state, state.catalog.dependents(after.relation_id), change.reader)
+        state = with_texts(earlier, state, state.catalog.dependents(after.relation_id), change.reader)
     return with_sequences_of(state, after.relation_id), (*notices, *said)
 
 
@@ -140,7 +140,7 @@ def _named(table: Table) -> list[tuple[int, str]]:
     return [(column.column_id, column.name) for column in table.columns]
 
 
-def _with_texts(before: Catalog, state: MetaState, readers: Sequence[CreatedRelation], reread: Reread) -> MetaState:
+def with_texts(before: Catalog, state: MetaState, readers: Sequence[CreatedRelation], reread: Reread) -> MetaState:
     """`state` with the texts of readers as they have to be after a change of what they name."""
     relations = dict(state.catalog.relations)
     for reader in readers:
@@ -221,7 +221,7 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
             relations[sequence.relation_id] = replace(sequence, schema_name=schema)
     readers = {each.relation_id for was, _ in moved for each in state.catalog.dependents(was.relation_id)}
     earlier, state = state.catalog, replace(state, catalog=replace(state.catalog, relations=relations))
-    state = _with_texts(earlier, state, [relations[reader] for reader in readers], change.reader)
+    state = with_texts(earlier, state, [relations[reader] for reader in readers], change.reader)
     relations = dict(state.catalog.relations)
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
     relations = {**relations, **repointed_views(state, same)}

@@ -123,7 +123,7 @@ def drop_functions(
     """(`state` without the functions, notices). Raises 2BP01 if a view calls one of them, unless `cascade`."""
     notices: list[str] = []
     for target in targets:
-        function = _find(state, target)
+        function = find_function(state, target)
         if function is None:
             if not if_exists:
                 shown = target.shown if target.argument_types is not None else f'"{target.name}"'
@@ -132,7 +132,6 @@ def drop_functions(
                 raise UndefinedFunction(f"{target.noun} {shown} does not exist")
             notices.append(f"{target.noun} {target.name}() does not exist, skipping")
             continue
-        _check_kind(function, target)
         callers = _callers(state, function)
         if callers and not cascade:
             raise DependentObjectsStillExist(
@@ -156,6 +155,14 @@ def without_function(state: MetaState, function: FunctionDesc) -> MetaState:
 def _callers(state: MetaState, function: FunctionDesc) -> list[QueryRelation | Sink]:
     views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation | Sink))
     return [view for view in views if function.function_id in view.functions]
+
+
+def find_function(state: MetaState, target: FunctionTarget) -> FunctionDesc | None:
+    """The function that ALTER or DROP names. Raises SqlError if it is of another kind, or one of several."""
+    found = _find(state, target)
+    if found is not None:
+        _check_kind(found, target)
+    return found
 
 
 def targets_of(state: MetaState, targets: Sequence[FunctionTarget]) -> list[FunctionDesc]:

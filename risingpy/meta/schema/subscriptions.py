@@ -10,7 +10,7 @@ from risingpy.meta.schema.relations import check_new_name, check_unchanged, with
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.changelog import plan_followed
 from risingpy.optimizer.stream.fragments import cut
-from risingpy.plan.catalog import Catalog, CreatedRelation, FollowedForm, FollowedRelation, Subscription, Table
+from risingpy.plan.catalog import Catalog, CreatedRelation, FollowedForm, FollowedRelation, Subscription
 from risingpy.plan.graph import Job
 
 TEMPORARY_SECONDS = 3600  # how far a SUBSCRIBE of a relation without a subscription may fall back
@@ -103,7 +103,7 @@ def with_retention(state: MetaState, subscription_id: int, retention: Retention,
 
 
 def subscription_of_altered(
-    state: MetaState, subscription: Subscription, followed: Table, allocate: IdAllocator
+    state: MetaState, subscription: Subscription, followed: FollowedRelation, allocate: IdAllocator
 ) -> tuple[Subscription, Job | None]:
     """A subscription to its table's new form, and its job (None if it has stopped). Kept changes stay as they are."""
     job = state.jobs.get(subscription.relation_id)

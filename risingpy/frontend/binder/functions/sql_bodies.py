@@ -54,6 +54,7 @@ def inlined(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Exp
 
     Raises InvalidFunctionDefinition for another type than the declared one.
     """
+    function = binder.context.with_body(function)
     tree = body_tree(function.body)
     expression = _one_expression(tree)
     if expression is None:
@@ -61,7 +62,7 @@ def inlined(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Exp
         plan = rows.plan if at_most_one_row(rows.plan) else Limit(rows.plan, Literal(1, BIGINT), None)
         return _called(rows.condition, Subquery(Kind.SCALAR, plan, rows.args, function.result), function.result)
     _check_recursion(binder, function)
-    context = replace(binder.context, outer=None, inlining=binder.context.inlining | {function.function_id})
+    context = binder.context.of_body(function.function_id, None)
     result = ExpressionBinder(context, _scope(function, args), _CLAUSE).bind(expression)
     if not can_coerce(result.type, function.result, Context.ASSIGNMENT):
         raise _mismatch(function, f"Actual return type is {result.type.kind.value}.")
@@ -71,7 +72,7 @@ def inlined(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Exp
 
 def body_rows(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr]) -> BodyRows:
     """The rows of a function's body, all of them."""
-    bodies = binder.context.bodies
+    bodies, function = binder.context.bodies, binder.context.with_body(function)
     if bodies is None:
         raise FeatureNotSupported(
             f"function {function.shown}, whose body is a query, cannot be used in {binder.clause}"

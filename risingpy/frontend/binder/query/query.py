@@ -94,12 +94,14 @@ def bind_query(
     *,
     session: SessionValues | None = None,
     is_read: bool = True,
+    bodies_in: tuple[Catalog, tuple[str, ...]] | None = None,
 ) -> BoundQuery:
     """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out.
 
+    The names in bodies of functions are those of `bodies_in`, a catalog and a search path, if it is given.
     Raises InsufficientPrivilege if the session's role may not read what it reads, unless it only names it.
     """
-    context = make_context(catalog, search_path, parameter_types, session)
+    context = replace(make_context(catalog, search_path, parameter_types, session), bodies_in=bodies_in)
     bound = bind_settled(context, query.tree)
     plan = shown(bound, context.coercer)
     check_size(plan)
@@ -187,8 +189,8 @@ class QueryBinder:
     def _body(self, tree: exp.Expr, arguments: Outer, function_id: int) -> LogicalPlan:
         """The plan of a function's body. It knows no common table expression of the call; its text is another."""
         uses: list[SystemUse] = []
-        inlining = self._context.inlining | {function_id}
-        context = replace(self._context, outer=arguments, inlining=inlining, named=[], system_uses=uses, scopes=None)
+        context = self._context.of_body(function_id, arguments)
+        context = replace(context, named=[], system_uses=uses, scopes=None)
         plan = QueryBinder(context).bind(tree)
         self._context.system_uses.extend(replace(use, position=None) for use in uses)
         return plan

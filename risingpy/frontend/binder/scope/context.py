@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from risingpy.frontend.binder.typing.coercion import Coercer
 from risingpy.frontend.binder.typing.parameters import Parameters
 from risingpy.frontend.binder.typing.type_names import KnownTypes
 from risingpy.frontend.system_catalog.registry import object_names
-from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog, FunctionDesc
 from risingpy.plan.expressions import CorrelatedRef, Expr, Literal, Parameter
 from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
@@ -121,7 +121,8 @@ class BindContext:
     `system_uses` what it needs of the system. `settings` are the calls of set_config that act before the first row.
     `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in this one, with the common table
     expressions that are known there, and `bodies` that of a function, which knows none; `inlining` are the ids of the
-    functions in whose bodies it stands. `scopes`, if it is given, collects what the FROM of each SELECT offers, by the
+    functions in whose bodies it stands. `bodies_in` are the catalog and the search path in which bodies are bound, if
+    these are others than the query's. `scopes`, if it is given, collects what the FROM of each SELECT offers, by the
     SELECT's `number_of`.
     """
 
@@ -141,11 +142,22 @@ class BindContext:
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
     bodies: Callable[[exp.Expr, Outer, int], LogicalPlan] | None = None
     inlining: frozenset[int] = frozenset()
+    bodies_in: tuple[Catalog, tuple[str, ...]] | None = None
     coercer: Coercer = field(init=False)
 
     def __post_init__(self) -> None:
         names = object_names(self.catalog, self.search_path)
         self.coercer = Coercer(self.parameters, self.session.time_zone, names)
+
+    def with_body(self, function: FunctionDesc) -> FunctionDesc:
+        """The function with the body that is bound here."""
+        return function if self.bodies_in is None else self.bodies_in[0].functions.get(function.function_id, function)
+
+    def of_body(self, function_id: int, outer: Outer | None) -> BindContext:
+        """The context of a function's body, whose text is another one. The values of the call are in `outer`."""
+        catalog, search_path = self.bodies_in or (self.catalog, self.search_path)
+        inlining = self.inlining | {function_id}
+        return replace(self, catalog=catalog, search_path=search_path, outer=outer, inlining=inlining)
 
     @property
     def types(self) -> KnownTypes:

@@ -1,8 +1,15 @@
-"""CREATE FUNCTION, CREATE AGGREGATE, CREATE PROCEDURE, DROP of them, and CALL."""
+"""CREATE FUNCTION, CREATE AGGREGATE, CREATE PROCEDURE, ALTER and DROP of them, and CALL."""
 
 from __future__ import annotations
 
-from risingpy.frontend.parser.ast import CallProcedure, CreateFunction, DropFunction, FunctionArgument, TypeName
+from risingpy.frontend.parser.ast import (
+    AlterFunction,
+    CallProcedure,
+    CreateFunction,
+    DropFunction,
+    FunctionArgument,
+    TypeName,
+)
 from risingpy.frontend.parser.cursor import Cursor
 
 # Types of several words: what begins with one of these is no argument's name.
@@ -81,6 +88,17 @@ def parse_create_procedure(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
     if flags - {""} or body[2]:
         cursor.fail_with("invalid attribute in procedure definition", position)
     return CreateFunction(name, arguments, None, language, *body, or_replace=or_replace, procedure=True)
+
+
+def parse_alter_function(cursor: Cursor, noun: str) -> AlterFunction:
+    """After `ALTER FUNCTION` and the like: RENAME TO and SET SCHEMA."""
+    name = cursor.object_name()
+    arguments = parse_arguments(cursor) if cursor.word == "(" else None
+    if cursor.accept("RENAME", "TO"):
+        return AlterFunction(noun, name, arguments, new_name=cursor.name())
+    if cursor.accept("SET", "SCHEMA"):
+        return AlterFunction(noun, name, arguments, new_schema=cursor.name())
+    return cursor.unsupported(f"ALTER {noun.upper()} … {cursor.word}")
 
 
 def parse_call(cursor: Cursor) -> CallProcedure:

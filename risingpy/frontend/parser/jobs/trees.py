@@ -1,4 +1,4 @@
-"""Trees of the statements about jobs in creation."""
+"""Trees of the statements about jobs in creation, and about the statements of other sessions."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ class WaitJobs:
 
 
 @dataclass(frozen=True, slots=True)
+class KillProcess:
+    """KILL: the statement of the session with this process id."""
+
+    process_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class AlterBackfill:
     """ALTER … SET BACKFILL_RATE_LIMIT: rows a second; 0 pauses, None is as fast as it can."""
 
@@ -30,4 +37,4 @@ class AlterBackfill:
     if_exists: bool = False
 
 
-JobStatement = AlterBackfill | CancelJobs | WaitJobs
+JobStatement = AlterBackfill | CancelJobs | KillProcess | WaitJobs

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.frontend.binder.typing.names_of_types import edited
-from risingpy.frontend.deparse.edited_names import calls_of
+from risingpy.frontend.binder.typing.names_of_types import Edit, edited
+from risingpy.frontend.deparse.edited_names import calls_of, renamed_calls
 from risingpy.frontend.parser import parse, parse_query
 from risingpy.frontend.parser.ast import CreateFunction
 from risingpy.frontend.parser.tokenize import end_of_name
@@ -37,10 +38,27 @@ def _body(function: FunctionDesc, old: str, new: str) -> tuple[FunctionDesc, boo
     statement = parsed.statement
     assert isinstance(statement, CreateFunction)
     edits = calls_of(function.body, parse_query(function.body).tree, {old: new})
-    changed = replace(function, body=edited(function.body, edits))
     if not statement.returns_expression:
-        return changed, False
-    # The body is the text that stands after RETURN, with SELECT in front.
+        return replace(function, body=edited(function.body, edits)), False
+    return _edited_expression(function, statement, edits), True
+
+
+def called_by_new_name(function: FunctionDesc, old: FunctionDesc, new: FunctionDesc) -> FunctionDesc:
+    """A function whose body is RETURN's, and calls `new` no more by its old name; any other one as it is."""
+    [parsed] = parse(function.definition)
+    statement = parsed.statement
+    assert isinstance(statement, CreateFunction)
+    if not statement.returns_expression or function.database_id != old.database_id:
+        return function
+    tree = parse_query(function.body).tree
+    calls = renamed_calls(function.body, tree, old, new)
+    moves = calls_of(function.body, tree, {old.schema_name: new.schema_name}) if calls else []
+    return _edited_expression(function, statement, [*moves, *calls])
+
+
+def _edited_expression(function: FunctionDesc, statement: CreateFunction, edits: Sequence[Edit]) -> FunctionDesc:
+    """The function with an edited body, which is the text that stands after RETURN, with SELECT in front."""
     by = statement.body_position - 1 - (len(function.body) - len(statement.body))
     in_definition = [(start + by, end + by, written) for start, end, written in edits]
-    return replace(changed, definition=edited(function.definition, in_definition)), True
+    definition = edited(function.definition, in_definition)
+    return replace(function, body=edited(function.body, edits), definition=definition)

@@ -1,4 +1,4 @@
-"""CANCEL JOBS, WAIT, and ALTER … SET BACKFILL_RATE_LIMIT."""
+"""CANCEL JOBS, WAIT, KILL, and ALTER … SET BACKFILL_RATE_LIMIT."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.errors import SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import AlterBackfill, CancelJobs, ParsedStatement, WaitJobs
+from risingpy.frontend.parser.ast import AlterBackfill, CancelJobs, KillProcess, ParsedStatement, WaitJobs
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
@@ -14,6 +14,7 @@ from risingpy.frontend.statements.jobs.creation import progress_notices
 from risingpy.frontend.statements.rights.checks import check_owns
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.meta.schema.jobs.created_jobs import with_limit
+from risingpy.meta.sessions import Signal
 from risingpy.plan.catalog import InternalTable
 from risingpy.types import SqlType
 
@@ -50,6 +51,18 @@ def bind_wait(
         ids = [each.relation.relation_id for each in session.database.introspection.ddl_progress()]
         session.ddl.jobs.until_none(ids, session.cancelled, progress_notices(session))
         return Result(CommandTag("WAIT"))
+
+    return Command(run)
+
+
+def bind_kill(
+    session: StatementContext, parsed: ParsedStatement, statement: KillProcess, parameter_types: Sequence[SqlType]
+) -> Command:
+    """As pg_cancel_backend: the other session goes on. A warning tells that there is no such session."""
+
+    def run(parameters: Parameters) -> Result:
+        session.limits().signal(Signal.CANCEL.value, statement.process_id, 0)
+        return Result(CommandTag("KILL"))
 
     return Command(run)
 

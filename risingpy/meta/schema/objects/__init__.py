@@ -6,5 +6,7 @@ user_types        CREATE TYPE and ALTER TYPE, and the newest forms of types in w
 domains           CREATE DOMAIN and ALTER DOMAIN
 composites        CREATE TYPE … AS (…) and ALTER TYPE … ATTRIBUTE
 dropped_types     DROP TYPE and DROP DOMAIN
+moved_functions   ALTER FUNCTION … RENAME TO, SET SCHEMA
+view_columns      ALTER VIEW and ALTER MATERIALIZED VIEW … RENAME COLUMN
 comments          COMMENT ON
 """
