@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.types import TIMESTAMP, SqlType, TypeKind
+from risingpy.types import TIMESTAMP, TIMESTAMPTZ, SqlType, TypeKind
+from risingpy.types.time_precision import rounded_value
 
 _LIMITS = {TypeKind.SMALLINT: 1 << 15, TypeKind.INTEGER: 1 << 31, TypeKind.BIGINT: 1 << 63}
 
@@ -40,13 +41,17 @@ class NextNumber:
 
 @dataclass(frozen=True, slots=True)
 class CurrentTime:
-    """A call of now(), perhaps cast to a timestamp without time zone: one time for all rows of a statement."""
+    """A call of now(), perhaps cast to a timestamp without time zone: one time for all rows of a statement.
 
-    has_zone: bool = True
+    `type` may have a precision.
+    """
 
-    def at(self, now: datetime) -> datetime:
+    type: SqlType = TIMESTAMPTZ
+
+    def at(self, now: datetime) -> object:
         """Its value when the time is `now`, in UTC, as the evaluator's sessions have it."""
-        return now if self.has_zone else now.replace(tzinfo=None)
+        has_zone = self.type.kind is TypeKind.TIMESTAMPTZ
+        return rounded_value(self.type, now if has_zone else now.replace(tzinfo=None))
 
 
 def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
@@ -60,7 +65,9 @@ def of_moment(expr: Expr) -> NextNumber | CurrentTime | None:
         case Call("now", ()) if expr.type.kind is TypeKind.TIMESTAMPTZ:
             return CurrentTime()
         case Cast(Call("now", ()) as call, type_, False) if type_ == TIMESTAMP:
-            return CurrentTime(has_zone=False) if of_moment(call) is not None else None
+            return CurrentTime(type_) if of_moment(call) is not None else None
+        case Cast(arg, type_, False) if type_.has_clock and type_.kind is arg.type.kind:
+            return CurrentTime(type_) if isinstance(of_moment(arg), CurrentTime) else None
     return None
 
 

@@ -10,7 +10,8 @@ SEQUENCE_CALLS = frozenset(
     | {"pg_get_serial_sequence"}
 )
 NON_DETERMINISTIC = frozenset(
-    {"random", "gen_random_uuid", "clock_timestamp", "proctime", "pg_sleep", "pg_sleep_for", "pg_sleep_until"}
+    {"random", "gen_random_uuid", "gen_random_bytes", "clock_timestamp", "proctime"}
+    | {"pg_sleep", "pg_sleep_for", "pg_sleep_until"}
     | {"pg_cancel_backend", "pg_terminate_backend", "pg_blocking_pids", "set_config", "pg_notify"}
     | SEQUENCE_CALLS
 )

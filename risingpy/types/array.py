@@ -40,6 +40,10 @@ _NOT_PLAIN_TEXTS = re.compile(r'[{}"\\\s\0]|(?:^|,)null(?:,|$)', re.IGNORECASE)
 _PLAIN_KINDS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.REAL, TypeKind.DOUBLE, TypeKind.NUMERIC)
 
 
+class OtherDepth(InvalidTextRepresentation):
+    """A value has more or fewer dimensions than the type: a parameter's type may be made to fit."""
+
+
 def parse(type_: SqlType, text: str, time_zone: str) -> tuple[object, ...]:
     """The elements of an array literal. `[1:2]={…}` is taken where arrays begin at 1."""
     bounds = _BOUNDS.match(text)
@@ -148,19 +152,21 @@ def _array(type_: SqlType, tokens: Iterator[str], whole: str, time_zone: str) ->
         expects_value = False
         if token == "{" and not quoted:
             if element.kind is not TypeKind.ARRAY:
-                raise _malformed(whole, f"{type_} has fewer dimensions than the literal.")
+                raise _malformed(whole, f"{type_} has fewer dimensions than the literal.", OtherDepth)
             values.append(_array(element, tokens, whole, time_zone))
         elif not quoted and token.lower() == "null":
             values.append(None)
         elif element.kind is TypeKind.ARRAY:
-            raise _malformed(whole, f"{type_} has more dimensions than the literal.")
+            raise _malformed(whole, f"{type_} has more dimensions than the literal.", OtherDepth)
         else:
             values.append(forms.parse_text(element, str(token), time_zone=time_zone))
     raise _malformed(whole, "Unexpected end of input.")
 
 
-def _malformed(text: str, detail: str) -> InvalidTextRepresentation:
-    return InvalidTextRepresentation(f'malformed array literal: "{text}"', detail=detail)
+def _malformed(
+    text: str, detail: str, kind: type[InvalidTextRepresentation] = InvalidTextRepresentation
+) -> InvalidTextRepresentation:
+    return kind(f'malformed array literal: "{text}"', detail=detail)
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
@@ -276,13 +282,28 @@ def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
         raise SqlError("incorrect binary data format", sqlstate="22P03") from None
 
 
+def depth_of_text(text: str) -> int:
+    """How many dimensions an array literal has: as many as braces open before its first element."""
+    bounds = _BOUNDS.match(text)
+    body = re.sub(r"\s", "", text if bounds is None else text[bounds.end() :])
+    return len(body) - len(body.lstrip("{"))
+
+
+def depth_of_binary(data: bytes) -> int:
+    """How many dimensions an array has in its binary form."""
+    (dimensions,) = struct.unpack_from("!i", data)
+    return int(dimensions)
+
+
 def _decoded(type_: SqlType, data: bytes) -> tuple[object, ...]:
     dimensions, _, oid = struct.unpack_from("!iiI", data)
     if dimensions == 0:
         return ()
     leaf = type_.leaf
-    if dimensions != type_.depth or not _is_oid_of(leaf, oid):
+    if not _is_oid_of(leaf, oid):
         raise SqlError("wrong element type", sqlstate="42804")
+    if dimensions != type_.depth:
+        raise OtherDepth(f"{type_} has another number of dimensions than the value", sqlstate="42804")
     bounds = [struct.unpack_from("!ii", data, 12 + 8 * k) for k in range(dimensions)]
     at = 12 + 8 * dimensions
     if dimensions == 1 and leaf.kind in _INTEGERS and not leaf.system:

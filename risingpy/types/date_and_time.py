@@ -48,6 +48,7 @@ from risingpy.types.far_moments import (
 )
 from risingpy.types.plain_texts import read_as_they_are
 from risingpy.types.sql_type import TIMESTAMP, SqlType
+from risingpy.types.time_precision import rounded_column, rounded_value
 
 _EPOCH_DAYS = 10957  # 1970-01-01 to 2000-01-01
 _EPOCH_MICROS = _EPOCH_DAYS * MICROS_OF_DAY
@@ -72,8 +73,13 @@ _NAMES = {
 }
 
 
-def parse(type_: SqlType, text: str, time_zone: str) -> date | time | datetime | FarDate | FarMoment:
+def parse(type_: SqlType, text: str, time_zone: str) -> object:
     """date, time, naive datetime, or a datetime in UTC; a timestamptz without offset is in `time_zone`."""
+    value = _parsed(type_, text, time_zone)
+    return value if type_.length is None else rounded_value(type_, value)
+
+
+def _parsed(type_: SqlType, text: str, time_zone: str) -> date | time | datetime | FarDate | FarMoment:
     name = _NAMES[type_.kind]
     fields = read_fields(name, text)
     if fields.infinite and type_.kind is not TypeKind.TIME:
@@ -161,8 +167,13 @@ def _sent(number: int, epoch: int, infinite: int) -> int:
     return number - epoch if abs(number) < infinite else infinite if number > 0 else -infinite - 1
 
 
-def decode(type_: SqlType, data: bytes) -> date | time | datetime | FarDate | FarMoment:
+def decode(type_: SqlType, data: bytes) -> object:
     """Raises 22008 for what lies outside the type's range."""
+    value = _decoded(type_, data)
+    return value if type_.length is None else rounded_value(type_, value)
+
+
+def _decoded(type_: SqlType, data: bytes) -> date | time | datetime | FarDate | FarMoment:
     if len(data) != type_.typlen:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     number = int.from_bytes(data, "big", signed=True)
@@ -269,6 +280,11 @@ def _sent_numbers(numbers: npt.NDArray[np.int64], epoch: int, infinite: int) -> 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """ISO with four-digit years, timestamptz with a zero offset; see `forms.parse_column`."""
+    values, decided = _parsed_plain(type_, texts)
+    return (values if type_.length is None else rounded_column(values, type_.length)), decided
+
+
+def _parsed_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     if type_.kind in _WHOLE:  # of these characters and this length, Arrow reads the forms of the pattern alone
         characters, shortest = _WHOLE[type_.kind]
         values = read_as_they_are(texts, type_.arrow, characters, shortest=shortest)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from risingpy.errors import InvalidTextRepresentation, SqlError
 from risingpy.types.date_units import DAYS_OF, MICROS_OF, MICROS_OF_DAY, YEARS_OF, unit_of
 from risingpy.types.sql_type import SqlType
+from risingpy.types.time_precision import rounded_value
 
 _MONTHS_OF = {"month": 1, **{unit: 12 * years for unit, years in YEARS_OF.items()}}
 _TOKEN = re.compile(
@@ -81,14 +82,14 @@ class _Sum:
         return pa.MonthDayNano((self.months, self.days, self.micros * 1000))
 
 
-def parse(type_: SqlType, text: str, time_zone: str) -> pa.MonthDayNano:
+def parse(type_: SqlType, text: str, time_zone: str) -> object:
     """Accepts PostgreSQL's forms: verbose (`1 day 2 hours ago`), clock (`3 04:05:06`), `1-2`, and ISO 8601."""
     total = _Sum()
     stripped = text.strip()
     ok = _read_iso(total, stripped) if stripped.startswith("P") and _ISO.fullmatch(stripped) else _read(total, stripped)
     if not ok or not total.seen:
         raise InvalidTextRepresentation(f'invalid input syntax for type interval: "{text}"', sqlstate="22007")
-    return total.value(text)
+    return rounded_value(type_, total.value(text))
 
 
 def _read(total: _Sum, text: str) -> bool:
@@ -201,14 +202,14 @@ def _toward_zero(nanos: int) -> int:
     return nanos // 1000 if nanos >= 0 else -(-nanos // 1000)
 
 
-def decode(type_: SqlType, data: bytes) -> pa.MonthDayNano:
+def decode(type_: SqlType, data: bytes) -> object:
     """Raises 22P03 for another length than 16 bytes, 22008 for a time that 64 bits of nanoseconds cannot hold."""
     if len(data) != type_.typlen:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     micros, days, months = struct.unpack("!qii", data)
     if abs(micros) >= 2**63 // 1000:
         raise SqlError("interval out of range", sqlstate="22008")
-    return pa.MonthDayNano((months, days, micros * 1000))
+    return rounded_value(type_, pa.MonthDayNano((months, days, micros * 1000)))
 
 
 def _fields(array: pa.Array) -> npt.NDArray[np.void]:

@@ -24,13 +24,15 @@ NO_FIELD = "no_field"  # of ROW(): DuckDB and Arrow between them know no struct 
 
 
 MAX_PRECISION = 38  # that can be declared
+_ALL_FIELDS = 0x7FFF << 16  # of an interval: its typmod says which it has
 UNDECLARED_SCALE = 16  # of computed numerics that are not wide; leaves 22 digits before the point
 
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
     """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n), char(n), bit(n),
-    bit varying(n) and vector(n) only.
+    bit varying(n) and vector(n), and as the digits of a second's fraction for time(n), timestamp(n), timestamptz(n)
+    and interval(n), only.
 
     `items` are an array's element type, a struct's field types (and `names` their names), a map's key and value types.
     `system` is the name of a type of system catalogs (`system_families`) whose values are those of the rest.
@@ -69,7 +71,8 @@ class SqlType:
         if self.kind is TypeKind.VARCHAR and self.length is not None:
             return f"character varying({self.length})"
         if self.length is not None:
-            return f"{self.kind.value}({self.length})"
+            word, *rest = self.kind.value.split(" ", 1) if self.has_clock else (self.kind.value,)
+            return " ".join([f"{word}({self.length})", *rest])
         return str(self.kind.value)
 
     @property
@@ -161,9 +164,13 @@ class SqlType:
     @property
     def typmod(self) -> int:
         """pg_attribute.atttypmod."""
+        if self.kind is TypeKind.ARRAY:
+            return self.leaf.typmod
         if self.kind is TypeKind.NUMERIC and self.declared:
             assert self.precision is not None and self.scale is not None
             return ((self.precision << 16) | self.scale) + 4
+        if self.length is not None and self.kind is TypeKind.INTERVAL:
+            return _ALL_FIELDS | self.length
         if self.length is not None:
             return self.length + 4 if self.is_text else self.length
         return -1
@@ -195,6 +202,11 @@ class SqlType:
     def is_text(self) -> bool:
         """True for varchar, text and char(n)."""
         return self.kind in (TypeKind.VARCHAR, TypeKind.CHARACTER)
+
+    @property
+    def has_clock(self) -> bool:
+        """True for time, timestamp, timestamptz and interval, whose length is a precision."""
+        return self.kind in (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
 
     @property
     def is_bits(self) -> bool:

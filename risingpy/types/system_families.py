@@ -83,6 +83,8 @@ SYSTEM_FAMILIES: Mapping[str, SystemFamily] = MappingProxyType(
         ),
         # Not of catalogs alone: columns have it, too.
         "json": SystemFamily(114, 199, -1, "U", _K.JSONB, "json", (321, 322, 323, 324), "json_"),
+        # Drivers give it to parameters that are the place of a call's result.
+        "void": SystemFamily(2278, 0, 4, "P", _K.VARCHAR, "void", None),
         # No value has this type: pg_type lists it, and what would have it reaches a client as text.
         "unknown": SystemFamily(705, 0, -2, "X", _K.UNKNOWN, "unknown", (109, 110, 2416, 2417), "unknown"),
     }

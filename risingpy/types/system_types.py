@@ -25,9 +25,15 @@ def _element(name: str) -> SqlType:
 
 
 SYSTEM_TYPES: Mapping[str, SqlType] = MappingProxyType(
-    {name: _made(name) for name, family in SYSTEM_FAMILIES.items() if family.holds is not TypeKind.UNKNOWN}
+    {
+        name: _made(name)
+        for name, family in SYSTEM_FAMILIES.items()
+        if family.holds is not TypeKind.UNKNOWN and family.functions is not None
+    }
 )
 """By name in pg_type."""
+
+VOID = _made("void")
 
 OBJECT_IDENTIFIERS = tuple(name for name, family in SYSTEM_FAMILIES.items() if family.names_object)
 """regclass, regtype, …: types whose values are oids, shown by the names of what they mean."""

@@ -13,6 +13,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 SQLALCHEMY = ("sqlalchemy>=2.0", "alembic", "psycopg[binary]", "psycopg2-binary", "greenlet")
 DATA = ("pandas", "polars", "pyarrow", "adbc-driver-postgresql", "asyncpg", "pg8000", *SQLALCHEMY)
 NODE = ("pg", "knex", "sequelize", "typeorm", "reflect-metadata", "kysely")
+IBIS = ("ibis-framework[postgres,risingwave]", "psycopg2-binary", "psycopg[binary]")
 
 pytestmark = [needs_environments, pytest.mark.timeout(1800)]
 
@@ -38,6 +39,17 @@ def test_data_frames_and_drivers(server: WireServer) -> None:
 def test_node(server: WireServer, tool: str) -> None:
     modules = node_modules_of("node", NODE)
     output_of("node", PROGRAMS / f"{tool}_tour.js", server.port, NODE_PATH=str(modules))
+
+
+def test_drizzle_kit(server: WireServer, tmp_path: Path) -> None:
+    modules = node_modules_of("drizzle", ("drizzle-kit", "drizzle-orm", "pg"))
+    output_of("node", PROGRAMS / "drizzle_kit_tour.js", server.port, tmp_path, NODE_PATH=str(modules))
+
+
+@pytest.mark.parametrize("backend", ["postgres", "risingwave"])
+def test_ibis(server: WireServer, backend: str) -> None:
+    python = python_of("ibis", IBIS)
+    output_of(python, PROGRAMS / "ibis_tour.py", backend, server.port)
 
 
 @pytest.mark.parametrize("adapter", ["postgres", "risingwave"])

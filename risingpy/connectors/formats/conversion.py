@@ -33,7 +33,7 @@ def converted(
     if source == target or (source.is_text and target.kind is TypeKind.VARCHAR and target.length is None):
         return found
     kinds = (source.kind, target.kind)
-    if kinds in _WIDER:
+    if kinds in _WIDER and target.length is None:
         return found.cast(target.arrow)
     match kinds:
         case (TypeKind.STRUCT, TypeKind.STRUCT):

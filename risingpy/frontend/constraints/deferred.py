@@ -9,15 +9,16 @@ import pyarrow as pa
 
 from risingpy.batch import group_by_key
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
-from risingpy.frontend.constraints.enforcement import RowsChange, check_lost, check_reference
+from risingpy.frontend.constraints.enforcement import RowsChange, check_lost, check_reference, check_unique_key
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import ForeignKey, Table
 
 
 def look_at_deferred(session: StatementContext, only: Collection[int] | None = None) -> None:
-    """Looks at the foreign keys that were put off, or at those of them among `only`. Raises SqlError (23503).
+    """Looks at the constraints that were put off, or at those of them among `only`. Raises SqlError (23503, 23505).
 
-    The transaction's rows that stand must refer to something, and nothing may refer to what it has taken away.
+    The transaction's rows that stand must refer to something, and nothing may refer to what it has taken away. No other
+    row may have their unique keys.
     """
     deferral, catalog = session.transaction.deferral, session.database.reads.catalog
     asked = deferral.put_off if only is None else deferral.put_off.intersection(only)
@@ -26,6 +27,11 @@ def look_at_deferred(session: StatementContext, only: Collection[int] | None = N
     # Rows that others have committed, and no epoch has yet, count too.
     session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
     for table in [each for each in catalog.relations.values() if isinstance(each, Table)]:
+        for index in catalog.unique_indexes_of(table.relation_id):
+            if index.constraint_id in asked:
+                came, _ = _own_rows(session, table)
+                if came is not None and came.num_rows:
+                    check_unique_key(session, table, came, index)
         for key in table.constraints:
             if isinstance(key, ForeignKey) and key.constraint_id in asked:
                 target = catalog.relations[key.table_id]

@@ -41,7 +41,7 @@ from risingpy.frontend.constraints.violations import (
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.system_catalog.index_text import key_text
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Catalog, ForeignKey, Table
+from risingpy.plan.catalog import Catalog, ForeignKey, Index, Table
 from risingpy.plan.catalog.constraints import ReferentialAction
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Field, Limit, LogicalPlan
@@ -95,12 +95,18 @@ def _check_unique(session: StatementContext, catalog: Catalog, change: RowsChang
     if change.new is None or not change.new.num_rows:
         return
     for index in catalog.unique_indexes_of(table.relation_id):
-        twice = _first(session, keys_met_twice(table, index.index), change.new)
-        if twice is not None:
-            keys = index.index.keys
-            names = [key_text(key, table) for key in keys]
-            shown = shown_key(names, [key.expression.type for key in keys], twice[: len(keys)])
-            raise unique_violation(table, index.name, shown)
+        look = partial(check_unique_key, session, table, change.new, index)
+        session.transaction.deferral.look(index, look, None)
+
+
+def check_unique_key(session: StatementContext, table: Table, new: pa.Table, index: Index) -> None:
+    """Raises SqlError (23505) if several rows of the table have the key of a new row."""
+    twice = _first(session, keys_met_twice(table, index.index), new)
+    if twice is not None:
+        keys = index.index.keys
+        names = [key_text(key, table) for key in keys]
+        shown = shown_key(names, [key.expression.type for key in keys], twice[: len(keys)])
+        raise unique_violation(table, index.name, shown)
 
 
 def check_reference(session: StatementContext, catalog: Catalog, change: RowsChange, key: ForeignKey) -> None:

@@ -188,7 +188,7 @@ def _aggregate(
 
 def _as_double(self: Conversion, tree: exp.Expr) -> Node:
     operand = self.typed(tree)
-    return as_type(operand, operand.type if operand.type == INTERVAL else DOUBLE)
+    return as_type(operand, operand.type if operand.type.kind is TypeKind.INTERVAL else DOUBLE)
 
 
 def _taken_apart(self: Conversion, tree: exp.Anonymous, bound: Expr) -> tuple[Called, SqlType]:

@@ -25,6 +25,8 @@ def plain(sql_type: SqlType) -> SqlType:
         return NUMERIC
     if sql_type.kind is _K.ARRAY:
         return array_of(plain(sql_type.element))
+    if sql_type.has_clock:
+        return replace(sql_type, length=None)
     return VARCHAR if sql_type.kind is _K.VARCHAR and sql_type.system == "" else sql_type
 
 

@@ -20,12 +20,14 @@ class KeyDefinition:
 
 @dataclass(frozen=True, slots=True)
 class UniqueDefinition:
-    """UNIQUE [NULLS [NOT] DISTINCT] (columns)."""
+    """UNIQUE [NULLS [NOT] DISTINCT] (columns) [DEFERRABLE] [INITIALLY DEFERRED]."""
 
     name: ColumnName | None
     columns: tuple[ColumnName, ...]
     position: int
     nulls_distinct: bool = True
+    deferrable: bool = False
+    deferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from risingpy.frontend.results import Prepared, Result, ResultField, Statement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import bind_statement
 from risingpy.meta.writing.table_locks import LockMode
-from risingpy.types import UNKNOWN, SqlType, TypeKind
-from risingpy.types.oids import type_by_oid
+from risingpy.types import UNKNOWN, SqlType, TypeKind, array_of
+from risingpy.types.oids import declared, oid_and_depth, type_by_oid
 
 TRIES_OF_A_STALE_PLAN = 10  # a try fails if another session alters a relation while the statement is planned
 CACHED_STATEMENTS = 256  # bound statements that a session keeps; the oldest are dropped first
@@ -65,7 +65,7 @@ class Commands:
             for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
                 command = self.bind(statement, prepared.declared)
                 if command.parameter_types != types:  # the client has sent the values for `types`
-                    command = self.bind(statement, [type_.oid for type_ in types])
+                    command = self.bind(statement, [declared(type_) for type_ in types])
                 if prepared.fields is not None and of_types(command.fields) != of_types(prepared.fields):
                     changed = FeatureNotSupported("cached plan must not change result type")
                     changed.about = (("R", "RevalidateCachedQuery"),)  # drivers prepare again where they read this
@@ -95,12 +95,15 @@ class Commands:
         command = bind_statement(self._context, statement, [self._type_of(oid) for oid in oids])
         return replace(command, demands=demands.asked) if demands.asked else command
 
-    def _type_of(self, oid: int) -> SqlType:
+    def _type_of(self, number: int) -> SqlType:
+        oid, more_depth = oid_and_depth(number)
         if oid == 0:
             return UNKNOWN
         found = type_by_oid(oid) or self._context.database.reads.catalog.type_by_oid(oid)
         if found is None:
             raise UndefinedObject(f"type with OID {oid} does not exist")
+        for _ in range(more_depth):
+            found = array_of(found)
         return found
 
 

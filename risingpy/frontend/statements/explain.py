@@ -22,11 +22,13 @@ from risingpy.frontend.binder import (
     bind_update,
     bind_view,
 )
+from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import (
     CreateIndex,
     CreateMaterializedView,
     CreateSink,
+    CreateSource,
     CreateTable,
     CreateTableAs,
     CreateView,
@@ -43,6 +45,7 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.connectors.create_source import new_source
 from risingpy.frontend.statements.connectors.sink import new_sink
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.objects.like import with_likes
@@ -52,6 +55,7 @@ from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.statements.writes.with_writes import has_writes
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.sinks import add_sink, sink_target
+from risingpy.meta.schema.sources import add_source
 from risingpy.meta.schema.tables import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (
@@ -65,7 +69,7 @@ from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import plan_materialized_view
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, ExternalSource
 from risingpy.plan.graph import Job
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import StreamPlan
@@ -96,6 +100,8 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
             return _explain_view(session, explain, view)
         case CreateSink() as sink:
             return _explain_sink(session, explain, parsed, sink)
+        case CreateSource() as source:
+            return _explain_source(session, explain, parsed, source)
         case CreateTable() as table:
             return _explain_table(session, explain, parsed.text, with_likes(session, table))
         case CreateIndex() as index:
@@ -179,7 +185,7 @@ def _bound_plan(
     raise FeatureNotSupported(
         "EXPLAIN of this statement is not supported",
         hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, MERGE, EXECUTE, "
-        "CREATE TABLE [AS], [MATERIALIZED] VIEW, INDEX and SINK.",
+        "CREATE TABLE [AS], [MATERIALIZED] VIEW, INDEX, SOURCE and SINK.",
     )
 
 
@@ -224,6 +230,25 @@ def _explain_sink(
         sink_target(after.catalog, relation, session.database.vault)
     job = after.jobs[relation.relation_id]
     return _job_lines(explain, job.fragments[-1].root, job)
+
+
+def _explain_source(
+    session: StatementContext, explain: Explain, parsed: ParsedStatement, statement: CreateSource
+) -> list[str]:
+    """What a view of the source's rows would read: the source itself has no job. Nothing is connected."""
+    before = session.database.reads.state
+    catalog = add_source(before, new_source(session, parsed, statement)).catalog
+    (source_id,) = catalog.relations.keys() - before.catalog.relations.keys()
+    source = catalog.relations[source_id]
+    assert isinstance(source, ExternalSource)
+    read = scan(source)
+    if explain.kind is ExplainKind.LOGICAL:
+        return explain_logical(read, explain_format=explain.format)
+    allocate = IdAllocator(before.next_id + 1)
+    names = [column.name for column in source.columns if not column.hidden]
+    planned = plan_materialized_view(read, catalog, allocate=allocate, name=source.name, output_names=names)
+    job = cut(planned.table.table_id, planned, before.graph(), allocate)
+    return _job_lines(explain, planned.root, job)
 
 
 def _explain_table(session: StatementContext, explain: Explain, text: str, statement: CreateTable) -> list[str]:

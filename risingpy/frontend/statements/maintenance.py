@@ -26,7 +26,7 @@ _REASONS = {
     "CHECKPOINT": "what a statement has written is durable when it returns",
     "CLUSTER": "rows are stored in the order of their keys",
     "REINDEX": "indexes are changed together with their tables",
-    "CREATE EXTENSION": "the type vector, its operators and functions are built in",
+    "CREATE EXTENSION": "the types and functions that are there of extensions are built in",
     "REFRESH MATERIALIZED VIEW": "materialized views follow their tables",
 }
 _FOR_OWNERS = ("CLUSTER", "REINDEX", "REFRESH MATERIALIZED VIEW")

@@ -65,7 +65,8 @@ def _secondary(state: SystemState, index: Index, indexed: IndexedRelation) -> Ro
     expressions = ", ".join(_expressions(state, indexed, keys)) or None
     return (
         *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), rule is not None),
-        *(rule is not None and not rule.nulls_distinct, False, False, True, False, True, False, True, True, False),
+        *(rule is not None and not rule.nulls_distinct, False, False, not index.deferrable),
+        *(False, True, False, True, True, False),
         *(attnums, *_orders(types), options, expressions, None),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from buenavista.postgres import ServerResponse
@@ -11,6 +12,7 @@ from risingpy.frontend.portals import Portal, PreparedEntry, row_stream
 from risingpy.frontend.results import TEXT, Prepared
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import (
+    Arguments,
     Bind,
     Close,
     DescribeMessage,
@@ -19,10 +21,11 @@ from risingpy.frontend.wire.client_messages import (
     Parse,
     Target,
 )
-from risingpy.frontend.wire.parameters import decode_parameters, result_formats
+from risingpy.frontend.wire.parameters import declared_by_values, decode_parameters, result_formats
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 from risingpy.frontend.wire.short_path.repeated import RepeatedStatements
+from risingpy.types.array import OtherDepth
 
 
 class ExtendedQuery:
@@ -93,13 +96,24 @@ class ExtendedQuery:
         prepared, arguments = entry.prepared or Prepared(), message.arguments
         if isinstance(arguments, SqlError):
             raise arguments
-        parameters = decode_parameters(arguments, message.statement, prepared, self._session)
+        try:
+            parameters = decode_parameters(arguments, message.statement, prepared, self._session)
+        except OtherDepth:
+            entry = self._of_other_depth(entry, arguments)
+            prepared = entry.prepared or prepared
+            parameters = decode_parameters(arguments, message.statement, prepared, self._session)
         formats = arguments.result_formats
         if prepared.fields is not None:
             count = len(prepared.fields)
             formats = result_formats(prepared.fields, formats, f"result formats but query has {count} columns")
         self._session.portals.add(message.portal, Portal(entry, parameters, formats))
         self._say(ServerResponse.BIND_COMPLETE)
+
+    def _of_other_depth(self, entry: PreparedEntry, arguments: Arguments) -> PreparedEntry:
+        """The statement for arrays of as many dimensions as these values have, which no type's OID says."""
+        assert entry.prepared is not None and entry.prepared.statement is not None
+        declared = declared_by_values(arguments, entry.prepared)
+        return replace(entry, prepared=self._session.prepare(entry.prepared.statement, declared))
 
     def _describe(self, message: DescribeMessage) -> None:
         write = self._responder.write

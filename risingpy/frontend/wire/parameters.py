@@ -9,9 +9,13 @@ from risingpy.frontend.results import BINARY, TEXT, Prepared, ResultField
 from risingpy.frontend.wire.client_messages import Arguments
 from risingpy.frontend.wire.payload import decode_text
 from risingpy.frontend.wire.session_protocol import Session
-from risingpy.types import SqlType
+from risingpy.types import SqlType, TypeKind, array_of
+from risingpy.types.array import depth_of_binary, depth_of_text
 from risingpy.types.forms import decode_binary, parse_text
+from risingpy.types.oids import declared
 from risingpy.types.system_types import is_by_name, names_objects
+
+_MOST_DIMENSIONS = 6  # as in PostgreSQL
 
 
 def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
@@ -50,6 +54,25 @@ def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, sessi
         None if value is None else _decode(session.newest_type(type_), value, format_, session)
         for type_, value, format_ in zip(prepared.parameter_types, arguments.values, formats, strict=True)
     ]
+
+
+def declared_by_values(arguments: Arguments, prepared: Prepared) -> tuple[int, ...]:
+    """What a session is told of the parameters' types (`types/oids.py`), with arrays as deep as the values are."""
+    formats = expand_formats(arguments.formats, len(arguments.values), "parameter formats")
+    return tuple(
+        declared(type_ if value is None else _as_deep_as(type_, value, format_))
+        for type_, value, format_ in zip(prepared.parameter_types, arguments.values, formats, strict=True)
+    )
+
+
+def _as_deep_as(type_: SqlType, data: bytes, format_: int) -> SqlType:
+    if type_.kind is not TypeKind.ARRAY:
+        return type_
+    depth = depth_of_binary(data) if format_ == BINARY else depth_of_text(decode_text(data))
+    as_deep = array_of(type_.leaf)
+    for _ in range(depth - 1):
+        as_deep = array_of(as_deep)
+    return as_deep if 1 <= depth <= _MOST_DIMENSIONS else type_
 
 
 def _decode(type_: SqlType, data: bytes, format_: int, session: Session) -> object:

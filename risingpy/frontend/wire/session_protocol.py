@@ -71,7 +71,8 @@ class Session(Protocol):
         """
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
-        """Binds a statement; changes nothing. `parameter_oids` may be short, and 0 means: find out.
+        """Binds a statement; changes nothing. `parameter_oids` may be short, and 0 means: find out. An
+        array may be `declared` with its depth.
 
         An OID that is no type of ours raises UndefinedObject. In a failed transaction everything but
         COMMIT and ROLLBACK raises InFailedTransaction.

@@ -12,6 +12,7 @@ rows without NULLs. `translate_error` restores the SQLSTATE of our errors.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import TypeAlias
@@ -25,7 +26,7 @@ from risingpy.functions import topics as functions
 from risingpy.functions.evaluation import numeric_arithmetic
 from risingpy.functions.evaluation.nested_texts import NESTED_TEXTS
 from risingpy.functions.evaluation.sql_casts import parse_function
-from risingpy.functions.evaluation.sql_text import ERROR_MARK, OWN_RESULTS, further_result, own_function
+from risingpy.functions.evaluation.sql_text import ABOUT_MARK, ERROR_MARK, OWN_RESULTS, further_result, own_function
 from risingpy.statement_limits import look
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import (
@@ -110,7 +111,8 @@ def register_function(
             return function(*columns)
         except SqlError as error:
             # Of an exception DuckDB keeps the text only.
-            raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}") from error
+            about = f"{ABOUT_MARK}{json.dumps(error.about)}" if error.about else ""
+            raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}{about}") from error
 
     type_ = connection.type(result.duckdb)
     connection.create_function(

@@ -12,6 +12,7 @@ from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, TIMESTAMP, VARCHAR, V
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.enums.enumeration import labels_of
 from risingpy.types.families import FAMILIES
+from risingpy.types.time_precision import MOST_DIGITS
 
 _EXACT_IN_DOUBLE = 15  # digits
 _NEAR = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
@@ -20,6 +21,8 @@ _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
 
 def cast(value: str, source: SqlType, target: SqlType) -> str:
     """The cast of the SQL expression `value` from one type to another."""
+    if target.has_clock and target.length is not None:
+        return _rounded(value, source, target)
     if source.is_nested and source.kind is target.kind:
         return _items_cast(value, source, target)
     if TypeKind.VECTOR in (source.kind, target.kind) and not (source.is_text or target.is_text):
@@ -66,6 +69,15 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         case TypeKind.INTERVAL, TypeKind.TIME:
             return _time_of(value)
     return plain
+
+
+def _rounded(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast to timestamp(n), time(n) or interval(n)."""
+    bare = SqlType(target.kind)
+    whole = value if source.kind is target.kind else cast(value, source, bare)
+    if target.length in (MOST_DIGITS, source.length if source.kind is target.kind else None):
+        return whole
+    return own_call("to_precision", [whole, str(target.length)], bare)
 
 
 def _vector_cast(value: str, source: SqlType, target: SqlType) -> str:

@@ -52,6 +52,9 @@ _FORMAT_TYPE = (
     " WHEN b IS NULL OR b < 0 THEN rp_display"
     " WHEN rp_oid IN (1114, 1184, 1083, 1115, 1185, 1183)"
     " THEN regexp_replace(rp_display, '^(timestamp|time)', '\\1(' || b || ')')"
+    " WHEN rp_oid IN (1186, 1187)"  # the lower half is the precision, the upper one says which fields there are
+    " THEN CASE WHEN b % 65536 = 65535 THEN rp_display"
+    " ELSE replace(rp_display, 'interval', 'interval(' || (b % 65536) || ')') END"
     " WHEN b >= 4 AND rp_oid IN (1700, 1231)"
     " THEN replace(rp_display, 'numeric', 'numeric(' || ((b - 4) // 65536) || ',' || ((b - 4) % 65536) || ')')"
     " WHEN b > 0 AND regexp_full_match(rp_display, '(bit|bit varying|vector)(\\[\\])?')"

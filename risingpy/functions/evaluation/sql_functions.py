@@ -123,7 +123,7 @@ SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "first_of_key": _first_of_key,
     **dict.fromkeys(("clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend", "pg_blocking_pids"), _each_time),
-    **dict.fromkeys(("set_config", "pg_notify"), _each_time),
+    **dict.fromkeys(("set_config", "pg_notify", "gen_random_bytes"), _each_time),
     **dict.fromkeys(SEQUENCE_CALLS, _each_time),
     **ARITHMETIC,
     **STRINGS,

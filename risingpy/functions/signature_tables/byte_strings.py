@@ -27,6 +27,8 @@ sha384 sha384 bytea = bytea
 sha512 sha512 bytea = bytea
 crc32 crc32 bytea = int8 | text = int8
 crc32c crc32c bytea = int8 | text = int8
+digest digest bytea text = bytea | text text = bytea
+gen_random_bytes gen_random_bytes int4 = bytea
 hmac hmac text bytea text = bytea
 encrypt encrypt bytea bytea text = bytea
 decrypt decrypt bytea bytea text = bytea

@@ -14,6 +14,7 @@ from risingpy.functions.topics.bit_strings import BIT_STRINGS
 from risingpy.functions.topics.calling import Function, call
 from risingpy.functions.topics.domains import DOMAINS
 from risingpy.functions.topics.enums import ENUMS
+from risingpy.functions.topics.extensions import EXTENSIONS
 from risingpy.functions.topics.fields_by_name import FIELDS_BY_NAME
 from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
@@ -59,6 +60,7 @@ FUNCTIONS: dict[str, Function] = {
     **REGULAR_EXPRESSIONS,
     **BYTE_STRINGS,
     **CRYPTOGRAPHY,
+    **EXTENSIONS,
     **NETWORKS,
     **ADDRESSES,
     **BIT_STRINGS,

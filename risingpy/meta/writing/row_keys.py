@@ -48,7 +48,13 @@ def _is_plain(type_: SqlType) -> bool:
 
 
 def unique_places(table: Table, index: Index) -> tuple[int, ...] | None:
-    """The positions of the columns that are the keys of a unique index, if `keys_at` can find rows by them."""
+    """The positions of the columns that are the keys of a unique index, if `keys_at` can find rows by them.
+
+    None for a deferrable one: a key may stand in several rows for a while, and be given up by one that was not the last
+    to take it, so the newest write of a key does not tell who has it.
+    """
+    if index.deferrable:
+        return None
     places = {column.column_id: place for place, column in enumerate(table.columns)}
     found = []
     for key in index.index.keys:

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from risingpy.errors import SqlError
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.plan.expression_trees import opened
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import BOOLEAN, MAX_PRECISION, SqlType, TypeKind
+from risingpy.types.time_precision import rounded_value
 from risingpy.types.wide_numeric import to_decimal
 
 _COMPARISONS: dict[str, Callable[[object, object], bool]] = {
@@ -74,6 +76,8 @@ def fold(expr: Expr) -> Expr:
             return expr if rounded is None else Literal(rounded, target)
         case Cast(Literal(None | str(), source) as text, target) if source.kind is target.kind and _fits(text, target):
             return Literal(text.value, target)
+        case Cast(Literal(value, source), target) if target.has_clock and source.kind is target.kind:
+            return _of_precision(expr, value, target)
         case Case():
             return _case(expr)
         case Call("let", (Literal() | InputRef() as operand, body, _)):
@@ -94,6 +98,14 @@ def _fits(text: Literal, target: SqlType) -> bool:
     assert isinstance(value, str)
     long_enough = target.length is None or len(value) <= target.length
     return long_enough and (target.kind is TypeKind.VARCHAR or not value.endswith(" "))
+
+
+def _of_precision(cast: Cast, value: object, target: SqlType) -> Expr:
+    """A constant time as one of timestamp(n), time(n) or interval(n); the cast, if there is no room for it."""
+    try:
+        return Literal(value if value is None else rounded_value(target, value), target)
+    except SqlError:
+        return cast
 
 
 def _rounded(value: Decimal, target: SqlType) -> Decimal | None:

@@ -50,6 +50,7 @@ from risingpy.plan.catalog.domains import DomainDesc, DomainType
 from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
+    Deferrable,
     ExternalSource,
     FollowedForm,
     FollowedRelation,
@@ -117,6 +118,7 @@ __all__ = [
     "Counting",
     "CreatedRelation",
     "DatabaseDesc",
+    "Deferrable",
     "DomainDesc",
     "DomainType",
     "EnumDesc",

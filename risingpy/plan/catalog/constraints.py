@@ -16,10 +16,15 @@ from risingpy.plan.expressions import Expr
 
 @dataclass(frozen=True, slots=True)
 class UniqueRule:
-    """An index whose keys are unique. `is_constraint`: UNIQUE of a table made it, and not CREATE UNIQUE INDEX."""
+    """An index whose keys are unique. `is_constraint`: UNIQUE of a table made it, and not CREATE UNIQUE INDEX.
+
+    `deferrable` and `deferred` are as in ForeignKey.
+    """
 
     nulls_distinct: bool = True
     is_constraint: bool = False
+    deferrable: bool = False
+    deferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)

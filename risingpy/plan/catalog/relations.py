@@ -25,7 +25,7 @@ from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.acl import ReadColumns
 from risingpy.plan.catalog.any_relation import AnyRelation, JobRelation, JobStatus
 from risingpy.plan.catalog.columns import ColumnDesc, RowRetention, Watermark
-from risingpy.plan.catalog.constraints import TableConstraint, UniqueRule
+from risingpy.plan.catalog.constraints import ForeignKey, TableConstraint, UniqueRule
 from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
@@ -160,6 +160,25 @@ class Index(JobRelation):
     @property
     def depends_on(self) -> tuple[int, ...]:
         return (self.index.relation_id,)
+
+    @property
+    def constraint_id(self) -> int:
+        """What tells a UNIQUE constraint apart from other constraints."""
+        return self.relation_id
+
+    @property
+    def deferrable(self) -> bool:
+        """As of a foreign key."""
+        return self.index.unique is not None and self.index.unique.deferrable
+
+    @property
+    def deferred(self) -> bool:
+        """As of a foreign key."""
+        return self.index.unique is not None and self.index.unique.deferred
+
+
+Deferrable: TypeAlias = ForeignKey | Index
+"""A constraint of a kind that may be DEFERRABLE; a unique one is its index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,12 @@ from risingpy.errors import (
     DuplicateColumn,
     FeatureNotSupported,
     InvalidTableDefinition,
-    NotNullViolation,
     SqlError,
     SyntaxError_,
     UndefinedColumn,
 )
 from risingpy.frontend.binder.column_limits import check_relation
-from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck
+from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck, nulls_among_rows
 from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column, refuse_numbers
 from risingpy.frontend.binder.ddl.changed_type import (
     cast_to_type,
@@ -194,8 +193,7 @@ class _Binder:
             refuse_numbers(sequences, column.position)
             missing = self._evaluate(bound)
         if column.not_null and missing is None:
-            message = f'column "{column.name}" of relation "{self.relation.name}" contains null values'
-            error = NotNullViolation(message, position=column.position, hint="Give the column a DEFAULT.")
+            error = nulls_among_rows(self.relation, column.name, column.position, "Give the column a DEFAULT.")
             self.checks.append(RowCheck(scan(self.stored), error))
         check_relation(len(visible_columns(self.relation)) + 1, column.position)
         as_text = is_shown_as_text(self._context, column.type.text, domain)
@@ -305,7 +303,7 @@ class _Binder:
         self._change(index, replace(column, not_null=action.not_null))
 
     def _check_no_nulls(self, column: ColumnDesc) -> None:
-        error = NotNullViolation(f'column "{column.name}" of relation "{self.relation.name}" contains null values')
+        error = nulls_among_rows(self.relation, column.name)
         stored = self._stored_index(column)
         if stored is None:
             raise FeatureNotSupported("SET NOT NULL together with a change of the same column is not supported")
@@ -339,7 +337,7 @@ class _Binder:
         checked = remapped(cast, {0: stored})
         converted = project(plan, [checked], [column.name])
         if column.not_null:
-            error = NotNullViolation(f'column "{column.name}" of relation "{self.relation.name}" contains null values')
+            error = nulls_among_rows(self.relation, column.name)
             is_null = Call("is_null", (InputRef(0, sql_type),), BOOLEAN)
             self.checks.append(RowCheck(Filter(converted, is_null), error))
         self.checks.append(RowCheck(converted, None))

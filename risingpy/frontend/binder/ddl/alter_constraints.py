@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SqlError, UndefinedObject
+from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, NotNullViolation, SqlError, UndefinedObject
 from risingpy.frontend.binder.ddl.constraint_plans import (
     duplicated_keys,
     key_expressions,
@@ -37,6 +37,14 @@ from risingpy.plan.expression_trees import columns_read
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Project
 from risingpy.types import SqlType
+
+
+def nulls_among_rows(table: Table, column: str, position: int | None = None, hint: str | None = None) -> SqlError:
+    """For a column that is to have no NULL, while rows that are there have one."""
+    message = f'column "{column}" of relation "{table.name}" contains null values'
+    error = NotNullViolation(message, position=position, hint=hint)
+    error.about = (("s", table.schema_name), ("t", table.name), ("c", column))
+    return error
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,8 @@ class ConstraintBinder:
     def _unique(self, definition: UniqueDefinition) -> BoundUnique:
         columns = self._named(definition.columns, "unique")
         ids = tuple(column.column_id for column in columns)
-        rule = UniqueRule(definition.nulls_distinct, is_constraint=True)
+        deferral = {"deferrable": definition.deferrable, "deferred": definition.deferred}
+        rule = UniqueRule(definition.nulls_distinct, is_constraint=True, **deferral)
         keys = tuple(IndexKey(c.name, InputRef(c.column_id, c.type)) for c in columns)
         name = self._given_or_free(definition.name, [column.name for column in columns], "key")
         return BoundUnique(name, IndexDefinition(OWN_TABLE, keys, include=ids, unique=rule))
@@ -224,11 +225,15 @@ class ConstraintBinder:
             if key and ids == {columns[place].column_id for place in key}:
                 return found, None
             indexes = () if target is None else self.catalog.unique_indexes_of(target.relation_id)
-            for index in indexes:
-                if ids == _plain_keys(index.index):
-                    return found, index.relation_id
-            if is_own and any(ids == _plain_keys(unique.definition) for unique in self.uniques):
-                return found, OWN_TABLE
+            known = [(index.relation_id, index.index) for index in indexes]
+            known += [(OWN_TABLE, unique.definition) for unique in self.uniques] if is_own else []
+            fitting = [(index_id, each.unique) for index_id, each in known if ids == _plain_keys(each)]
+            for index_id, rule in fitting:
+                if rule is not None and not rule.deferrable:
+                    return found, index_id
+            if fitting:
+                message = f'cannot use a deferrable unique constraint for referenced table "{table_name}"'
+                raise SqlError(message, sqlstate="55000", position=definition.position)
         message = f'there is no unique constraint matching given keys for referenced table "{table_name}"'
         raise SqlError(message, sqlstate="42830", position=definition.position)
 

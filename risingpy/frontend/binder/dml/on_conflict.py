@@ -54,6 +54,8 @@ def bind_on_conflict(context: BindContext, statement: Insert, relation: Table) -
     arbiter = None
     if action.target is not None:
         arbiter = _arbiter(context, action.target, relation, target[1], action.position)
+    indexes = context.catalog.unique_indexes_of(relation.relation_id)
+    _refuse_deferrable(indexes if action.target is None else [arbiter])
     if action.assignments is None:
         return OnConflict(None, arbiter=arbiter, any_key=action.target is None)
     if action.target is None:
@@ -102,6 +104,13 @@ def _arbiter(
     message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
     hint = "Neither its primary key nor a unique index has these columns."
     raise SqlError(message, sqlstate="42P10", position=position, hint=hint)
+
+
+def _refuse_deferrable(arbiters: Sequence[Index | None]) -> None:
+    """As PostgreSQL does: a row that such a key refuses may be put off, so it decides nothing now."""
+    if any(index is not None and index.deferrable for index in arbiters):
+        message = "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters"
+        raise SqlError(message, sqlstate="55000")
 
 
 def _columns_of(index: Index) -> set[int]:

@@ -102,6 +102,7 @@ def assigned(context: BindContext, operand: Operand, relation: Table, index: int
     column = relation.columns[index]
     if not is_given(column):
         raise generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
+    operand = context.coercer.as_deep_as(operand, column.type)
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
         wanted, given = column.type.name, operand.type.name
         message = f'column "{column.name}" is of type {wanted} but expression is of type {given}'

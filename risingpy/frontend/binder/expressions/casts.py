@@ -103,6 +103,7 @@ def _plain_cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
     binder.context.note_type(target, position_of(to))
     operand = binder.bind(tree.this)
     target = _as_deep(target, _depth_of(operand))
+    operand = binder.context.coercer.as_deep_as(operand, target)
     if not can_coerce(operand.type, target, Context.EXPLICIT):
         raise CannotCoerce(f"cannot cast type {operand.type.name} to {target.name}", position=position_of(tree))
     if target.is_text and target.length is not None:

@@ -20,12 +20,18 @@ from risingpy.frontend.binder.typing.signature_calls import argument_name
 from risingpy.frontend.parser.cursor import fold
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.plan.catalog import FunctionDesc
-from risingpy.plan.expressions import Expr
+from risingpy.plan.expressions import Expr, Parameter
+from risingpy.types.system_types import VOID
 
 
 def has_names(trees: Sequence[exp.Expr]) -> bool:
     """Whether a call gives an argument by its name."""
     return any(argument_name(tree) is not None for tree in trees)
+
+
+def without_results(operands: Sequence[Operand]) -> list[Operand]:
+    """The arguments without parameters of type void: PgJDBC's `{? = call f(?)}` comes as f($1, $2), where $1 is one."""
+    return [each for each in operands if not (isinstance(each.expr, Parameter) and each.type == VOID)]
 
 
 def bound_arguments(binder: ExpressionBinder, trees: Sequence[exp.Expr], built_in: str | None = None) -> list[Operand]:
@@ -49,7 +55,7 @@ def bound_arguments(binder: ExpressionBinder, trees: Sequence[exp.Expr], built_i
             raise SyntaxError_(f'argument name "{name}" used more than once', position=begin_of(tree))
         names.add(name)
         operands.append(Operand(binder.bind(tree.expression).expr, tree))
-    return operands
+    return without_results(operands)
 
 
 def places(function: FunctionDesc, args: Sequence[Operand]) -> tuple[int, ...] | None:

@@ -8,7 +8,7 @@ from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, Undefin
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bind_field
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
-from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names
+from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names, without_results
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
 from risingpy.frontend.binder.functions.json_names import as_json, of_json
 from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
@@ -29,7 +29,12 @@ from risingpy.plan.expressions import Expr, Literal
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
-UNSUPPORTED_FUNCTIONS = frozenset({"current_time"})
+UNSUPPORTED_FUNCTIONS = frozenset(
+    {"current_time", "uuid_generate_v1", "uuid_generate_v1mc"}  # and of the extensions uuid-ossp and pgcrypto
+    | {"crypt", "gen_salt", "encrypt_iv", "decrypt_iv", "pgp_sym_encrypt", "pgp_sym_decrypt"}
+    | {"pgp_sym_encrypt_bytea", "pgp_sym_decrypt_bytea", "pgp_pub_encrypt", "pgp_pub_decrypt"}
+    | {"pgp_pub_encrypt_bytea", "pgp_pub_decrypt_bytea", "pgp_key_id", "armor", "dearmor", "pgp_armor_headers"}
+)
 
 
 def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
@@ -80,7 +85,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         binder.context.system_uses.append(SystemUse(name, position))
     if has_names(tree.expressions) and (name not in SCALARS or _is_users(binder, name)):
         return bind_user_function(binder, None, name, bound_arguments(binder, tree.expressions), position)
-    args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
+    args = without_results([binder.bind(argument) for argument in in_order(name, tree.expressions, position)])
     return _scalar_call(binder, name, args, position)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -42,7 +43,10 @@ from risingpy.types import (
 )
 from risingpy.types.date_units import part_of
 from risingpy.types.system_types import TEXT
+from risingpy.types.time_precision import MOST_DIGITS
 
+_NOW_TYPES = {"current_date": DATE, "localtimestamp": TIMESTAMP, "localtime": TIME}  # the other ones: timestamptz
+_WITH_PRECISION = ("current_timestamp", "localtimestamp", "localtime")
 _ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
 
 
@@ -95,15 +99,15 @@ def _nullif(binder: ExpressionBinder, name: str, args: list[Operand], position: 
 
 
 def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    now, target = Call("now", (), TIMESTAMPTZ), _NOW_TYPES.get(name, TIMESTAMPTZ)
     if args:
-        if name in ("current_timestamp", "localtimestamp"):
-            raise FeatureNotSupported(f"{name.upper()} with a precision is not supported", position=position)
-        raise no_function(name, args, position)
-    now = Call("now", (), TIMESTAMPTZ)
-    targets = {"current_date": DATE, "localtimestamp": TIMESTAMP, "localtime": TIME}
-    if name not in targets:
-        return now
-    return binder.context.coercer.coerce(Operand(now, position), targets[name], Context.EXPLICIT)
+        precision = args[0].expr
+        if name not in _WITH_PRECISION or len(args) > 1 or not isinstance(precision, Literal):
+            raise no_function(name, args, position)
+        if not isinstance(precision.value, int) or precision.value < 0:
+            raise no_function(name, args, position)
+        target = replace(target, length=min(precision.value, MOST_DIGITS))
+    return binder.context.coercer.coerce(Operand(now, position), target, Context.EXPLICIT)
 
 
 def _proctime(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:

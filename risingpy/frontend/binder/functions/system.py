@@ -17,9 +17,11 @@ from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.frontend.system_catalog.oids import schema_oid
 from risingpy.functions.signature_tables.system import SYSTEM
+from risingpy.functions.topics.extensions import UUID_CONSTANTS
+from risingpy.functions.topics.texts.keywords import keyword_columns
 from risingpy.plan.catalog import is_temporary_schema
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, Parameter
-from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, UUID, VARCHAR, SqlType, array_of
 from risingpy.types.system_types import NAME, OBJECT_IDENTIFIERS, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
 
 _UTF8 = 6  # PostgreSQL's number of the encoding
@@ -48,6 +50,7 @@ _CONSTANTS: dict[str, Literal] = {
     "getdatabaseencoding": Literal("UTF8", NAME),
     "pg_export_snapshot": Literal("00000000-00000000-1", TEXT),
     "txid_current": Literal(0, BIGINT),
+    **{name: Literal(value.bytes, UUID) for name, value in UUID_CONSTANTS.items()},
 }
 _VECTOR_FUNCTIONS = {"array_lower": "vector_lower", "array_upper": "vector_upper", "array_position": "vector_position"}
 _OF_REGCLASS = (
@@ -59,15 +62,20 @@ KNOWN_SETS: dict[str, tuple[tuple[str, SqlType], ...]] = {
     "pg_partition_ancestors": (("relid", REGCLASS),),
     "pg_partition_tree": (("relid", REGCLASS), ("parentrelid", REGCLASS), ("isleaf", BOOLEAN), ("level", INTEGER)),
     "pg_options_to_table": (("option_name", TEXT), ("option_value", TEXT)),
-    "pg_get_keywords": (("word", TEXT), ("catcode", SYSTEM_TYPES["char"]), ("catdesc", TEXT)),
+    "pg_get_keywords": (
+        *(("word", TEXT), ("catcode", SYSTEM_TYPES["char"]), ("barelabel", BOOLEAN)),
+        *(("catdesc", TEXT), ("baredesc", TEXT)),
+    ),
     "pg_get_publication_tables": (("relid", OID),),
     _CHANNELS: ((_CHANNELS, TEXT),),
 }
 
 
-def known_values(session: SessionValues, name: str) -> tuple[str, ...]:
+def known_values(session: SessionValues, name: str) -> tuple[tuple[object, ...], ...]:
     """The values of each column of one of KNOWN_SETS; most of them have none, as there is nothing that they list."""
-    return session.channels if name == _CHANNELS else ()
+    if name == _CHANNELS:
+        return (session.channels,)
+    return keyword_columns() if name == "pg_get_keywords" else ((),) * len(KNOWN_SETS[name])
 
 
 def _constant(_binder: ExpressionBinder, name: str, _args: list[Operand], _position: int) -> Expr:

@@ -164,7 +164,7 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
         return Lists(lists, tuple(column for column, *_ in EXPLODED), True, name)
     if name in KNOWN_SETS:
         columns, values = KNOWN_SETS[name], known_values(binder.context.session, name)
-        known = tuple(Literal(values, array_of(type_)) for _, type_ in columns)
+        known = tuple(Literal(given, array_of(type_)) for (_, type_), given in zip(columns, values, strict=True))
         names = tuple(column for column, _ in columns)
         return Lists(known, names, names != (name,), name)
     if name == "generate_subscripts" and args and is_vector(args[0].type):

@@ -60,7 +60,7 @@ def bind_time_window(
     expanded = Expand(known, copies, (*plan.schema, Field("copy", BIGINT, hidden=True)))
     copy = Cast(InputRef(len(plan.schema), BIGINT), DOUBLE)
     back = Call("multiply", (Literal(slide, INTERVAL), copy), INTERVAL)
-    start = Call("subtract", (_binned(slide, time, offset), back), time.type)
+    start = Call("subtract", (_binned(slide, time, offset), back), _plain(time.type))
     return _with_window(expanded, references(plan.schema), start, size)
 
 
@@ -96,11 +96,11 @@ def _nanoseconds(interval: pa.MonthDayNano) -> int:
 
 def _binned(size: pa.MonthDayNano, time: Expr, offset: pa.MonthDayNano) -> Expr:
     """The beginning of the window of this size that the time lies in."""
-    zone = UTC if time.type == TIMESTAMPTZ else None
+    zone = UTC if time.type.kind is TypeKind.TIMESTAMPTZ else None
     origin: Expr = Literal(datetime(1970, 1, 1, tzinfo=zone), _plain(time.type))
     if _nanoseconds(offset):
         origin = Call("add", (origin, Literal(offset, INTERVAL)), origin.type)
-    return Call("date_bin", (Literal(size, INTERVAL), time, origin), time.type)
+    return Call("date_bin", (Literal(size, INTERVAL), time, origin), origin.type)
 
 
 def _plain(type_: SqlType) -> SqlType:

@@ -123,6 +123,7 @@ class Coercer:
 
     def coerce(self, operand: Operand, target: SqlType, context: Context) -> Expr:
         """`operand` as `target`. Raises CannotCoerce, or what the text of a literal deserves (22P02, 22003, …)."""
+        operand = self.as_deep_as(operand, target)
         expr = operand.expr
         if expr.type.kind is _K.UNKNOWN:
             return self._from_unknown(operand, target)
@@ -147,10 +148,19 @@ class Coercer:
             return Cast(expr, target) if asked or target.system else expr
         return self._cast(expr, target)
 
+    def as_deep_as(self, operand: Operand, target: SqlType) -> Operand:
+        """A parameter that is an array of whatever depth, as the type's OID does not tell it, as deep as `target`."""
+        expr = operand.expr
+        if not isinstance(expr, Parameter) or expr.type.depth in (0, target.depth) or not target.depth:
+            return operand
+        return Operand(Parameter(expr.index, self._parameters.as_deep_as(expr.index, target)), operand.where)
+
     def _cast(self, expr: Expr, target: SqlType) -> Expr:
         """A cast; where it depends on the time zone and that is not UTC, with the zone in it."""
         if expr.type.system or target.system:
             return system_cast(expr, target, self.names)
+        if target.has_clock and target.length is not None and expr.type.kind is not target.kind:
+            return Cast(self._cast(expr, replace(target, length=None)), target)
         if self.time_zone == "UTC" or _K.TIMESTAMPTZ not in (expr.type.kind, target.kind):
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
@@ -162,7 +172,7 @@ class Coercer:
                 text = Call("text_at", (expr, zone), VARCHAR)
                 return text if target == VARCHAR else Cast(text, target)
             case _K.DATE | _K.TIMESTAMP, _K.TIMESTAMPTZ:
-                wall = expr if expr.type == TIMESTAMP else Cast(expr, TIMESTAMP)
+                wall = expr if expr.type.kind is _K.TIMESTAMP else Cast(expr, TIMESTAMP)
                 return Call("to_utc", (zone, wall), TIMESTAMPTZ)
             case _K.VARCHAR, _K.TIMESTAMPTZ:
                 return Call("parse_at", (expr, zone), TIMESTAMPTZ)
@@ -270,7 +280,7 @@ class Coercer:
 
 def _is_sized(sql_type: SqlType) -> bool:
     """Whether the type, like texts, has a number in parentheses that its operators do not ask for."""
-    return sql_type.is_bits or sql_type.kind is _K.VECTOR
+    return sql_type.is_bits or sql_type.has_clock or sql_type.kind is _K.VECTOR
 
 
 def _has_unknown_fields(sql_type: SqlType) -> bool:

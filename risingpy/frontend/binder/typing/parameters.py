@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from risingpy.errors import SqlError
-from risingpy.types import UNKNOWN, SqlType, TypeKind
+from risingpy.types import UNKNOWN, SqlType, TypeKind, array_of
 
 
 class PartTypes(tuple[SqlType, ...]):
@@ -20,11 +21,13 @@ class Parameters:
         self._types: dict[int, SqlType] = {i: t for i, t in enumerate(declared, 1) if t.kind is not TypeKind.UNKNOWN}
         self._highest = len(declared)
         self._positions: dict[int, int] = {}
+        self._places: Counter[int] = Counter()
 
     def type_of(self, index: int, position: int) -> SqlType:
         """The type of `$index` as far as it is known. The first to ask tells where it stands."""
         self._highest = max(self._highest, index)
         self._positions.setdefault(index, position)
+        self._places[index] += 1
         return self._types.get(index, UNKNOWN)
 
     def determine(self, index: int, sql_type: SqlType, position: int) -> SqlType:
@@ -43,6 +46,20 @@ class Parameters:
                 position=position,
             )
         return known
+
+    def as_deep_as(self, index: int, wanted: SqlType) -> SqlType:
+        """The type of `$index`, an array that is declared, with as many dimensions as another array type.
+
+        Its OID did not tell how many. As it is, if `$index` stands in several places.
+        """
+        type_ = self._types[index]
+        if self._places[index] > 1:
+            return type_
+        as_deep = type_.leaf
+        for _ in range(wanted.depth):
+            as_deep = array_of(as_deep)
+        self._types[index] = as_deep
+        return as_deep
 
     def types(self) -> tuple[SqlType, ...]:
         """All parameters' types. Raises 42P18 for one that nothing tells anything about.

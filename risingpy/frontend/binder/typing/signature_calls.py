@@ -55,8 +55,8 @@ class Calls:
 
     def operator(self, symbol: str, args: Sequence[Operand], position: int) -> Expr:
         """`a symbol b` or `symbol a`."""
-        if symbol != "||":  # which takes a text beside anything
-            args = self._as_system(args)
+        if symbol != "||":  # which takes a text beside anything, and arrays of any depth
+            args = self._as_deep(self._as_system(args))
         signatures: Sequence[Signature] = SCALARS.get(_NEGATIONS.get(symbol, symbol), ())
         if symbol == "||":
             args = self._as_texts(args)
@@ -191,6 +191,13 @@ class Calls:
             arg if arg.type == known[0] else Operand(self._coercer.coerce(arg, target, Context.IMPLICIT), arg.where)
             for arg in args
         ]
+
+    def _as_deep(self, args: Sequence[Operand]) -> Sequence[Operand]:
+        """`a = $1` of arrays: the parameter has as many dimensions as the other side."""
+        if len(args) != 2 or TypeKind.ARRAY not in (args[0].type.kind, args[1].type.kind):
+            return args
+        left, right = args
+        return [self._coercer.as_deep_as(left, right.type), self._coercer.as_deep_as(right, left.type)]
 
     def _as_texts(self, args: Sequence[Operand]) -> Sequence[Operand]:
         """`text || anything`: the other side becomes text, as PostgreSQL's textanycat does."""

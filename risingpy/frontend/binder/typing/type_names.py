@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, UndefinedObject
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedObject
 from risingpy.plan.catalog import Catalog, DomainDesc, UserType
 from risingpy.types import (
     DOUBLE,
@@ -25,6 +25,7 @@ from risingpy.types.families import FAMILIES
 from risingpy.types.packed.float_vector import MAX_DIMENSIONS
 from risingpy.types.sql_type import BARE_TYPES
 from risingpy.types.system_types import CHAR, JSON, SYSTEM_TYPES
+from risingpy.types.time_precision import MOST_DIGITS
 
 _INTERNAL_NAMES: dict[str, SqlType] = {
     **{FAMILIES[kind].name: type_ for kind, type_ in BARE_TYPES.items()},
@@ -78,7 +79,6 @@ _MODIFIERS = re.compile(r"\(([^)]*)\)")
 _NAME = r'(?:"(?:[^"]|"")*"|[^\s."()]+)'
 _QUALIFIED = re.compile(rf"{_NAME}(?:\s*\.\s*{_NAME})+")
 _INTERVAL_FIELDS = re.compile(r"^interval (year|month|day|hour|minute|second)( to (month|day|hour|minute|second))?$")
-_TIMES = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
 # What PostgreSQL and pgvector call types with a length, what the length is called, and its limit.
 _SIZED = {
     "varchar": ("varchar", "length", 10_485_760),
@@ -295,11 +295,10 @@ def _with_modifiers(sql_type: SqlType, internal: str, modifiers: list[int], posi
         if modifiers[0] > 53:
             raise InvalidParameterValue("precision for type float must be less than 54 bits", position=position)
         return REAL if modifiers[0] <= 24 else DOUBLE
-    if sql_type.kind in _TIMES and len(modifiers) == 1:
-        if modifiers[0] == 6:
-            return sql_type
-        shown = f"{sql_type}({modifiers[0]})"
-        raise FeatureNotSupported(f"{shown} is not supported: times have 6 decimals", position=position)
+    if sql_type.has_clock and len(modifiers) == 1:
+        if modifiers[0] < 0:
+            raise SyntaxError_('syntax error at or near "-"', position=position)
+        return SqlType(sql_type.kind, length=min(modifiers[0], MOST_DIGITS))  # PostgreSQL warns of more
     raise InvalidParameterValue(f'type modifier is not allowed for type "{internal}"', position=position)
 
 

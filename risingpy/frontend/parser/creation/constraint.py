@@ -31,7 +31,7 @@ def parse_table_constraint(cursor: Cursor) -> ConstraintDefinition:
     if cursor.accept("PRIMARY KEY"):
         _refuse_index(cursor)
         key = KeyDefinition(name, cursor.in_parentheses(cursor.name), position)
-        _attributes(cursor)
+        _attributes(cursor, not_deferrable="primary key")
         return key
     if cursor.accept("UNIQUE"):
         distinct = _nulls_distinct(cursor)
@@ -39,8 +39,8 @@ def parse_table_constraint(cursor: Cursor) -> ConstraintDefinition:
         columns = cursor.in_parentheses(cursor.name)
         if cursor.word == "INCLUDE":
             cursor.unsupported("UNIQUE … INCLUDE")
-        _attributes(cursor)
-        return UniqueDefinition(name, columns, position, distinct)
+        said = _attributes(cursor)
+        return UniqueDefinition(name, columns, position, distinct, said.can_defer, said.deferred)
     if cursor.accept("CHECK"):
         return _check(cursor, name, position, of_table=True)
     if cursor.accept("FOREIGN KEY"):
@@ -59,8 +59,8 @@ def parse_column_constraint(
     position = cursor.position
     if cursor.accept("UNIQUE"):
         distinct = _nulls_distinct(cursor)
-        _attributes(cursor)
-        return UniqueDefinition(name, (column,), position, distinct)
+        said = _attributes(cursor)
+        return UniqueDefinition(name, (column,), position, distinct, said.can_defer, said.deferred)
     if cursor.accept("CHECK"):
         return _check(cursor, name, position, of_table=False)
     if cursor.accept("REFERENCES"):
@@ -73,7 +73,7 @@ def _check(cursor: Cursor, name: ColumnName | None, position: int, *, of_table: 
     expression = cursor.expression()
     cursor.expect(")")
     text = without_parentheses(Expression(expression.tree, expression.text.strip(), expression.position))
-    said = _attributes(cursor, of_table=of_table)
+    said = _attributes(cursor, of_table=of_table, not_deferrable="CHECK constraint")
     if not said.enforced:
         cursor.unsupported("CHECK … NOT ENFORCED")
     return CheckDefinition(name, text, position, said.not_valid)
@@ -98,11 +98,10 @@ def _references(
             set_columns = cursor.in_parentheses(cursor.name) if sets and cursor.word == "(" else ()
         else:
             on_update = _action(cursor)
-    said = _attributes(cursor, of_table=of_table, can_defer=True)
-    deferrable = said.deferred if said.deferrable is None else said.deferrable
+    said = _attributes(cursor, of_table=of_table)
     return ForeignKeyDefinition(
         *(name, columns, table, referenced, position, on_delete, on_update, set_columns, full),
-        *(said.not_valid, said.enforced, deferrable, said.deferred),
+        *(said.not_valid, said.enforced, said.can_defer, said.deferred),
     )
 
 
@@ -139,14 +138,19 @@ class _ConstraintAttributes:
     deferrable: bool | None = None
     deferred: bool = False
 
+    @property
+    def can_defer(self) -> bool:
+        """Whether it is DEFERRABLE, as INITIALLY DEFERRED alone says too."""
+        return self.deferred if self.deferrable is None else self.deferrable
 
-def _attributes(cursor: Cursor, *, of_table: bool = False, can_defer: bool = False) -> _ConstraintAttributes:
-    """Raises FeatureNotSupported for DEFERRABLE unless the constraint `can_defer`."""
+
+def _attributes(cursor: Cursor, *, of_table: bool = False, not_deferrable: str | None = None) -> _ConstraintAttributes:
+    """Raises FeatureNotSupported for DEFERRABLE if the constraint is of a kind that is `not_deferrable`."""
     found = _ConstraintAttributes()
     while not cursor.at_end:
         position = cursor.position
-        if not can_defer and (cursor.word == "DEFERRABLE" or cursor.peek(2) == ["INITIALLY", "DEFERRED"]):
-            cursor.unsupported("a DEFERRABLE constraint other than a foreign key")
+        if not_deferrable and (cursor.word == "DEFERRABLE" or cursor.peek(2) == ["INITIALLY", "DEFERRED"]):
+            cursor.unsupported(f"a DEFERRABLE {not_deferrable}")
         if cursor.accept("NOT", "DEFERRABLE"):
             found.deferrable = False
         elif cursor.accept("DEFERRABLE"):

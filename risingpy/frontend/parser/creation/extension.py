@@ -6,7 +6,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast import Maintenance
 from risingpy.frontend.parser.cursor import Cursor
 
-BUILT_IN_EXTENSIONS = frozenset({"vector"})
+BUILT_IN_EXTENSIONS = frozenset({"vector", "uuid-ossp", "pgcrypto"})
 
 
 def parse_create_extension(cursor: Cursor) -> Maintenance:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from risingpy.errors import NotNullViolation, SqlError, WrongObjectType
+from risingpy.errors import SqlError, WrongObjectType
 from risingpy.frontend.binder import BoundPrimaryKey, bind_primary_key, with_primary_key
+from risingpy.frontend.binder.ddl.alter_constraints import nulls_among_rows
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import AddPrimaryKey, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
@@ -73,8 +74,7 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
 def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey, name: str) -> None:
     for place, nulls in zip(bound.key, bound.nulls, strict=True):
         if _first_row(session, nulls) is not None:
-            column = table.columns[place].name
-            raise NotNullViolation(f'column "{column}" of relation "{table.name}" contains null values')
+            raise nulls_among_rows(table, table.columns[place].name)
     twice = _first_row(session, bound.duplicates)
     if twice is not None:
         columns = [table.columns[place] for place in bound.key]

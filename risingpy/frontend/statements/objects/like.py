@@ -196,7 +196,7 @@ def _constraints(catalog: Catalog, like: LikeClause, model: Relation) -> Iterato
         if rule is not None and rule.is_constraint:
             names = [model.columns[number - 1].name for number in index_key_numbers(index, model)]
             columns = tuple(ColumnName(name, position) for name in names)
-            yield UniqueDefinition(None, columns, position, rule.nulls_distinct)
+            yield UniqueDefinition(None, columns, position, rule.nulls_distinct, rule.deferrable, rule.deferred)
 
 
 def _indexes(catalog: Catalog, model: Relation) -> list[Index]:

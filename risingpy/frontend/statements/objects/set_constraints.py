@@ -11,7 +11,7 @@ from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, SetConstra
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.system_catalog.constraints.listed import constraints_of
-from risingpy.plan.catalog import ForeignKey, Table
+from risingpy.plan.catalog import Deferrable, Table
 from risingpy.types import SqlType
 
 
@@ -38,8 +38,8 @@ def bind(
     return Command(run)
 
 
-def _named(session: StatementContext, name: ObjectName, *, deferred: bool) -> Iterator[ForeignKey]:
-    """The keys of that name in its schema, or in the first schema of the search path that has one.
+def _named(session: StatementContext, name: ObjectName, *, deferred: bool) -> Iterator[Deferrable]:
+    """The deferrable constraints of that name in its schema, or in the first schema of the search path that has one.
 
     What is always looked at at once may be named with IMMEDIATE, which changes nothing of it.
     """
@@ -50,8 +50,9 @@ def _named(session: StatementContext, name: ObjectName, *, deferred: bool) -> It
         tables = [each for each in catalog.own_relations if isinstance(each, Table) and each.schema_name == schema]
         found = [each for table in tables for each in constraints_of(catalog, table) if each.name == name.name]
         for each in found:
-            if each.key is not None and each.key.deferrable:
-                yield each.key
+            constraint = each.deferrable
+            if constraint is not None and constraint.deferrable:
+                yield constraint
             elif deferred:
                 message = f'constraint "{each.name}" is not deferrable'
                 raise WrongObjectType(message, position=name.position)

@@ -14,6 +14,7 @@ from risingpy.plan.catalog import (
     Catalog,
     CheckConstraint,
     CreatedRelation,
+    Deferrable,
     ForeignKey,
     Index,
     Table,
@@ -33,6 +34,7 @@ class ListedConstraint:
     """`kind` is pg_constraint.contype, `numbers` are the columns' numbers from 1, `definition` is as in CREATE TABLE.
 
     Of a foreign key `key` is the key itself, `target` what it refers to, and `target_numbers` that table's columns.
+    `unique` is the index of a UNIQUE constraint.
     """
 
     oid: int
@@ -46,11 +48,18 @@ class ListedConstraint:
     key: ForeignKey | None = None
     target: Table | None = None
     target_numbers: tuple[int, ...] = ()
+    unique: Index | None = None
+
+    @property
+    def deferrable(self) -> Deferrable | None:
+        """What SET CONSTRAINTS may put off; None if the constraint is of another kind."""
+        return self.key or self.unique
 
     @property
     def deferral(self) -> tuple[bool, bool]:
         """Whether it is deferrable, and whether it is deferred from the beginning."""
-        return (False, False) if self.key is None else (self.key.deferrable, self.key.deferred)
+        found = self.deferrable
+        return (False, False) if found is None else (found.deferrable, found.deferred)
 
     @property
     def clause(self) -> str:
@@ -111,9 +120,9 @@ def _unique(index: Index, table: Table) -> ListedConstraint:
     assert rule is not None
     numbers = tuple(index_key_numbers(index, table))
     nulls = "" if rule.nulls_distinct else " NULLS NOT DISTINCT"
-    text = f"UNIQUE{nulls} ({_names(table, numbers)})"
+    text = f"UNIQUE{nulls} ({_names(table, numbers)}){_deferral(index)}"
     oid = constraint_oid(index)
-    return ListedConstraint(oid, index.name, "u", table, numbers, text, relation_oid(index))
+    return ListedConstraint(oid, index.name, "u", table, numbers, text, relation_oid(index), unique=index)
 
 
 def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey, search_path: tuple[str, ...]) -> ListedConstraint:
@@ -130,14 +139,17 @@ def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey, search_path: t
     if key.on_delete in _ACTIONS:
         set_columns = [_number(table, column_id) for column_id in key.set_columns]
         text += f" ON DELETE {_ACTIONS[key.on_delete]}" + (f" ({_names(table, set_columns)})" if set_columns else "")
-    text += " DEFERRABLE" if key.deferrable else ""
-    text += " INITIALLY DEFERRED" if key.deferred else ""
+    text += _deferral(key)
     text += "" if key.enforced else " NOT ENFORCED"
     text += " NOT VALID" if key.enforced and not key.validated else ""
     needed = index_oid(target) if key.index_id is None else key.index_id
     return ListedConstraint(
         *(key.constraint_id, key.name, "f", table, numbers, text, needed, key.validated, key, target, theirs)
     )
+
+
+def _deferral(constraint: Deferrable) -> str:
+    return (" DEFERRABLE" if constraint.deferrable else "") + (" INITIALLY DEFERRED" if constraint.deferred else "")
 
 
 def _names(table: Table, numbers: Iterable[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.time_precision import MOST_DIGITS
 
 _BINARY_PRECISION = {
     TypeKind.SMALLINT: 16,
@@ -11,7 +12,6 @@ _BINARY_PRECISION = {
     TypeKind.REAL: 24,
     TypeKind.DOUBLE: 53,
 }
-_WITH_TIME = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
 
 
 def precisions(type_: SqlType) -> tuple[int | None, int | None, int | None]:
@@ -33,4 +33,6 @@ def octets(type_: SqlType) -> int | None:
 
 def time_digits(type_: SqlType) -> int | None:
     """datetime_precision: the digits of a second's fraction."""
-    return 6 if type_.kind in _WITH_TIME else 0 if type_.kind is TypeKind.DATE else None
+    if type_.has_clock:
+        return MOST_DIGITS if type_.length is None else type_.length
+    return 0 if type_.kind is TypeKind.DATE else None

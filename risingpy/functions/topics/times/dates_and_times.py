@@ -29,6 +29,7 @@ from risingpy.types.far_moments import (
     is_infinite,
 )
 from risingpy.types.forms import parse_column, text_column
+from risingpy.types.time_precision import rounded_column
 from risingpy.types.time_zones import TimeZone, time_zone
 
 Micros: TypeAlias = "npt.NDArray[np.int64]"
@@ -317,7 +318,12 @@ def _ordered(first: pa.Array, second: pa.Array) -> tuple[Micros, Micros, npt.NDA
     return np.where(both, np.minimum(a, b), only), np.where(both, np.maximum(a, b), only), ~both, ~(known[0] | known[1])
 
 
+def _to_precision(digits: int) -> Compute:
+    return lambda column: rounded_column(column, digits)
+
+
 DATES_AND_TIMES: dict[str, Function] = {
+    "to_precision": Function(per_constant(_to_precision, [1])),
     "date_plus_days": _date_plus_days(1),
     "days_plus_date": _swapped(_date_plus_days(1)),
     "date_minus_days": _date_plus_days(-1),

@@ -1,4 +1,4 @@
-"""DEFERRABLE foreign keys and SET CONSTRAINTS, beside a PostgreSQL; and the commit of others in between."""
+"""DEFERRABLE foreign and unique keys and SET CONSTRAINTS, beside a PostgreSQL; and the commit of others in between."""
 
 from __future__ import annotations
 
@@ -110,9 +110,98 @@ ALTER TABLE c ADD CONSTRAINT again FOREIGN KEY (p) REFERENCES p (id) DEFERRABLE 
 =SELECT * FROM c ORDER BY 1
 """
 
+UNIQUE = """
+CREATE TABLE t (id int PRIMARY KEY, u int CONSTRAINT later UNIQUE DEFERRABLE INITIALLY DEFERRED, \
+n int CONSTRAINT now UNIQUE)
+CREATE TABLE e (a int, b text, CONSTRAINT can UNIQUE NULLS NOT DISTINCT (a, b) DEFERRABLE)
+CREATE TABLE x (a int UNIQUE NOT DEFERRABLE INITIALLY DEFERRED)
+CREATE TABLE x (a int UNIQUE DEFERRABLE, b int REFERENCES t (u))
+CREATE TABLE x (a int UNIQUE DEFERRABLE, b int REFERENCES x (a))
+CREATE TABLE l (LIKE t INCLUDING INDEXES)
+=SELECT conname, condeferrable, condeferred, pg_get_constraintdef(oid) FROM pg_constraint \
+WHERE contype = 'u' AND connamespace = 'public'::regnamespace ORDER BY 1
+=SELECT constraint_name, is_deferrable, initially_deferred FROM information_schema.table_constraints \
+WHERE constraint_name IN ('later', 'can', 'now') ORDER BY 1
+=SELECT indexrelid::regclass::text, indimmediate FROM pg_index WHERE indrelid = 't'::regclass ORDER BY 1
+INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, NULL, NULL), (4, NULL, NULL)
+INSERT INTO t VALUES (5, 1, 5)
+INSERT INTO t VALUES (5, 5, 1)
+INSERT INTO t VALUES (5, 5, 5) ON CONFLICT (u) DO NOTHING
+INSERT INTO t VALUES (5, 5, 5) ON CONFLICT ON CONSTRAINT later DO NOTHING
+INSERT INTO t VALUES (5, 5, 5) ON CONFLICT DO NOTHING
+INSERT INTO t VALUES (5, 5, 5) ON CONFLICT (n) DO NOTHING
+BEGIN
+UPDATE t SET u = 2 WHERE id = 1
+=SELECT * FROM t ORDER BY id
+UPDATE t SET u = 1 WHERE id = 2
+COMMIT
+=SELECT * FROM t ORDER BY id
+UPDATE t SET u = 3 - u WHERE id < 3
+=SELECT * FROM t ORDER BY id
+BEGIN
+INSERT INTO t VALUES (6, 1, 6)
+COMMIT
+=SELECT * FROM t ORDER BY id
+BEGIN
+INSERT INTO t VALUES (6, 1, 6)
+DELETE FROM t WHERE id = 1
+COMMIT
+=SELECT * FROM t ORDER BY id
+BEGIN
+INSERT INTO t VALUES (7, 1, 7)
+SAVEPOINT s
+DELETE FROM t WHERE id = 6
+ROLLBACK TO s
+COMMIT
+BEGIN
+INSERT INTO t VALUES (7, 1, 7)
+SET CONSTRAINTS later IMMEDIATE
+ROLLBACK
+BEGIN
+SET CONSTRAINTS later IMMEDIATE
+INSERT INTO t VALUES (7, 1, 7)
+ROLLBACK
+BEGIN
+INSERT INTO t VALUES (7, 1, 7)
+INSERT INTO t VALUES (8, 8, 2)
+ROLLBACK
+BEGIN
+SET CONSTRAINTS now DEFERRED
+ROLLBACK
+INSERT INTO e VALUES (1, NULL), (2, 'b'), (NULL, NULL)
+INSERT INTO e VALUES (NULL, NULL)
+BEGIN
+SET CONSTRAINTS ALL DEFERRED
+INSERT INTO e VALUES (1, NULL), (2, 'b')
+UPDATE e SET a = 3 WHERE b IS NULL AND a = 1
+COMMIT
+BEGIN
+SET CONSTRAINTS can DEFERRED
+INSERT INTO e VALUES (2, 'b')
+SET CONSTRAINTS can IMMEDIATE
+ROLLBACK
+BEGIN
+SET CONSTRAINTS can DEFERRED
+INSERT INTO e VALUES (1, NULL)
+DELETE FROM e WHERE a = 1
+COMMIT
+=SELECT * FROM e ORDER BY a, b
+WITH gone AS (DELETE FROM e WHERE a = 2 RETURNING *) INSERT INTO e SELECT * FROM gone
+=SELECT * FROM e ORDER BY a, b
+ALTER TABLE e DROP CONSTRAINT can
+INSERT INTO e VALUES (2, 'b')
+ALTER TABLE e ADD CONSTRAINT again UNIQUE (a, b) DEFERRABLE INITIALLY DEFERRED
+DELETE FROM e WHERE a = 2
+ALTER TABLE e ADD CONSTRAINT again UNIQUE (a, b) DEFERRABLE INITIALLY DEFERRED
+BEGIN
+INSERT INTO e VALUES (9, 'z'), (9, 'z')
+COMMIT
+"""
 
-def test_a_history_gives_what_postgresql_gives(client: Client, postgres_oracle: PostgresOracle) -> None:
-    assert not differences(client, postgres_oracle, HISTORY)
+
+@pytest.mark.parametrize("history", [HISTORY, UNIQUE], ids=["foreign", "unique"])
+def test_a_history_gives_what_postgresql_gives(client: Client, postgres_oracle: PostgresOracle, history: str) -> None:
+    assert not differences(client, postgres_oracle, history)
 
 
 def test_rows_that_others_commit_count(connect: Callable[[], Client]) -> None:
@@ -139,3 +228,25 @@ def test_a_refused_commit_leaves_nothing(client: Client, rows: int) -> None:
     assert client.status == b"I"
     assert client.run("SELECT count(*) FROM c") == [(0,)]
     client.run("INSERT INTO c VALUES (1, 2)")
+
+
+@pytest.mark.parametrize("rows", [3, 500])
+def test_views_and_later_sessions_have_keys_that_were_exchanged(connect: Callable[[], Client], rows: int) -> None:
+    one, other = connect(), connect()
+    one.run("CREATE TABLE t (id int PRIMARY KEY, u int UNIQUE DEFERRABLE INITIALLY DEFERRED, v int)")
+    one.run("CREATE MATERIALIZED VIEW m AS SELECT u, count(*) AS n FROM t GROUP BY u")
+    one.run(f"INSERT INTO t SELECT n, n, 0 FROM generate_series(1, {rows}) n")
+    for _ in range(2):
+        one.run("BEGIN")
+        one.run(f"UPDATE t SET u = u % {rows} + 1 WHERE id = 1")
+        for key in range(2, rows + 1) if rows < 10 else ():
+            one.run(f"UPDATE t SET u = u % {rows} + 1 WHERE id = {key}")
+        one.run(f"UPDATE t SET u = u % {rows} + 1 WHERE id > 1") if rows >= 10 else None
+        one.run("COMMIT")
+    assert other.run("SELECT count(*), max(n), sum(u) FROM m") == [(rows, 1, rows * (rows + 1) // 2)]
+    assert other.run("SELECT u FROM t WHERE id = 1") == [(3,)]
+    with pytest.raises(SqlError, match='violates unique constraint "t_u_key"') as refused:
+        other.run("INSERT INTO t VALUES (0, 1, 0)")
+    assert refused.value.sqlstate == "23505"
+    other.run("UPDATE t SET v = 1 WHERE id = 1")
+    assert other.run("SELECT count(*) FROM t WHERE v = 1") == [(1,)]
