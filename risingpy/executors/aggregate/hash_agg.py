@@ -73,11 +73,19 @@ def store_states(calls: Sequence[StatefulCall], keys: Sequence[pa.Array], exists
 def changed_rows(keys: Sequence[pa.Array], results: Sequence[Results], existed: Mask, exists: Mask) -> pa.Table:
     """-1 of the old and +1 of the new row, for groups that came, went, or whose results changed."""
     changed = distinct_rows([r.old for r in results], [r.new for r in results], len(existed)) | (existed != exists)
-    gone, come = pa.array(existed & changed), pa.array(exists & changed)
-    old = [*keys, *(result.old for result in results)]
-    new = [*keys, *(result.new for result in results)]
-    columns = [pa.concat_arrays([a.filter(gone), b.filter(come)]) for a, b in zip(old, new, strict=True)]
-    deletes = int((existed & changed).sum())
+    gone, come = existed & changed, exists & changed
+    old = _where(gone, [*keys, *(result.old for result in results)])
+    new = _where(come, [*keys, *(result.new for result in results)])
+    columns = [pa.concat_arrays([a, b]) for a, b in zip(old, new, strict=True)]
+    deletes = int(gone.sum())
     ops = np.full(len(columns[0]), INSERT, np.int8)
     ops[:deletes] = DELETE
     return make_chunk(ops, columns)
+
+
+def _where(mask: Mask, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
+    """The columns' values where the mask is true. It mostly is: to filter would cost a small epoch 6 us a column."""
+    if mask.all():
+        return columns
+    kept = pa.array(mask)
+    return [column.filter(kept) for column in columns]
