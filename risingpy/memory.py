@@ -33,7 +33,7 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 
 def server_memory() -> int:
     """The server's memory in bytes. Raises ValueError if the environment variable is no amount of memory."""
-    told = parse_bytes(os.environ.get(ENVIRONMENT_NAME) or "0")
+    told = _parsed(os.environ.get(ENVIRONMENT_NAME) or "0")
     return told or available_memory()
 
 
@@ -80,6 +80,9 @@ def parse_bytes(text: str, *, unit: str = "b") -> int:
     if found is None or factor is None:
         raise ValueError(f"{text!r} is no amount of memory, such as 512MB or 4GB")
     return int(found[1]) * factor
+
+
+_parsed = cache(parse_bytes)  # every fragment of every epoch asks
 
 
 def show_bytes(amount: int) -> str:

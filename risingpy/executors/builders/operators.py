@@ -33,6 +33,7 @@ from risingpy.executors.epoch.operator_tree import (
     FragmentTree,
     at_start,
 )
+from risingpy.executors.epoch.shared_outputs import output_key
 from risingpy.executors.epoch.time import milliseconds
 from risingpy.executors.join.bound_over_time import BoundOverTime
 from risingpy.executors.join.dynamic_filter import BoundComparison, DynamicFilterExecutor
@@ -105,7 +106,7 @@ class _Numbers:
 
 def _operator(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
     number = next(numbers.operators)
-    return replace(cleaned(plan, _made(plan, numbers)), number=number)
+    return replace(cleaned(plan, _made(plan, numbers)), number=number, output_key=output_key(plan))
 
 
 def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:

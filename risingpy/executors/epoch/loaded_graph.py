@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.epoch.exchange import input_port, table_port
 from risingpy.executors.epoch.operator_tree import FragmentTree
+from risingpy.executors.epoch.shared_outputs import Use, uses_in, wanted_by_several
 from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.plan.operators import Materialize
 from risingpy.plan.set_aside import can_be_set_aside, root_fragment
+
+_Uses: TypeAlias = "Mapping[int, tuple[Fragment, frozenset[Use]]]"  # by fragment, with the fragment that has them
 
 
 class LoadedGraph:
@@ -20,7 +24,8 @@ class LoadedGraph:
     `fragments`: by stage, with upstreams first. `stage_of`: by fragment. `ports`: by fragment, the ports of all its
     inputs. `consumers`: by sending fragment, the port of each receiver, and how to distribute the rows.
     `later_readers`: by table, the ports of the fragments of later stages that scan it. `limited`: the jobs that may
-    take only a part of an epoch. `set_aside`: the jobs of which only the last fragment is here, to take over results.
+    take only a part of an epoch. `shared_outputs`: see `wanted_by_several`. `set_aside`: the jobs of which only the
+    last fragment is here, to take over results.
     """
 
     def __init__(self, graph: StreamGraph, before: LoadedGraph | None = None) -> None:
@@ -51,6 +56,9 @@ class LoadedGraph:
             if fragment.fragment_id in known and known[fragment.fragment_id][0] is fragment
         }
 
+        self._uses: _Uses = _uses(every, {} if before is None else before._uses)  # noqa: SLF001
+        self.shared_outputs = wanted_by_several(uses for _, uses in self._uses.values())
+
     def tree(self, fragment: Fragment) -> FragmentTree:
         """A fragment's operators. They are made when it first runs, and errors of making them are raised then."""
         known = self._trees.get(fragment.fragment_id)
@@ -65,6 +73,18 @@ class LoadedGraph:
         """
         known = self._trees.get(fragment.fragment_id)
         return known is not None and known[1].waits_for_rows
+
+
+def _uses(every: list[Fragment], known: _Uses) -> _Uses:
+    """What fragments use of the changes of tables that others scan, too."""
+    scans = Counter(table_id for fragment in every for table_id in fragment.upstream_tables)
+    found = {}
+    for fragment in every:
+        if any(scans[table_id] > 1 for table_id in fragment.upstream_tables):
+            before = known.get(fragment.fragment_id)
+            is_known = before is not None and before[0] is fragment
+            found[fragment.fragment_id] = known[fragment.fragment_id] if is_known else (fragment, uses_in(fragment))
+    return found
 
 
 def _output_only(job: Job) -> Fragment:

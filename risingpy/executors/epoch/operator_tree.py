@@ -14,6 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from risingpy.executors.epoch.input import EpochInput
+from risingpy.executors.epoch.shared_outputs import OutputKey, SharedOutput, SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.plan.operator_work import OperatorWork
 from risingpy.storage.engine.shard_store import EpochTransaction
@@ -38,7 +39,8 @@ class FragmentEpoch:
     none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans have
     finished; None if the fragment has no scans. `work`: by number, of the operators that had rows. `reached`: by
     watermark, the greatest value in this epoch. `rejected`: messages of sources that did not decode. `recursive`: by
-    number, the rows that the step of a recursion reads in this run.
+    number, the rows that the step of a recursion reads in this run. `shared`: what other fragments have computed, too;
+    None if this one's scans do not pass on just the changes.
     """
 
     transaction: EpochTransaction
@@ -54,11 +56,12 @@ class FragmentEpoch:
     reached: dict[int, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
     recursive: Mapping[int, pa.Table] = field(default_factory=dict)
+    shared: SharedOutputs | None = None
 
     def further_run(self, number: int, rows: pa.Table) -> FragmentEpoch:
         """Another run of a part of the fragment in this epoch: nothing comes but `rows`, to the recursion `number`."""
         inputs = [each.slice(0, 0) for each in self.inputs]
-        return replace(self, inputs=inputs, upstream={}, errors=0, recursive={number: rows})
+        return replace(self, inputs=inputs, upstream={}, errors=0, recursive={number: rows}, shared=None)
 
     def note_work(self, number: int, work: OperatorWork) -> None:
         """Adds what an operator has done: in the step of a recursion it runs several times."""
@@ -93,6 +96,7 @@ class CompiledOperator:
     `number` is the plan node's number in the fragment, depth first and left to right. `fused` is that of the Filter
     below it that its executor evaluates, too; the executor's `passed` counts the rows that satisfied that Filter.
     `wakes_by_rows`: only rows that come to the fragment, or a snapshot that its job still reads, make `wakes` True.
+    `output_key` is that of its output, if others may have the same.
     """
 
     make: Callable[[FragmentEpoch], Executor]
@@ -102,6 +106,7 @@ class CompiledOperator:
     number: int = 0
     fused: int | None = None
     wakes_by_rows: bool = False
+    output_key: OutputKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,32 @@ def _wakers_of(operator: CompiledOperator) -> tuple[Callable[[FragmentEpoch], bo
 
 
 def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
-    """Runs an operator's inputs, then the operator; returns its output's change."""
+    """Runs an operator's inputs, then the operator; returns its output's change.
+
+    What another fragment has just computed, and is still kept, is taken over.
+    """
+    key, shared = operator.output_key, epoch.shared
+    if key is None or shared is None or key not in shared.wanted:
+        return _run(operator, epoch)
+    known = shared.take(key)
+    if known is not None:
+        epoch.errors += known.errors
+        for distance, done in known.work.items():
+            epoch.note_work(operator.number + distance, done)
+        return known.rows
+    errors = epoch.errors
+    rows = _run(operator, epoch)
+    # Operators below have the next numbers; those beside it, with larger ones, have not run yet.
+    work = {
+        number - operator.number: OperatorWork(done.rows_in, done.rows_out)
+        for number, done in epoch.work.items()
+        if number >= operator.number
+    }
+    shared.keep(key, SharedOutput(rows, epoch.errors - errors, work))
+    return rows
+
+
+def _run(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
     inputs = [run_operator(child, epoch) for child in operator.inputs]
     rows_in = sum(chunk.num_rows for chunk in inputs)
     if not rows_in and not operator.wakes(epoch):

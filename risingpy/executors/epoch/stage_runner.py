@@ -31,6 +31,7 @@ from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.shard_threads import OnShards
+from risingpy.executors.epoch.shared_outputs import SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import Fragment
@@ -177,13 +178,14 @@ def _run_fragments(
 ) -> Iterator[tuple[int, int, pa.Table]]:
     """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they are made."""
     changes: dict[int, pa.Table] = {}
+    shared = SharedOutputs(graph.shared_outputs)
     for fragment in graph.fragments[stage]:
         if fragment.job_id in graph.set_aside:
             delta = _take_over(fragment, shard, transaction, epoch_input, changes)
         elif _is_idle(graph, fragment, epoch_input, received, changes):
             continue
         else:
-            delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report)
+            delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report, shared)
         if not delta.num_rows:
             continue
         follow(shard, fragment, delta)
@@ -218,6 +220,7 @@ def _run_fragment(
     received: Mapping[int, list[pa.Table]],
     changes: dict[int, pa.Table],
     report: StageReport,
+    shared: SharedOutputs,
 ) -> pa.Table:
     """Runs one fragment, and adds the changes of the relation that it writes to `changes`."""
     upstream: dict[int, pa.Table] = {}
@@ -234,6 +237,8 @@ def _run_fragment(
             for index, empty in enumerate(tree.empty_inputs)
         ]
         run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
+        if not epoch_input.is_backfilling(fragment.job_id):
+            run.shared = shared
         with epoch_input.limited(fragment.job_id) if fragment.job_id in graph.limited else nullcontext():
             delta = tree.run(run)
     except (OSError, DiskFailure, SourceFailed):

@@ -47,6 +47,11 @@ def aggregate(input: logical.LogicalPlan, group: int | None) -> logical.Aggregat
     return logical.Aggregate(input, key, calls, (*(input.schema[k] for k in key), *fields))
 
 
+def counts(input: logical.LogicalPlan) -> logical.Aggregate:
+    """count(*) of each g: the only call is one of two phases."""
+    return logical.Aggregate(input, (1,), (AggCall("count", (), BIGINT),), (input.schema[1], Field("n", BIGINT)))
+
+
 def greater(column: int, value: int) -> Expr:
     return Call("gt", (InputRef(column, BIGINT), Literal(value, BIGINT)), BOOLEAN)
 
@@ -190,7 +195,10 @@ def create_views(
     yield by_group, lambda a, b: grouped(a, 1)
     yield planner.view("total", aggregate(scan_b, None)), lambda a, b: [summed(b)]
     filtered = logical.Project(logical.Filter(scan_a, greater(0, 3)), (InputRef(2, VARCHAR),), (Field("s", VARCHAR),))
-    yield planner.view("filtered", filtered), lambda a, b: [(row[2],) for row in a if int(str(row[0])) > 3]
+    for name in ("filtered", "filtered_alike"):
+        yield planner.view(name, filtered), lambda a, b: [(row[2],) for row in a if int(str(row[0])) > 3]
+    for name in ("counted", "counted_alike"):
+        yield planner.view(name, counts(scan_a)), lambda a, b: [row[:2] for row in grouped(a, 1)]
     both = logical.Union((scan_a, scan_b), scan_a.schema)
     yield planner.view("both", both), lambda a, b: [*a, *b]
     yield planner.view("grouped_union", aggregate(both, 2)), lambda a, b: grouped([*a, *b], 2)
