@@ -113,17 +113,31 @@ class VectorIndexes:
         return found if len(found) == count else None
 
     def nearest_now(self, index_id: int, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]] | None:
-        """As `nearest`, but None, too, if the graph lacks changes of the newest epoch. Never blocks."""
+        """As `nearest`, but None, too, if the graph lacks changes of the newest epoch. Never waits for any."""
         followed = self._answering(index_id, vector)
         if followed is None or not followed.guard.acquire(blocking=False):
             return None
         try:
-            if followed.epoch != self._published.state.committed.epoch or len(followed.graph) < count:
+            if not self._is_newest(followed) or len(followed.graph) < count:
                 return None
             found = followed.graph.nearest_now(vector, count, candidates)
         finally:
             followed.guard.release()
         return found if found is not None and len(found) == count else None
+
+    def _is_newest(self, followed: _Followed) -> bool:
+        """Whether the graph lacks nothing. The caller has its guard. Epochs of other relations are no change."""
+        if followed.epoch == self._published.state.committed.epoch:
+            return True
+        try:
+            subscription = self._subscriptions.subscription(followed.subscription_id)
+            changes = self._changelogs.read(subscription.table, followed.epoch, most_rows=1)
+            self._subscriptions.check_kept(subscription, followed.epoch)
+        except SqlError:
+            return False
+        if not changes.epochs:
+            followed.epoch = changes.up_to
+        return not changes.epochs
 
     def _answering(self, index_id: int, vector: bytes) -> _Followed | None:
         """The index's graph, if it is built and has vectors of as many dimensions."""
@@ -196,7 +210,10 @@ class VectorIndexes:
         """Applies what is committed. Waits for a first change up to `wait` seconds."""
         subscription = self._subscriptions.subscription(followed.subscription_id)
         if wait:
-            self._changelogs.read(subscription.table, followed.epoch, most_rows=1, wait=wait)
+            first = self._changelogs.read(subscription.table, followed.epoch, most_rows=1, wait=wait)
+            if not first.epochs and first.up_to == followed.epoch:  # searches that do not wait shall find it at rest
+                self._subscriptions.check_kept(subscription, followed.epoch)
+                return
         with followed.guard:
             while True:
                 changes = self._changelogs.read(subscription.table, followed.epoch)

@@ -169,3 +169,16 @@ def test_limits_of_the_portal_take_the_long_way(answers: Answers) -> None:
     _prepare(answers, "SELECT n FROM items ORDER BY v <-> $1 LIMIT 5")
     (vector,) = _vectors(1)
     assert answers.short(raw.bind(b"", b"s", (vector,)) + raw.execute(limit=2) + raw.SYNC) is None
+
+
+def test_changes_of_other_relations_are_none_of_the_graph(answers: Answers, client: Client) -> None:
+    _prepare(answers, "SELECT n FROM items ORDER BY v <-> $1 LIMIT 5")
+    (vector,) = _vectors(1)
+    answers.long(_series((vector,)))
+    client.run("CREATE TABLE other (n int)")
+    answers.long(_series((vector,)))  # binds the statement again, for the catalog
+    for n in range(3):
+        client.run(f"INSERT INTO other VALUES ({n})")
+        client.run("FLUSH")
+        answers.session.sync()
+        assert answers.short(_series((vector,))) is not None
