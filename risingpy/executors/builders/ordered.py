@@ -7,6 +7,7 @@ import pyarrow as pa
 from risingpy.executors.epoch.operator_tree import CompiledOperator, FragmentEpoch
 from risingpy.executors.ordered.dedup import DedupExecutor
 from risingpy.executors.ordered.first_of_group import FirstOfGroupExecutor
+from risingpy.executors.ordered.kept_tail import kept_tail
 from risingpy.executors.ordered.local_top_n import LocalTopNExecutor
 from risingpy.executors.ordered.over_window import OverWindowExecutor
 from risingpy.executors.ordered.top_n import TopNExecutor, Window
@@ -90,6 +91,9 @@ def over_window(plan: StreamOverWindow, empty: pa.Table, input: CompiledOperator
         for key in plan.order_by
     ]
     functions = WindowFunctions(plan.calls, order, len(schema))
+    tail = None
+    if plan.emit_on_window_close and len(plan.order_by) == 1:
+        tail = kept_tail(plan.calls, plan.order_by[0].index, schema[plan.order_by[0].index].type)
     partition_types = [schema[k].type for k in plan.partition_by]
     ordered = len({*plan.partition_by, *(key.index for key in plan.order_by)})
     passed = plan.passed
@@ -113,6 +117,7 @@ def over_window(plan: StreamOverWindow, empty: pa.Table, input: CompiledOperator
             awaited=[len(schema) + call for call in plan.awaits],
             passed=passed_rows(epoch),
             comes_in_order=plan.emit_on_window_close,
+            tail=tail,
         ),
         empty,
         (input,),

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
+from risingpy.executors.ordered.kept_tail import KeptTail
 from risingpy.executors.ordered.ordered_rows import KeyedRows, match_rows
 from risingpy.executors.ordered.window_functions import Partitions, WindowFunctions
 from risingpy.functions.aggregate.grouping import Groups, canonical_column, group_by
@@ -31,7 +32,7 @@ class OverWindowExecutor:
     Rows with NULL in one of the `awaited` output columns are stored but not given. `passed` is an output column and an
     array of one value: stored rows below it are as good as deleted.
     `comes_in_order`: rows only come, each after all that its partition has. If the functions look at a bounded number
-    of neighbours, the table keeps no more rows of a partition than a row to come needs.
+    of neighbours, the table keeps no more rows of a partition than a row to come needs; with a `tail`, it keeps that.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class OverWindowExecutor:
         awaited: Sequence[int] = (),
         passed: tuple[int, pa.Array] | None = None,
         comes_in_order: bool = False,
+        tail: KeptTail | None = None,
     ) -> None:
         self._table = table
         self._partition_by = partition_by
@@ -56,6 +58,7 @@ class OverWindowExecutor:
         self._awaited = awaited
         self._passed = passed
         self._comes_in_order = comes_in_order
+        self._tail = tail if comes_in_order and functions.reach is None else None
         self.errors = 0
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
@@ -95,6 +98,8 @@ class OverWindowExecutor:
 
         Of a partition that was read only these were there before, so what is read stays as small as what comes.
         """
+        if self._tail is not None:
+            self._keep_tail(rows, self._tail)
         reach = self._functions.reach
         if reach is None:
             return
@@ -104,6 +109,17 @@ class OverWindowExecutor:
         places = np.arange(len(present))
         from_end = last[np.searchsorted(last, places)] - places
         gone = rows.new[present[from_end >= reach.before]]
+        self._table.apply(np.full(len(gone), DELETE, np.int8), rows.take(gone))
+
+    def _keep_tail(self, rows: KeyedRows, tail: KeptTail) -> None:
+        present = rows.new >= 0
+        if not present.any():
+            return
+        begins, peers_begin = rows.marks(present, self._ordered)
+        places = rows.new[present]
+        order = rows.columns[tail.column].take(pa.array(places))
+        first = tail.begins(order, begins, peers_begin)
+        gone = places[np.arange(len(places)) < first[np.cumsum(begins) - 1]]
         self._table.apply(np.full(len(gone), DELETE, np.int8), rows.take(gone))
 
     def _not_passed(self, stored: pa.Table) -> pa.Table:
@@ -117,18 +133,17 @@ class OverWindowExecutor:
         column, bound = self._passed
         return stored.filter(pc.invert(pc.less(stored.column(column), bound[0]).fill_null(False)))
 
-    def _left_out(self, rows: KeyedRows, width: int) -> Integers:
-        """For each partition, how many of its rows come before the first one that was read.
+    def _left_out(self, rows: KeyedRows, number: int | None) -> Integers:
+        """For each partition, how many of its rows (or groups of peers) come before the first one that was read.
 
-        That row's stored row_number tells it. If the row is touched, none come before it: at least one row before each
-        change is read, if there is one.
+        That row's stored result of a call tells it: `number` is the column. If the row is touched, none come before it:
+        at least one row before each change is read, if there is one.
         """
         starts = np.flatnonzero(rows.begins)
-        number = self._functions.number
         if number is None:
             return np.zeros(len(starts), np.int64)
         untouched = ~rows.touched[starts]
-        known = rows.columns[width + number].take(pa.array(rows.old[starts], mask=~untouched))
+        known = rows.columns[number].take(pa.array(rows.old[starts], mask=~untouched))
         return np.where(untouched, known.fill_null(1).to_numpy(zero_copy_only=False) - 1, 0).astype(np.int64)
 
     def _changed(self, rows: KeyedRows, width: int) -> pa.Table:
@@ -138,8 +153,9 @@ class OverWindowExecutor:
         inputs = rows.take(rows.new[present])[:width]
         begins, peers_begin = rows.marks(is_, self._ordered)
         partitions = np.cumsum(rows.begins)[is_][begins] - 1  # those of which a row is left
-        left_out = self._left_out(rows, width)[partitions]
-        results, self.errors = self._functions.results(Partitions(inputs, begins, peers_begin, left_out))
+        calls = (self._functions.number, None) if self._tail is None else (self._tail.number, self._tail.dense)
+        left_out = [self._left_out(rows, None if i is None else width + i)[partitions] for i in calls]
+        results, self.errors = self._functions.results(Partitions(inputs, begins, peers_begin, *left_out))
         place = np.cumsum(is_) - 1  # a key's position among the present ones
         # A row's result depends on `back` rows before it and `ahead` after it. So a change at position p can alter the
         # results from p − ahead to p + back, and these need the rows from p − ahead − back to p + back + ahead.
@@ -148,7 +164,9 @@ class OverWindowExecutor:
         same = was & is_
         reach = self._functions.reach
         concerned = same
-        if reach is not None:
+        if self._tail is not None:  # rows after it change no result, and what it looked back at is gone
+            concerned = np.zeros_like(same)
+        elif reach is not None:
             concerned = same & rows.near_touched(reach.ahead, None if reach.numbers else reach.back)
         both = np.flatnonzero(concerned)
         old = rows.take(rows.old[both])

@@ -38,10 +38,16 @@ class Partitions:
     begins: Mask
     peers_begin: Mask
     left_out: Integers  # for each partition, how many of its rows come before the first one here
+    groups_left_out: Integers  # likewise, how many groups of peers
 
     @property
     def rows(self) -> int:
         return len(self.begins)
+
+    def of_each_row(self, of_partitions: Integers) -> Integers:
+        """For each row, the value of its partition."""
+        values: Integers = of_partitions[np.cumsum(self.begins) - 1]
+        return values
 
     def starts(self, marks: Mask) -> Integers:
         """For each row, the position of the first row of its run; `marks` are the first rows of runs."""
@@ -230,18 +236,20 @@ def _by_arrays(call: WindowCall) -> Compute | None:
 
 
 def _row_number(partitions: Partitions) -> pa.Array:
-    left_out = partitions.left_out[np.cumsum(partitions.begins) - 1]
+    left_out = partitions.of_each_row(partitions.left_out)
     return pa.array(np.arange(1, partitions.rows + 1) - partitions.starts(partitions.begins) + left_out)
 
 
 def _rank(partitions: Partitions) -> pa.Array:
     peers = partitions.starts(partitions.begins | partitions.peers_begin)
-    return pa.array(peers + 1 - partitions.starts(partitions.begins))
+    left_out = partitions.of_each_row(partitions.left_out)
+    return pa.array(peers + 1 - partitions.starts(partitions.begins) + left_out)
 
 
 def _dense_rank(partitions: Partitions) -> pa.Array:
     groups = np.cumsum(partitions.begins | partitions.peers_begin)
-    return pa.array(groups + 1 - groups[partitions.starts(partitions.begins)])
+    left_out = partitions.of_each_row(partitions.groups_left_out)
+    return pa.array(groups + 1 - groups[partitions.starts(partitions.begins)] + left_out)
 
 
 def _percent_rank(partitions: Partitions) -> pa.Array:
