@@ -39,7 +39,6 @@ class _Work:
     port: int
     ready: threading.Barrier
     guard: threading.Lock = field(default_factory=threading.Lock)
-    stop: threading.Event = field(default_factory=threading.Event)
     done: int = 0
     errors: int = 0
 
@@ -59,7 +58,7 @@ def _repeat(work: _Work, run: Callable[[psycopg.Connection[tuple[object, ...]]],
     connection = psycopg.connect(host=HOST, port=work.port, user="root", dbname="dev", autocommit=True)
     with connection:
         work.ready.wait()
-        while not work.stop.is_set():
+        while True:
             try:
                 run(connection)
             except psycopg.Error as error:
@@ -76,17 +75,13 @@ def main(port: int, kind: str) -> None:
     clients = _SCANNERS if kind == "scanners" else 1
     work = _Work(port, threading.Barrier(clients + 1))
     run = _copy if kind == "copy" else _scan
-    threads = [threading.Thread(target=_repeat, args=(work, run)) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
+    for _ in range(clients):
+        threading.Thread(target=_repeat, args=(work, run), daemon=True).start()
     work.ready.wait()
     before = work.done
     print("ready", flush=True)
     sys.stdin.read()
-    print(work.done - before, work.errors, flush=True)
-    work.stop.set()
-    for thread in threads:
-        thread.join()
+    print(work.done - before, work.errors, flush=True)  # what still runs ends with this process
 
 
 @dataclass

@@ -13,10 +13,11 @@ from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_S
 from benchmarks.measurement import RISINGPY, SPARK, Measurement
 from benchmarks.messages.kafka import CASE as KAFKA
 from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
+from benchmarks.neighbours import KINDS
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
-from benchmarks.serving import SERVING
+from benchmarks.serving import SERVING, beside_name
 from benchmarks.start_up import EMBEDDED, IDLE, START
 from benchmarks.subscriptions import AFTER_COMMIT
 from benchmarks.subscriptions import CASE as SUBSCRIPTIONS
@@ -181,6 +182,10 @@ TARGETS = (
         _figure(SERVING, "point SELECT, prepared, 16 clients", "p99_ms"),
         False,
         "ms",
+    ),
+    *(
+        Target(f"the same beside {what}", 20, _figure(SERVING, beside_name(kind), "p99_ms"), False, "ms")
+        for kind, what in KINDS.items()
     ),
     Target(
         "INSERT, 32 clients",

@@ -21,7 +21,7 @@ from risingpy.types import TypeKind
 # Of these types a value is in Python what keys of rows have (`meta/writing/row_keys`).
 PLAIN_KEYS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.BOOLEAN, TypeKind.VARCHAR)
 
-_FEW_KEYS = 32
+_FEW_KEYS = 32  # of some 45 on, kernels take less
 
 _Columns = Sequence[pa.Array]
 
@@ -33,6 +33,7 @@ class KeyProbe:
     _table_id: int
     _keys: SingleKeys
     _order: tuple[int, ...]  # of the values, as the storage key has them
+    _is_whole: bool  # the key is all of the storage key, and not what it begins with
 
     def has_row(self, view: ReadView, key: Sequence[object]) -> bool:
         """Whether a committed row has the key, in which nothing is NULL.
@@ -44,7 +45,10 @@ class KeyProbe:
         if len(prefix) >= LONG_KEY_PREFIX:
             raise OverflowError("a key that may be stored in its long form")
         points = view.points
-        return points.has_prefix(vnode * points.shards // VNODE_COUNT, self._table_id, prefix)
+        shard = vnode * points.shards // VNODE_COUNT
+        if self._is_whole:
+            return points.value(shard, self._table_id, prefix) is not None
+        return points.has_prefix(shard, self._table_id, prefix)
 
 
 def probe_of_table(table: Table) -> KeyProbe | None:
@@ -98,4 +102,4 @@ def _probe(schema: TableSchema, columns: int, order: tuple[int, ...]) -> KeyProb
     is_plain = all(each.kind in PLAIN_KEYS and not each.system for each in types)
     if not is_plain or not can_make_keys(schema, columns):
         return None
-    return KeyProbe(schema.table_id, SingleKeys(schema, columns), order)
+    return KeyProbe(schema.table_id, SingleKeys(schema, columns), order, columns == len(schema.key))

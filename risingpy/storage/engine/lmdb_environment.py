@@ -331,11 +331,7 @@ class Snapshot:
         SnapshotEnded or SnapshotTooOld if it is no more.
         """
         with self._guard, self.environment.in_use():
-            if self._ended is not None:
-                raise self._ended
-            if self._transaction is None:
-                raise SnapshotReleased("a snapshot is read after it was released")
-            yield self._transaction
+            yield self._open_transaction()
 
     def get(self, key: bytes, *, db: bytes) -> bytes | None:
         """The value of one key: as within `use`, whose context managers take longer than the lookup.
@@ -343,10 +339,18 @@ class Snapshot:
         The map cannot move meanwhile: `Environment.grow` needs the lock that this takes.
         """
         with self._guard, self.environment.usable:
-            transaction = self._transaction
-            if transaction is None:
-                raise self._ended or SnapshotReleased("a snapshot is read after it was released")
-            return transaction.get(key, db=db)
+            return self._open_transaction().get(key, db=db)
+
+    def first_key(self, start: bytes, *, db: bytes) -> bytes | None:
+        """The first key from `start` on, likewise; None if there is none."""
+        with self._guard, self.environment.usable:
+            first = self._open_transaction().first_row(start, db=db)
+            return None if first is None else first[0]
+
+    def _open_transaction(self) -> StoreTransaction:
+        if self._transaction is None:
+            raise self._ended or SnapshotReleased("a snapshot is read after it was released")
+        return self._transaction
 
     def copy_to(self, directory: Path) -> None:
         """Writes the state, without free space in it, as an environment in a new directory. IoError if it cannot."""

@@ -40,9 +40,8 @@ class PointReads:
         """Whether a stored key begins with `prefix`, which is shorter than what is stored of long keys. As `value`."""
         snapshot = self._snapshots[shard]
         if not self._has_runs(shard, table_id):
-            with snapshot.use() as transaction:
-                first = transaction.first_row(prefix, db=ROWS)
-            return first is not None and first[0].startswith(prefix)
+            first = snapshot.first_key(prefix, db=ROWS)
+            return first is not None and first.startswith(prefix)
         with rows_of(snapshot) as rows:
             return len(read_first(rows, Ranges.of_prefix(prefix), 1)) > 0
 

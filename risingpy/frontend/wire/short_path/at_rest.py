@@ -171,7 +171,14 @@ class AtRest:
     def _go_on(self, writing: _Writing) -> Next:
         """What was waited for has happened."""
         self._writing = None
-        answer = writing.later.answer(writing.rows)
+        try:
+            answer = writing.later.answer(writing.rows)
+        except Exception:
+            _log.exception("a short answer failed")
+            return self._leave_to_thread(writing)
+        if isinstance(answer, Later):
+            self._writing = _Writing(answer, writing.data)
+            return self._begin(self._writing)
         self._activity.rest(time.monotonic(), self._session.forget_cancel)
         then = self._answer_now(writing.data) if answer is None else self._sent(answer)
         if then is Next.REST and self._writing is None and self._transport.holds_bytes:

@@ -58,6 +58,8 @@ _PARSE_COMPLETE = server_messages.message(ServerResponse.PARSE_COMPLETE)
 _IDLE, _IN_TRANSACTION = b"I", b"T"
 _READY = {status: server_messages.ready_for_query(status) for status in (_IDLE, _IN_TRANSACTION)}
 
+_LEFT_TO_OTHERS = (TakesLonger, SqlError, ValueError, OverflowError)  # errors that the conversation has again
+
 _Encoders = Sequence[Callable[[bytes], bytes]]
 
 
@@ -117,12 +119,12 @@ class _Parsed:
 class Later:
     """What is answered when something has happened: rows are durable, or a lock is there.
 
-    `begin` is that of `ShortWrite`. `answer` gives the answer, by the number of rows; None: the same bytes are to be
-    answered again.
+    `begin` is that of `ShortWrite`. `answer` gives the answer, by the number of rows; it may have to wait once more.
+    None: the same bytes are to be answered again.
     """
 
     begin: Begin
-    answer: Callable[[int], bytes | None]
+    answer: Callable[[int], bytes | Later | None]
 
 
 class ShortPath:
@@ -147,9 +149,7 @@ class ShortPath:
             if data[0] == PARSE:
                 return self._answer_parse(data)
             return self._answer_text(data) if data[0] == QUERY else None
-        except Awaits as lock:
-            return Later(lock.begin, _again(lock.end))
-        except (TakesLonger, SqlError, ValueError, OverflowError):
+        except _LEFT_TO_OTHERS:
             return None
 
     def _answer_parse(self, data: bytes) -> bytes | Later | None:
@@ -262,6 +262,22 @@ class ShortPath:
         return _ReadShape(source, read, readers, known, before, after, none, len(fields).to_bytes(2), goes_on)
 
     def _answer_of(self, shape: _Shape, parameters: Sequence[object | None]) -> bytes | Later:
+        try:
+            return self._answer_now(shape, parameters)
+        except Awaits as lock:
+            return Later(lock.begin, partial(self._answer_again, lock.end, shape, parameters))
+
+    def _answer_again(
+        self, end: Callable[[], None], shape: _Shape, parameters: Sequence[object | None], rows: int
+    ) -> bytes | Later | None:
+        """What was waited for has happened. Who has looked at the bytes need not do so again."""
+        end()
+        try:
+            return self._answer_of(shape, parameters)
+        except _LEFT_TO_OTHERS:
+            return None
+
+    def _answer_now(self, shape: _Shape, parameters: Sequence[object | None]) -> bytes | Later:
         status = self._session.transaction_status()
         if status != _IDLE:
             if isinstance(shape, _ReadShape) and shape.goes_on:
@@ -328,18 +344,11 @@ def _after_parse(answer: bytes | Later) -> bytes | Later:
         return _PARSE_COMPLETE + answer
     later = answer
 
-    def ended(rows: int) -> bytes | None:
+    def ended(rows: int) -> bytes | Later | None:
         found = later.answer(rows)
-        return None if found is None else _PARSE_COMPLETE + found
+        return None if found is None else _after_parse(found)
 
     return Later(later.begin, ended)
-
-
-def _again(end: Callable[[], None]) -> Callable[[int], None]:
-    def ended(rows: int) -> None:
-        end()
-
-    return ended
 
 
 def _selected(rows: int) -> str:

@@ -1,0 +1,77 @@
+"""Committed keys that are looked up one by one: the same are found as by kernels, of long keys and many rows, too."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+from risingpy.batch import CommittedKeys
+from risingpy.meta.database import Database
+from risingpy.plan.catalog import Index, Table
+from tests.frontend.session.conftest import Client
+
+_LONG = 600  # characters: such a key is stored in its long form
+
+
+def _numbers(answers: Callable[[list[pa.Array]], list[int]], keys: list[pa.Array], most: int) -> list[int]:
+    """The answers to all keys, of which so many are asked for at a time."""
+    return [
+        start + number
+        for start in range(0, len(keys[0]), most)
+        for number in answers([each.slice(start, most) for each in keys])
+    ]
+
+
+@pytest.mark.parametrize("rows", [40, 5_000])
+def test_one_by_one_as_by_kernels(client: Client, database: Database, rows: int) -> None:
+    client.run("CREATE TABLE t (v varchar, id int, flag boolean, n bigint, PRIMARY KEY (id, v))")
+    client.run("CREATE UNIQUE INDEX i ON t (n, flag, v)")
+    chance = random.Random(rows)
+
+    def text(number: int) -> str:
+        return ("x" * _LONG if number % 10 == 3 else "") + f"v{number}"
+
+    chosen = [(text(number), number - rows // 2, number % 3 == 0, number * 7) for number in range(rows)]
+    for start in range(0, rows, 1000):
+        client.run("INSERT INTO t VALUES " + ", ".join(map(str, chosen[start : start + 1000])))
+    client.run(f"DELETE FROM t WHERE n % {5 * 7} = 0")
+    client.run("FLUSH")
+    catalog = database.reads.catalog
+    table = next(each for each in catalog.relations.values() if each.name == "t")
+    index = next(each for each in catalog.relations.values() if each.name == "i")
+    assert isinstance(table, Table) and isinstance(index, Index)
+    asked = chance.sample(chosen, 30) + [(text(k + 1), k - rows // 2, False, k * 7 + k % 2) for k in range(30)]
+    columns = [
+        pa.array(values, column.type.arrow)
+        for values, column in zip(zip(*asked, strict=True), table.columns, strict=True)
+    ]
+    by_key = [columns[place] for place in table.primary_key]
+    by_index = [columns[3], columns[2], columns[0]]
+    view = database.reads.snapshot().view
+    try:
+        found = [
+            _numbers(lambda keys: CommittedKeys().of_table(view, table, keys), by_key, most) for most in (1, 7, 60)
+        ]
+        assert found[0] == found[1] == found[2]
+        expected = {(v, k) for v, k, _, n in chosen if n % (5 * 7)}
+        assert found[0] == [place for place, row in enumerate(asked) if row[:2] in expected]
+        found = [
+            _numbers(lambda keys: CommittedKeys().of_index(view, index, keys), by_index, most) for most in (1, 7, 60)
+        ]
+        whole = {row for row in chosen if row[3] % (5 * 7)}
+        assert (
+            found[0]
+            == found[1]
+            == found[2]
+            == [
+                place
+                for place, (v, _, flag, n) in enumerate(asked)
+                if any((v, flag, n) == (w[0], w[2], w[3]) for w in whole)
+            ]
+        )
+        assert found[0]
+    finally:
+        view.release()
