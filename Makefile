@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-clients test-connectors installation-test abuse soak tpcds-test injection-test docs suites judge fuzz clean help ddl-test
+.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-clients test-connectors installation-test abuse soak tpcds-test injection-test docs suites judge fuzz clean help ddl-test constraints-test
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -79,6 +79,9 @@ fault-test: $(STAMP) ## fail every write, and simulate 100,000 power failures
 
 ddl-test: $(STAMP) ## 10,000 random transactions that change the schema, beside a PostgreSQL, and kill -9 (2 h)
 	RISINGPY_DDL_TRANSACTIONS=10000 $(PYTEST) -n 0 -s --timeout 0 tests/crash/test_ddl_kill.py
+
+constraints-test: $(STAMP) ## eight clients write by chance under constraints, beside a PostgreSQL, and kill -9, 100 rounds (1 h)
+	RISINGPY_CONSTRAINT_ROUNDS=100 RISINGPY_CONSTRAINT_TRANSACTIONS=50 $(PYTEST) -n 0 -s --timeout 0 tests/crash/constraints
 
 engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one task and shuffled; idle for 10 s
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \

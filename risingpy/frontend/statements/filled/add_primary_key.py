@@ -5,7 +5,8 @@ The statement holds the table alone all the while: readers see the table as it w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -22,8 +23,10 @@ from risingpy.frontend.statements.jobs.new_view import anew
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import check_unchanged
 from risingpy.meta.schema.primary_key import NewKey, refuse_readers
+from risingpy.meta.schema.relations import with_all_readers
+from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import MaterializedView, Table
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Limit, LogicalPlan
 from risingpy.types import BIGINT, SqlType
@@ -57,7 +60,8 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
     change = NewKey(table, key, definition, anew(session.check), statement.key_name)
     rows = session.planned(optimize(bound.rows, session.check))
     fill, process_id = filling(session, rows, (), lambda count: None), session.startup.process_id
-    with database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id):
+    own_lock = database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id)
+    with _views_alone(session, table), own_lock:
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         refuse_readers(database.reads.state, check_unchanged(database.reads.state, table))
         _check_rows(session, table, bound, statement.key_name or table.key_constraint)
@@ -69,6 +73,27 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
             write_kept(session, keyed, kept.to_batches())
         else:
             session.ddl.add_primary_key(change, fill, session.cancelled)
+
+
+@contextmanager
+def _views_alone(session: StatementContext, table: Table) -> Iterator[None]:
+    """Holds the views that are built anew: the keys of two tables that one view reads come one after the other.
+
+    Else each would build a view over the other one's table of before. Views that were built anew while this one waited
+    have other ids, and are locked then.
+    """
+    database, process_id = session.database, session.startup.process_id
+    while True:
+        views = _views_of(session, table)
+        with database.writes.locks.held(views, LockMode.ALONE, session.cancelled, process_id=process_id):
+            if _views_of(session, table) == views:
+                yield
+                return
+
+
+def _views_of(session: StatementContext, table: Table) -> set[int]:
+    readers = with_all_readers(session.database.reads.state, [table])
+    return {each.relation_id for each in readers if isinstance(each, MaterializedView)}
 
 
 def _check_rows(session: StatementContext, table: Table, bound: BoundPrimaryKey, name: str) -> None:
