@@ -24,7 +24,7 @@ from risingpy.connectors.targets.encoders.changes import (
     rows_of_op,
     whole,
 )
-from risingpy.connectors.targets.encoders.leaves import Leaf, as_text, replace_leaves
+from risingpy.connectors.targets.encoders.leaves import Leaf, as_text, refuse_infinity, replace_leaves
 from risingpy.connectors.targets.target import SinkSchema
 from risingpy.errors import SqlError
 from risingpy.types import SqlType, TypeKind, numeric
@@ -43,16 +43,16 @@ _SAME = frozenset(
         TypeKind.DOUBLE,
         TypeKind.VARCHAR,
         TypeKind.BYTEA,
-        TypeKind.DATE,
         TypeKind.TIME,
-        TypeKind.TIMESTAMP,
-        TypeKind.TIMESTAMPTZ,
     }
 )
+_MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 
 
 def lake_leaf(type_: SqlType, array: pa.Array) -> pa.Array:
     """A `Leaf`: the values in a type that Parquet and Iceberg have. Raises NumericValueOutOfRange."""
+    if type_.kind in _MOMENTS:
+        return refuse_infinity(array, "Arrow")
     if type_.kind in _SAME or (type_.kind is TypeKind.NUMERIC and not type_.is_wide):
         return array
     if type_.kind is TypeKind.VECTOR:

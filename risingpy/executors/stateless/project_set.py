@@ -13,9 +13,9 @@ from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
-from risingpy.types import DOUBLE, NARROW_NUMERIC, SqlType, TypeKind
+from risingpy.types import DOUBLE, INTEGER, NARROW_NUMERIC, SqlType, TypeKind
 
-_SERIES = ("generate_series", "range", "generate_series_at")
+_SERIES = ("generate_series", "range", "generate_series_at", "range_at")
 Integers = npt.NDArray[np.int64]
 
 
@@ -86,7 +86,7 @@ def _bounds(series: Call) -> list[Expr] | None:
         return None
     first, last, *rest = series.args
     if first.type.is_integer or first.type.kind is TypeKind.NUMERIC:
-        return [first, last, rest[0] if rest else Literal(1, first.type)]
+        return [first, last, rest[0] if rest else Literal(1, INTEGER)]
     return [Call("extract_epoch", (each,), NARROW_NUMERIC) for each in (first, last, rest[0])]
 
 

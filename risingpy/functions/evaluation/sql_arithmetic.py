@@ -24,7 +24,8 @@ def _subtract(call: Call, args: list[str]) -> str:
     if left is right is TypeKind.TIME:
         return f"to_microseconds(epoch_us({args[0]}) - epoch_us({args[1]}))"
     if left is right is TypeKind.DATE:
-        return own_call("date_difference", args, call.type)
+        days = f"CAST({args[0]} - {args[1]} AS INTEGER)"
+        return f"CASE WHEN {_finite(args)} THEN {days} ELSE {own_call('date_difference', args, call.type)} END"
     return _sum("-", call, args)
 
 

@@ -176,8 +176,9 @@ def _own_text(value: str, type_: SqlType) -> str:
 
 def _is_near(value: str, type_: SqlType) -> str:
     """Whether a date or timestamp is in a year of four digits, where DuckDB writes what PostgreSQL does."""
-    first, end = (f"CAST('{each}' AS {type_.duckdb})" for each in ("0001-01-01", "10000-01-01"))
-    return f"{value} >= {first} AND {value} < {end}"
+    end = "9999-12-31" if type_.kind is TypeKind.DATE else "9999-12-31 23:59:59.999999"
+    first, last = (f"CAST('{each}' AS {type_.duckdb})" for each in ("0001-01-01", end))
+    return f"{value} BETWEEN {first} AND {last}"
 
 
 def _label_of(value: str, type_: SqlType) -> str:

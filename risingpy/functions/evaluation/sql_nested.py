@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pyarrow as pa
-
-from risingpy.functions.evaluation.sql_casts import cast, part_text
+from risingpy.functions.evaluation.sql_casts import part_text
+from risingpy.functions.evaluation.sql_series import SERIES
 from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
-from risingpy.plan.expressions import Call, Expr, InputRef, Literal
-from risingpy.types import BOOLEAN, BYTEA, INTEGER, NUMERIC, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.plan.expressions import Call, InputRef, Literal
+from risingpy.types import BOOLEAN, BYTEA, VARCHAR, SqlType, TypeKind, array_of
 
 Compile = Callable[[Call, list[str]], str]
 
@@ -276,41 +275,6 @@ def _from_string(call: Call, args: list[str]) -> str:
 # -- sets ---------------------------------------------------------------------------------------------------------
 
 
-def _generate_series(call: Call, args: list[str]) -> str:
-    """From the first to the second, both included; NULL if any is NULL. A step of zero is an error."""
-    element = call.type.element
-    start, stop = args[:2]
-    if element.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
-        step = args[2]
-        if not _has_one_sign(call.args[2]):
-            return own_call("generate_series_by_steps", args, call.type)
-        failure = raised("22023", "'step size cannot equal zero'", call.type)
-        series = f"CASE WHEN {step} = to_seconds(0) THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
-        for name, bound in (("stop", stop), ("start", start)):
-            message = quoted(f"{name} value cannot be infinity")
-            series = f"CASE WHEN isinf({bound}) THEN {raised('22023', message, call.type)} ELSE {series} END"
-        return f"CAST({series} AS {call.type.duckdb})"
-    if element.kind is TypeKind.NUMERIC:
-        numbers = [cast(value, arg.type, NUMERIC) for value, arg in zip(args, call.args, strict=True)]
-        one = cast("1", INTEGER, NUMERIC)
-        return own_call("wide_generate_series", [*numbers, one][:3], call.type)
-    step = args[2] if len(args) > 2 else "1"
-    failure = raised("22023", "'step size cannot equal zero'", call.type)
-    wide = [f"CAST({arg} AS BIGINT)" for arg in (start, stop, step)]
-    function = "range" if call.function == "range" else "generate_series"
-    series = f"CAST({function}({', '.join(wide)}) AS {call.type.duckdb})"
-    known = f"{start} IS NOT NULL AND {stop} IS NOT NULL AND {step} IS NOT NULL"
-    return f"CASE WHEN {step} = 0 THEN {failure} WHEN {known} THEN {series} END"
-
-
-def _has_one_sign(step: Expr) -> bool:
-    """Whether a step's months, days and time lead the same way, as DuckDB needs it; False of one that is computed."""
-    if not isinstance(step, Literal) or not isinstance(step.value, pa.MonthDayNano):
-        return isinstance(step, Literal) and step.value is None
-    parts: tuple[int, ...] = (step.value.months, step.value.days, step.value.nanoseconds)
-    return min(parts) >= 0 or max(parts) <= 0
-
-
 def _subscripts(call: Call, args: list[str]) -> str:
     rising = f"CAST(range(1, coalesce({_length(call, args[:2])}, 0) + 1) AS {call.type.duckdb})"
     if len(args) == 2:
@@ -387,8 +351,7 @@ NESTED: dict[str, Compile] = {
     "array_overlaps": _overlaps,
     "array_to_string": _to_string,
     "string_to_array": _from_string,
-    "generate_series": _generate_series,
-    "range": _generate_series,
+    **SERIES,
     "generate_subscripts": _subscripts,
     "array_fill": _fill,
     "array_leaves": _leaves,

@@ -49,4 +49,7 @@ date_send date_send date = bytea
 time_send time_send time = bytea
 timestamp_send timestamp_send timestamp = bytea
 timestamptz_send timestamptz_send timestamptz = bytea
+interval_send interval_send interval = bytea
+jsonb_send jsonb_send jsonb = bytea
+varcharsend textsend text = bytea
 """

@@ -13,6 +13,8 @@ from risingpy.types import (
     DATE,
     DOUBLE,
     INTEGER,
+    INTERVAL,
+    JSONB,
     REAL,
     SMALLINT,
     TIME,
@@ -53,5 +55,7 @@ BINARY_FORMS: dict[str, Function] = {
         "time_send": TIME,
         "timestamp_send": TIMESTAMP,
         "timestamptz_send": TIMESTAMPTZ,
+        "interval_send": INTERVAL,
+        "jsonb_send": JSONB,
     }.items()
 }

@@ -27,10 +27,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.targets.encoders.changes import array_of_chunks
+from risingpy.connectors.targets.encoders.leaves import infinite_moments
+from risingpy.errors import SqlError
 from risingpy.types import REAL, SqlType, TypeKind
+from risingpy.types.far_moments import NEAR_MICROS
 from risingpy.types.forms import text_column
 from risingpy.types.packed.float_vector import lists_of
 
+_MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 _DAYS_OF_CE_AT_EPOCH = 719_163
 _MICROS_OF_SECOND = 1_000_000
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanos", "<i8")])
@@ -71,6 +75,8 @@ class JsonLeaves:
     connection: duckdb.DuckDBPyConnection
 
     def __call__(self, type_: SqlType, array: pa.Array) -> pa.Array:
+        if type_.kind in _MOMENTS:  # as of floats, JSON has no infinity
+            array = pc.if_else(infinite_moments(array), pa.scalar(None, array.type), array)
         match type_.kind:
             case TypeKind.BOOLEAN | TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT:
                 return array
@@ -134,6 +140,11 @@ def _timestamptz(array: pa.Array, form: TimestamptzForm) -> pa.Array:
             return array.cast(pa.int64())
         case TimestamptzForm.MILLI:
             return _floor_divide(array.cast(pa.int64()), 1000)
+    low, high = (pa.scalar(limit, pa.int64()) for limit in NEAR_MICROS)
+    numbers = array.cast(pa.int64())
+    if pc.any(pc.or_(pc.less(numbers, low), pc.greater(numbers, high)), min_count=0).as_py():
+        message = "a timestamp outside of the years 1 to 9999 has no form as a text of ISO 8601"
+        raise SqlError(message, sqlstate="22008", hint="The option timestamptz.handling.mode = 'micro' writes numbers.")
     texts = array.cast(pa.timestamp("us")).cast(pa.string())
     if form is TimestamptzForm.UTC_WITHOUT_SUFFIX:
         return texts

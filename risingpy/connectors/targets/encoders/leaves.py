@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.errors import SqlError
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.far_moments import INFINITE_DAYS, INFINITE_MICROS
 from risingpy.types.forms import text_column
 
 Leaf = Callable[[SqlType, pa.Array], pa.Array]
@@ -17,6 +19,21 @@ Leaf = Callable[[SqlType, pa.Array], pa.Array]
 def as_text(type_: SqlType, array: pa.Array) -> pa.Array:
     """A `Leaf`: the texts that SQL shows."""
     return text_column(type_, array)
+
+
+def infinite_moments(array: pa.Array) -> pa.Array:
+    """A mask of the rows of a column of dates or timestamps that are ±infinity; NULLs stay."""
+    is_date = pa.types.is_date32(array.type)
+    numbers, limit = (array.cast(pa.int32()), INFINITE_DAYS) if is_date else (array.cast(pa.int64()), INFINITE_MICROS)
+    return pc.or_(pc.greater_equal(numbers, limit), pc.less_equal(numbers, -limit))
+
+
+def refuse_infinity(array: pa.Array, system: str) -> pa.Array:
+    """The column of dates or timestamps itself; raises 22008 if a value is infinite, which the system has not."""
+    if pc.any(infinite_moments(array), min_count=0).as_py():
+        hint = "Leave such rows out in the sink's query, or make texts of the column."
+        raise SqlError(f"{system} has no infinite dates and timestamps", sqlstate="22008", hint=hint)
+    return array
 
 
 def replace_leaves(type_: SqlType, array: pa.Array, leaf: Leaf, key: Leaf = as_text) -> pa.Array:

@@ -236,6 +236,14 @@ def _array_fill(binder: ExpressionBinder, name: str, args: list[Operand], positi
     raise FeatureNotSupported(message, position=dimensions.position)
 
 
+def _array_cat(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """An array of one dimension less than the other one becomes its first or its last item."""
+    depths = [arg.type.depth for arg in args]
+    if len(args) == 2 and min(depths) > 0 and abs(depths[0] - depths[1]) == 1:
+        name = "array_append" if depths[0] > depths[1] else "array_prepend"
+    return binder.calls.function(name, args, position)
+
+
 GENERATION = "column generation expressions"  # the clause of a generated column's expression
 
 SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
@@ -250,6 +258,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
     "array_fill": _array_fill,
+    "array_cat": _array_cat,
     "octet_length": _octet_length,
     "proctime": _proctime,
     "jsonb_populate_record": populate_record,

@@ -13,8 +13,10 @@ from risingpy.functions.signatures import AGGREGATES, Polymorphic
 from risingpy.optimizer.rewrite import is_volatile
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal, Subquery
-from risingpy.types import SqlType, TypeKind, array_of
+from risingpy.types import DOUBLE, SqlType, TypeKind, array_of
 from risingpy.types.system_types import TEXT, is_object_identifier
+
+_SPREADS = frozenset(("avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"))
 
 GROUPING = "grouping"  # a Call of it stands for GROUPING(…) until its groups are known
 
@@ -86,6 +88,8 @@ def make_aggregate(
     condition: Expr | None,
 ) -> AggregateCall:
     """Resolves an aggregate's overload. Raises UndefinedFunction."""
+    if name in _SPREADS and len(args) == 1 and args[0].type.kind is TypeKind.INT256:  # as RisingWave, by floats
+        args = [Operand(coercer.coerce(args[0], DOUBLE, Context.EXPLICIT), args[0].where)]
     try:
         signature = resolve(AGGREGATES[name], [a.type for a in args], operator=False)
     except NoMatch as no_match:

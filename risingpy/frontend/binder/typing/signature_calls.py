@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
+from risingpy.frontend.binder.typing.absent_functions import absent_function, absent_operator
 from risingpy.frontend.binder.typing.coercion import (
     Coercer,
     Context,
@@ -35,7 +36,7 @@ _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add expl
 # Operators that are the negation of another one.
 _NEGATIONS = {"!~~": "~~", "!~~*": "~~*", "!~": "~", "!~*": "~*"}
 
-_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series"}
+_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series", "range"}
 _COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 
 # Which PostgreSQL declares with anycompatible: literals alone are texts to them.
@@ -270,6 +271,9 @@ def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguo
     if ambiguous:
         hint = _CHOICE_HINT.format("operator")
         return SqlError(f"operator is not unique: {shown}", sqlstate="42725", position=position, hint=hint)
+    absent = absent_operator(symbol, types, position)
+    if absent is not None:
+        return absent
     hint = _OPERATOR_HINT if len(args) == 2 else _PREFIX_HINT
     return UndefinedFunction(f"operator does not exist: {shown}", position=position, hint=hint)
 
@@ -282,6 +286,9 @@ def no_function(
     if ambiguous:
         hint = _CHOICE_HINT.format(noun)
         return SqlError(f"{noun} {shown} is not unique", sqlstate="42725", position=position, hint=hint)
+    absent = absent_function(name, position)
+    if absent is not None:
+        return absent
     hint = _FUNCTION_HINT.replace("function", noun)
     return UndefinedFunction(f"{noun} {shown} does not exist", position=position, hint=hint)
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedObject
+from risingpy.frontend.binder.typing.absent_functions import RANGES, TEXT_SEARCH
 from risingpy.plan.catalog import Catalog, DomainDesc, UserType
 from risingpy.types import (
     DOUBLE,
@@ -62,8 +63,9 @@ _SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "
 _SERIAL_HINT = "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
 INSTEAD = {  # of types that this version does not store
     "money": "numeric(19,2) holds amounts of money exactly, without a currency of the server's place.",
-    "tsvector": "LIKE and regular expressions search texts; a sink can feed a system that searches by words.",
-    "tsquery": "LIKE and regular expressions search texts; a sink can feed a system that searches by words.",
+    "tsvector": TEXT_SEARCH,
+    "tsquery": TEXT_SEARCH,
+    **dict.fromkeys(("int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange"), RANGES),
     "timetz": "A time of day with a zone has no instant: store a timestamptz, or a time beside the zone.",
     "time with time zone": "A time of day with a zone has no instant: store a timestamptz, or a time beside the zone.",
     "macaddr8": "macaddr holds addresses of six bytes; text or bytea those of eight.",

@@ -291,17 +291,24 @@ def _of_limbs(*sums: pa.Array) -> pa.Array:
     return _written(limbs, negative, np.maximum(scales, 0).astype(np.uint8), failed, special)
 
 
-def _terms(start: Decimal, stop: Decimal, step: Decimal) -> int:
+def _terms(start: Decimal, stop: Decimal, step: Decimal, *, with_stop: bool) -> int:
     distance = _EXACT.subtract(stop, start)
     if distance and (distance > 0) != (step > 0):
         return 0
     terms = int(_EXACT.divide_int(distance, step)) + 1
+    if not with_stop and not _EXACT.remainder(distance, step):
+        terms -= 1
     if terms > _MOST_TERMS:
         raise SqlError(f"a series of {terms} numbers is too long", sqlstate="54000")
     return terms
 
 
-def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
+def _range(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
+    """Lists of numbers from `start` to before `stop`."""
+    return _series(start, stop, step, with_stop=False)
+
+
+def _series(start: pa.Array, stop: pa.Array, step: pa.Array, *, with_stop: bool = True) -> pa.Array:
     """Lists of numbers from `start` to `stop`, both included."""
     for what, column in (("start value", start), ("stop value", stop), ("step size", step)):
         special = numbers_of(column).special
@@ -311,7 +318,7 @@ def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
     if _read(step).is_zero.any():
         raise InvalidParameterValue("step size cannot equal zero")
     rows = zip(*(map(to_decimal, column.to_pylist()) for column in (start, stop, step)), strict=True)
-    counts = np.array([_terms(*row) for row in rows])
+    counts = np.array([_terms(*row, with_stop=with_stop) for row in rows])
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     current_limits().check(int(offsets[-1]) * _TERM_BYTES, "the series")
     owners = pa.array(np.repeat(np.arange(len(counts)), counts))
@@ -343,6 +350,7 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "limb": _limb,
     "of_limbs": _of_limbs,
     "generate_series": _series,
+    "range": _range,
     "of_numbers": of_numbers,
     "of_text": _of_text,
     "text": text_column,

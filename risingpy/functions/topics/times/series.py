@@ -1,4 +1,4 @@
-"""generate_series of timestamptz: as in PostgreSQL, each step adds its days and months to the wall clock.
+"""generate_series and range of timestamptz: as in PostgreSQL, each step adds its days and months to the wall clock.
 
 It also serves timestamps if the parts of the step have different signs: `1 month -1 day`.
 """
@@ -93,6 +93,20 @@ def _series_at(zone_name: str) -> Compute:
     return refusing(by_start, "stop value cannot be infinity", [1], "22023")
 
 
+def _range_at(zone_name: str) -> Compute:
+    """The series without its end."""
+    series = _series_at(zone_name)
+
+    def computed(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
+        lists = series(start, stop, step)
+        owners = np.repeat(np.arange(len(lists)), np.diff(lists.offsets.to_numpy()))
+        values = micros_of(lists.values)
+        kept = values != micros_of(stop)[owners]
+        return _lists(owners[kept], values[kept], len(lists))
+
+    return computed
+
+
 def _multiples(rows: Micros, first: Micros, last: Micros, size: Micros) -> Part:
     """For each row, the numbers from `first` to `last` by `size`."""
     counts = np.maximum((last[rows] - first[rows]) // size[rows] + 1, 0)
@@ -111,5 +125,6 @@ def _lists(rows: Micros, values: Micros, length: int) -> pa.Array:
 
 SERIES: dict[str, Function] = {
     "generate_series_at": Function(per_constant(_series_at, [3])),
+    "range_at": Function(per_constant(_range_at, [3])),
     "generate_series_by_steps": Function(_series_at("UTC")),
 }

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.avro.schema import AvroType
-from risingpy.connectors.targets.encoders.leaves import as_text
+from risingpy.connectors.targets.encoders.leaves import as_text, refuse_infinity
 from risingpy.connectors.targets.encoders.registered.wire_bytes import (
     binary,
     fixed,
@@ -200,6 +200,8 @@ def _with_length(values: pa.Array) -> pa.Array:
 
 def _counted(logical: str, array: pa.Array) -> npt.NDArray[np.int64]:
     """Integers, and times in the unit of the logical type; earlier than 1970, milliseconds are rounded down."""
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        refuse_infinity(array, "Avro")
     numbers = numbers_of(array)
     if logical.endswith("-millis"):
         return numbers // _MICROS_OF_MILLI

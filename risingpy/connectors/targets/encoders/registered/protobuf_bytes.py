@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import FieldDescriptor as Kinds
 
 from risingpy.connectors.formats.protobuf.descriptors import TIMESTAMP, is_map
-from risingpy.connectors.targets.encoders.leaves import as_text
+from risingpy.connectors.targets.encoders.leaves import as_text, refuse_infinity
 from risingpy.connectors.targets.encoders.registered.wire_bytes import (
     binary,
     fixed,
@@ -238,7 +238,7 @@ def _integers(array: pa.Array) -> npt.NDArray[np.int64]:
 
 def _time(array: pa.Array) -> pa.Array:
     """google.protobuf.Timestamp: seconds, rounded down, and the nanoseconds after them."""
-    micros = numbers_of(array)
+    micros = numbers_of(refuse_infinity(array, "Protobuf"))
     seconds, rest = np.divmod(micros, _MICROS_OF_SECOND)
     return joined(
         [
