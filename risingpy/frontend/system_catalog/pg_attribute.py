@@ -39,12 +39,14 @@ def _row(
     collation: int = 0,
     acl: list[str] | None = None,
     base_oid: int | None = None,
+    dimensions: int = 0,
 ) -> Row:
     """`base_oid` is that of the type below a domain, whose values are stored as the domain's are."""
     by_value = length in _BY_VALUE_BYTES
     storage = "p" if length > 0 else "m" if (base_oid or type_oid) == NUMERIC.oid else "x"
     return (
-        *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, "i", storage, "", not_null, has_default),
+        *(owner, name, type_oid, -1, length, number, dimensions, -1, typmod, by_value, "i", storage, ""),
+        *(not_null, has_default),
         *(False, identity, "s" if generated else "", False, True, 0, collation, acl, None, None, None),
     )
 
@@ -72,6 +74,7 @@ def _column_row(
         collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
         acl=acl,
         base_oid=column.shown_type.oid,
+        dimensions=column.type.depth,
     )
 
 

@@ -25,7 +25,8 @@ from risingpy.types import SqlType
 _HEAP_HANDLER_OID, _BTREE_HANDLER_OID = 3, 330  # heap_tableam_handler, bthandler
 
 
-def _keyed(state: SystemState) -> Iterable[Table]:
+def keyed_tables(state: SystemState) -> Iterable[Table]:
+    """Those with a primary key, whose index is no relation of its own here."""
     return (found for found in state.relations if isinstance(found, Table) and found.primary_key)
 
 
@@ -46,7 +47,7 @@ def _key_columns(of: Table) -> str:
 
 
 def _indexes(state: SystemState) -> Iterable[Row]:
-    for found in _keyed(state):
+    for found in keyed_tables(state):
         key = key_numbers(found)
         types = [found.columns[place].shown_type for place in found.primary_key]
         yield (
@@ -88,7 +89,7 @@ def _orders(types: Iterable[SqlType]) -> tuple[list[int], list[int]]:
 
 
 def _pg_indexes(state: SystemState) -> Iterable[Row]:
-    for found in _keyed(state):
+    for found in keyed_tables(state):
         yield found.schema_name, found.name, index_name(found), None, index_definition(found)
     for index, indexed in state.indexes:
         text = index_definition_text(index, indexed, printed=partial(key_expression, state, indexed))

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from risingpy.frontend.system_catalog.oids import relation_oid
+from risingpy.frontend.system_catalog.oids import index_oid, relation_oid
+from risingpy.frontend.system_catalog.pg_class import index_name
+from risingpy.frontend.system_catalog.pg_index import keyed_tables
 from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
 from risingpy.plan.catalog import Table
 
@@ -79,6 +81,9 @@ def _tables(state: SystemState) -> Iterable[Row]:
 
 
 def _indexes(state: SystemState) -> Iterable[Row]:
+    """Those of primary keys, too, which tools tell by them from other indexes."""
+    for found in keyed_tables(state):
+        yield relation_oid(found), index_oid(found), found.schema_name, found.name, index_name(found), None, None, None
     for index, indexed in state.indexes:
         if isinstance(indexed, Table):
             oids = relation_oid(indexed), relation_oid(index)

@@ -24,7 +24,7 @@ exports.books = pgTable("books", {
   title: text("title").notNull(), price: numeric("price", { precision: 10, scale: 2 }), tags: text("tags").array(),
 }, (t) => [index("by_title").on(t.title), check("priced", sql\`\${t.price} > 0\`)]);\n`;
 const second = first.replace('data: jsonb("data"),', 'data: jsonb("data"), active: boolean("active").default(true),')
-  .replace('index("by_title").on(t.title)', 'uniqueIndex("by_title").on(t.title, t.author)');
+  .replace('index("by_title").on(t.title)', 'uniqueIndex("by_title").on(t.title)');
 
 const kit = (...words) => {
   const done = spawnSync(process.execPath, [path.join(modules, "drizzle-kit", "bin.cjs"), ...words],

@@ -43,7 +43,7 @@ def test_every_relation_is_read(client: Client, postgres_oracle: PostgresOracle)
         "SELECT nulls_distinct FROM information_schema.table_constraints WHERE constraint_type = 'UNIQUE'"
     ) == [("NO",)]
     indexes = client.run("SELECT relname, indexrelname FROM pg_stat_user_indexes ORDER BY 2")
-    assert indexes == [("t", "i"), ("t", "t_a_key")]
+    assert indexes == [("t", "i"), ("t", "t_a_key"), ("t", "t_pkey")]
     octets = (
         "SELECT character_octet_length FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position"
     )
