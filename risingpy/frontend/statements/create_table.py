@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.connectors.secrets.hidden_options import StoredOptions
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.binder.ddl.constraints import ConstraintBinder
 from risingpy.frontend.binder.ddl.end_of_rows import end_of_rows
@@ -28,8 +28,9 @@ from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.table_definition import definition_of_columns
 from risingpy.frontend.written_rows import ROW_ID
+from risingpy.meta.schema.schemas import check_schema
 from risingpy.meta.schema.tables import FedBy, NewTable
-from risingpy.plan.catalog import ColumnDesc, Webhook, is_temporary_schema
+from risingpy.plan.catalog import OWN_TEMPORARY_SCHEMA, ColumnDesc, Webhook, is_temporary_schema
 from risingpy.types import BIGINT, SqlType
 
 
@@ -49,8 +50,7 @@ def bind(
         defined, stored = _with_source(session, statement)
     else:
         refuse_references(statement)
-        catalog, path = session.database.reads.catalog, session.search_path()
-        defined = bind_table(statement, catalog, path, session=session.session_values())
+        defined = _defined(session, statement)
 
     def run(parameters: Parameters) -> Result:
         schema, name = table_schema(session, statement), statement.name.name
@@ -72,6 +72,18 @@ def bind(
         return Result(CommandTag("CREATE TABLE"))
 
     return Command(run)
+
+
+def _defined(session: StatementContext, statement: CreateTable) -> TableDefinition:
+    """The columns. As in PostgreSQL, a schema that is missing is told before a mistake in them."""
+    catalog, path = session.database.reads.catalog, session.search_path()
+    try:
+        return bind_table(statement, catalog, path, session=session.session_values())
+    except SqlError:
+        schema = statement.name.schema
+        if schema is not None and schema != OWN_TEMPORARY_SCHEMA and not is_temporary_schema(schema):
+            check_schema(session.database.reads.seen_state, schema)
+        raise
 
 
 def table_schema(session: StatementContext, statement: CreateTable | CreateTableAs) -> str:

@@ -238,3 +238,12 @@ def test_attributes_of_a_type_that_a_view_has(client: Client) -> None:
     assert raised.value.sqlstate == "0A000"
     client.run("INSERT INTO t VALUES (1, '(1,a)')")
     assert client.run("SELECT (s).x FROM m") == [(1,)]
+
+
+def test_a_missing_schema_is_told_before_a_missing_type(client: Client) -> None:
+    for statement, sqlstate in (
+        ("CREATE TABLE nosuch.t (a int, e nosuch)", "3F000"),
+        ("CREATE TABLE public.t (a int, e nosuch)", "42704"),
+        ("CREATE TABLE pg_temp.t (a int, e nosuch)", "42704"),
+    ):
+        assert _outcome(client.run, statement) == sqlstate, statement
