@@ -44,6 +44,9 @@ def test_every_relation_is_read(client: Client, postgres_oracle: PostgresOracle)
     ) == [("NO",)]
     indexes = client.run("SELECT relname, indexrelname FROM pg_stat_user_indexes ORDER BY 2")
     assert indexes == [("t", "i"), ("t", "t_a_key"), ("t", "t_pkey")]
+    client.run("CREATE TABLE arrays (a int[], b int[][], c text)")
+    depths = "SELECT attndims FROM pg_attribute WHERE attrelid = 'arrays'::regclass AND attnum > 0 ORDER BY attnum"
+    assert client.run(depths) == [(1,), (2,), (0,)]
     octets = (
         "SELECT character_octet_length FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position"
     )
