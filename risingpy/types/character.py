@@ -34,8 +34,8 @@ def _is_padded(type_: SqlType) -> bool:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
-    """The UTF-8 bytes of the text form, so a character(n) has its blanks in binary too."""
-    return format_value(type_, value, "UTC").encode()
+    """The UTF-8 bytes of the text form, so a character(n) has its blanks in binary too; of an empty "char" a zero."""
+    return format_value(type_, value, "UTC").encode() or (b"\0" if type_.system == "char" else b"")
 
 
 def decode(type_: SqlType, data: bytes) -> str:
@@ -58,7 +58,9 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
-    """The text forms as Arrow binary; NULLs stay."""
+    """The text forms as Arrow binary, an empty "char" as the zero byte that it is in PostgreSQL; NULLs stay."""
+    if type_.system == "char":
+        array = pc.if_else(pc.equal(array, ""), "\0", array)
     return text_column(type_, array, "UTC").cast(pa.binary())
 
 

@@ -92,3 +92,10 @@ def test_drivers_lists_of_lists(server: WireServer) -> None:
             connection.execute("SELECT %s::int[]", ("{{1,2},3}",))
         assert malformed.value.sqlstate == "22P02"
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_an_empty_char_is_a_zero_byte(connections: list[psycopg.Connection]) -> None:
+    """Of attgenerated, for example, by which SQLAlchemy over asyncpg tells columns that are generated."""
+    sql = "SELECT attgenerated, attidentity FROM pg_attribute WHERE attrelid = 'pg_class'::regclass AND attnum = 1"
+    ours, theirs = (_answer(connection, sql, [], [], Format.BINARY) for connection in connections)
+    assert ours == theirs
