@@ -29,6 +29,10 @@ CREATE VIEW plain AS SELECT b FROM m;
 INSERT INTO t SELECT i, i, 'b' || i, 'gone', i * 1.5, ROW(i::int, 'y'), ARRAY[i::int] FROM generate_series(1, 40) i;
 INSERT INTO twice SELECT i, i FROM generate_series(1, 40) i;
 INSERT INTO keyless VALUES (1), (2), (NULL);
+CREATE FUNCTION plus_one(a int) RETURNS int LANGUAGE sql AS 'SELECT a + 1';
+ALTER FUNCTION plus_one(int) RENAME TO next_of;
+CREATE TABLE ending (id int PRIMARY KEY) WITH (ttl = '2 days');
+ALTER TABLE ending SET (ttl = '3 days');
 ALTER TABLE t ADD COLUMN added int;
 ALTER TABLE t ADD COLUMN filled varchar NOT NULL DEFAULT 'old', ADD COLUMN many int[] DEFAULT ARRAY[1, 2];
 INSERT INTO t (id, a, b, added) VALUES (41, 41, 'new', 9);
@@ -160,6 +164,8 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "SetDefault": " SET DEFAULT ",
         "SetNotNull": " SET NOT NULL",
         "SetType": " TYPE ",
+        "SetEndOfRows": " SET (ttl = ",
+        "AlterFunction": "ALTER FUNCTION ",
         "AlterConnection": "ALTER CONNECTION ",
         "AlterConnector": "ALTER SOURCE files CONNECTOR WITH ",
         "AlterRelation": " RENAME TO ",
