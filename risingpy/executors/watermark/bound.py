@@ -17,10 +17,12 @@ import pyarrow.compute as pc
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.functions.topics.times.finite import limit_of, numbers_of
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.properties import WatermarkBound
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import SqlType
+from risingpy.types.far_moments import is_infinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Bound:
 
 def _least(values: Sequence[pa.Array]) -> pa.Array | None:
     together = pa.concat_arrays(values)
-    return None if together.null_count else pa.array([pc.min(together).as_py()], together.type)
+    return None if together.null_count else pa.repeat(pc.min(together), 1)
 
 
 def watermark_value(value: int, type_: SqlType) -> pa.Array:
@@ -78,7 +80,11 @@ def watermark_value(value: int, type_: SqlType) -> pa.Array:
 
 
 def watermark_number(values: pa.Array) -> int | None:
-    """The greatest of `values`, as the meta service keeps it; None if all are NULL."""
-    numbers = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
-    greatest = pc.max(numbers.cast(pa.int64())).as_py()
-    return None if greatest is None else int(greatest)
+    """The greatest of `values` that is finite, as the meta service keeps it; None if there is none.
+
+    After an infinite one every row would be late, for ever.
+    """
+    values = values.drop_null()
+    numbers = numbers_of(values)
+    finite = numbers[~is_infinite(numbers, limit_of(values.type))]
+    return int(finite.max()) if len(finite) else None

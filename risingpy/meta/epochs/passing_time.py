@@ -136,4 +136,4 @@ class _TimeFilter:
 
 
 def _number(value: pa.Scalar) -> int:
-    return int(numbers(pa.array([value.as_py()], value.type))[0].as_py())
+    return int(numbers(pa.repeat(value, 1))[0].as_py())
