@@ -45,7 +45,7 @@ def test_names_types_and_with_no_data(source: Client) -> None:
     assert source.run("SELECT * FROM hollow") == []
     source.run("CREATE TABLE odd AS SELECT 1, relname, oid::regclass AS r FROM pg_class WHERE relname = 's'")
     assert source.run('SELECT "?column?", relname, r FROM odd') == [(1, "s", "s")]
-    assert source.run("SHOW CREATE TABLE hollow")[0][1] == "CREATE TABLE hollow (x integer, y character varying)"
+    assert source.run("SHOW CREATE TABLE hollow")[0][1] == "CREATE TABLE hollow (x integer, y text)"
 
 
 def test_parameters(source: Client) -> None:
