@@ -14,7 +14,6 @@ from benchmarks import (
     postgres_cdc,
     recovery,
     retract,
-    serving,
     start_up,
     subscriptions,
     throughput,
@@ -22,6 +21,7 @@ from benchmarks import (
 )  # fmt: skip
 from benchmarks.measurement import Measurement
 from benchmarks.messages import avro, kafka
+from benchmarks.serving import pgbench
 from benchmarks.tpch import views
 
 
@@ -95,7 +95,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "tpch": lambda scale: views.measure(scale.tpch),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
-    "serving": lambda scale: serving.measure(scale.serving_seconds),
+    "serving": lambda scale: pgbench.measure(scale.serving_seconds),
     "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),
     "start": lambda _scale: start_up.measure_start(),
     "alter": lambda scale: alter.measure(scale.altered_rows),

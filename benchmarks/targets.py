@@ -13,11 +13,11 @@ from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_S
 from benchmarks.measurement import RISINGPY, SPARK, Measurement
 from benchmarks.messages.kafka import CASE as KAFKA
 from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
-from benchmarks.neighbours import KINDS
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
-from benchmarks.serving import SERVING, beside_name
+from benchmarks.serving.neighbours import KINDS
+from benchmarks.serving.pgbench import SERVING, beside_name
 from benchmarks.start_up import EMBEDDED, IDLE, START
 from benchmarks.subscriptions import AFTER_COMMIT
 from benchmarks.subscriptions import CASE as SUBSCRIPTIONS

@@ -27,7 +27,7 @@ from risingpy.batch.plan import (
     SystemRows,
 )
 from risingpy.errors import StalePlan
-from risingpy.functions.evaluation.sql_catalog import CATALOG
+from risingpy.functions.evaluation.sql.catalog import CATALOG
 from risingpy.optimizer.rewrite import expressions_of, plan_inputs, subqueries_of, with_inputs
 from risingpy.plan.catalog import (
     Catalog,

@@ -34,8 +34,8 @@ from risingpy.functions.evaluation.duckdb_failures import (
 )
 from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
-from risingpy.functions.evaluation.sql_catalog import names_in
-from risingpy.functions.evaluation.sql_text import intervals_apart
+from risingpy.functions.evaluation.sql.catalog import names_in
+from risingpy.functions.evaluation.sql.text import intervals_apart
 from risingpy.meta.cancellation import WaitEvent, waiting
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Index, Table

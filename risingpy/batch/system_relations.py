@@ -17,4 +17,4 @@ class SystemRelations(Protocol):
         """The columns that the scan reads, as c0…"""
 
     def lookups(self, names: Collection[str]) -> Mapping[str, pa.Table]:
-        """The relations in which functions look names up (`sql_catalog.py`); a name of anything else is left out."""
+        """The relations in which functions look names up (`evaluation/sql/catalog.py`); other names are left out."""

@@ -16,7 +16,7 @@ from risingpy.executors.change_chunk import distinct_rows, make_chunk
 from risingpy.functions.evaluation.chunk_query import run, select_of, typed
 from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
 from risingpy.functions.evaluation.part_by_part import part_by_part
-from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
+from risingpy.functions.evaluation.sql.maps import OVER_ELEMENTS
 from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql.text import own_call, quoted, raised
 from risingpy.functions.topics.python_functions import key_of
 from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Schema, SortKey

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql.text import own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.plan.logical import ProjectSet
 from risingpy.types import BIGINT, TypeKind

@@ -1,4 +1,4 @@
-"""The relations in which functions look up oids and texts (see `functions/evaluation/sql_catalog.py`).
+"""The relations in which functions look up oids and texts (see `functions/evaluation/sql/catalog.py`).
 
 Their columns begin with `rp_`, so that no client's column in a function's argument can be mistaken for one.
 """

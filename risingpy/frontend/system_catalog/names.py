@@ -1,6 +1,6 @@
 """Finds the oids of constant texts of type regclass and similar types, for the binder.
 
-Other texts are looked up when the query runs (`functions/evaluation/sql_catalog.py`), in the same rows and with the
+Other texts are looked up when the query runs (`functions/evaluation/sql/catalog.py`), in the same rows and with the
 same errors.
 """
 

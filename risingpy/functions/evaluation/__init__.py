@@ -1,4 +1,4 @@
 """Evaluates expressions: by Arrow's functions if these do what PostgreSQL's do, else by DuckDB's SQL.
 
-`evaluate` is for change chunks, `duckdb_sql` writes the text of a query; `sql_*` are its parts, `duckdb_*` run it.
+`evaluate` is for change chunks, `duckdb_sql` writes the text of a query; `sql/` has its parts, `duckdb_*` run it.
 """

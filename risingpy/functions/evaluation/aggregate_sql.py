@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.errors import InternalError
 from risingpy.functions.evaluation.duckdb_sql import compile_expression
-from risingpy.functions.evaluation.sql_text import own_call
+from risingpy.functions.evaluation.sql.text import own_call
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.functions.topics.numbers.wide_kernels import LIMBS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from risingpy.functions import topics as functions
 from risingpy.functions.evaluation import literal_lists, numeric_arithmetic
-from risingpy.functions.evaluation.sql_functions import SPECIAL
+from risingpy.functions.evaluation.sql.functions import SPECIAL
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED, of_numbers, to_narrow
 from risingpy.plan.expression_trees import LET, opened

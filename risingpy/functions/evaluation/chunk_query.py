@@ -17,7 +17,7 @@ from risingpy.functions.evaluation.duckdb_connection import connect, translate_e
 from risingpy.functions.evaluation.duckdb_failures import as_duckdb_error
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.functions.evaluation.duckdb_sql import Selected
-from risingpy.functions.evaluation.sql_text import intervals_apart
+from risingpy.functions.evaluation.sql.text import intervals_apart
 from risingpy.functions.evaluation.thread_connections import ThreadConnections
 from risingpy.memory import EPOCH_SHARE, share_of_memory
 from risingpy.plan.expressions import Expr

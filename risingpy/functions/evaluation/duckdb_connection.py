@@ -27,7 +27,7 @@ from risingpy.errors import (
     UndefinedObject,
     UndefinedTable,
 )
-from risingpy.functions.evaluation.sql_text import ABOUT_MARK, ERROR_MARK
+from risingpy.functions.evaluation.sql.text import ABOUT_MARK, ERROR_MARK
 
 # Marked by `raised`, inside a text that is no integer, or by one of our functions, at the end.
 _MARKED_TEXT = re.compile(rf"Could not convert string '{ERROR_MARK}(\w{{5}}) (.*)' to INT32", re.DOTALL)

@@ -25,8 +25,8 @@ from risingpy.errors import SqlError
 from risingpy.functions import topics as functions
 from risingpy.functions.evaluation import numeric_arithmetic
 from risingpy.functions.evaluation.nested_texts import NESTED_TEXTS
-from risingpy.functions.evaluation.sql_casts import parse_function
-from risingpy.functions.evaluation.sql_text import ABOUT_MARK, ERROR_MARK, OWN_RESULTS, further_result, own_function
+from risingpy.functions.evaluation.sql.casts import parse_function
+from risingpy.functions.evaluation.sql.text import ABOUT_MARK, ERROR_MARK, OWN_RESULTS, further_result, own_function
 from risingpy.statement_limits import look
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import (

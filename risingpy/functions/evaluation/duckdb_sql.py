@@ -14,16 +14,16 @@ from typing import assert_never
 
 from risingpy.errors import InternalError
 from risingpy.functions.evaluation import literal_lists
-from risingpy.functions.evaluation.sql_arithmetic import FLOAT_CHAINS, checked_chain, float_terms, plain_chain
-from risingpy.functions.evaluation.sql_branches import IN_TURN, case_in_turn, in_turn
-from risingpy.functions.evaluation.sql_casts import cast
-from risingpy.functions.evaluation.sql_catalog import CATALOG
-from risingpy.functions.evaluation.sql_datetime import grows_for_ever, part_as_float
-from risingpy.functions.evaluation.sql_functions import SPECIAL, TEMPLATES
-from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
-from risingpy.functions.evaluation.sql_nested import compared_with_all
-from risingpy.functions.evaluation.sql_text import literal, own_call, quoted
-from risingpy.functions.evaluation.sql_tree import DEEPEST, Guard, Layers, Piece, Tree, simple
+from risingpy.functions.evaluation.sql.arithmetic import FLOAT_CHAINS, checked_chain, float_terms, plain_chain
+from risingpy.functions.evaluation.sql.branches import IN_TURN, case_in_turn, in_turn
+from risingpy.functions.evaluation.sql.casts import cast
+from risingpy.functions.evaluation.sql.catalog import CATALOG
+from risingpy.functions.evaluation.sql.datetime import grows_for_ever, part_as_float
+from risingpy.functions.evaluation.sql.functions import SPECIAL, TEMPLATES
+from risingpy.functions.evaluation.sql.maps import OVER_ELEMENTS
+from risingpy.functions.evaluation.sql.nested import compared_with_all
+from risingpy.functions.evaluation.sql.text import literal, own_call, quoted
+from risingpy.functions.evaluation.sql.tree import DEEPEST, Guard, Layers, Piece, Tree, simple
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expression_trees import LET, OPERAND

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InternalError
-from risingpy.functions.evaluation.sql_text import quoted
+from risingpy.functions.evaluation.sql.text import quoted
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, SqlType, TypeKind, array_of
 

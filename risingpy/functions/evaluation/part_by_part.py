@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from risingpy.functions.evaluation.arrow_functions import as_column, compile_arrow
 from risingpy.functions.evaluation.chunk_query import FAILURES, by_arrow, raise_if_invalid, run, select_of, typed
-from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
+from risingpy.functions.evaluation.sql.maps import OVER_ELEMENTS
 from risingpy.plan.expression_trees import opened
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands
 from risingpy.storage.codec.column_buffers import whole, with_values

@@ -10,8 +10,8 @@ import pyarrow as pa
 from risingpy.errors import SqlError
 from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
 from risingpy.functions.evaluation.duckdb_sql import compile_expression
-from risingpy.functions.evaluation.sql_casts import cast
-from risingpy.functions.evaluation.sql_text import own_call
+from risingpy.functions.evaluation.sql.casts import cast
+from risingpy.functions.evaluation.sql.text import own_call
 from risingpy.plan.aggregate_families import OF_VECTORS, REGRESSIONS, SPREADS
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.window_calls import (

@@ -1,6 +1,6 @@
 """Functions of the catalog: what is computed of an object's oid. The lines' form is in `signatures.py`.
 
-An `oid` or a `regclass` is a bigint of that name. The SQL of each is in `evaluation/sql_catalog.py`.
+An `oid` or a `regclass` is a bigint of that name. The SQL of each is in `evaluation/sql/catalog.py`.
 Those that end statements of others are in `topics/backends.py`, those about stored values in `topics/storage_facts.py`.
 """
 

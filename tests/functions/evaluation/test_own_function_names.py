@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.functions.evaluation.sql_text import OWN_RESULTS, further_result, own_function
+from risingpy.functions.evaluation.sql.text import OWN_RESULTS, further_result, own_function
 from risingpy.types import BIGINT, DATE, VARCHAR, SqlType, array_of, map_of, numeric, struct_of
 
 FURTHER = [

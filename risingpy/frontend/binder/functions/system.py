@@ -2,7 +2,7 @@
 
 Those that need the session become constants. Those about what this database does not have (comments, triggers,
 privileges on types and languages) are constants too. The others are calls whose SQL is in
-`functions/evaluation/sql_catalog.py`.
+`functions/evaluation/sql/catalog.py`.
 """
 
 from __future__ import annotations

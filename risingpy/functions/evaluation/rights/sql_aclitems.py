@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from risingpy.functions.evaluation.sql_text import quoted
+from risingpy.functions.evaluation.sql.text import quoted
 from risingpy.plan.expressions import Call
 
 _NAMES = "INSERT SELECT UPDATE DELETE TRUNCATE REFERENCES TRIGGER EXECUTE USAGE CREATE TEMPORARY CONNECT SET"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from risingpy.functions.evaluation.sql_text import quoted, raised
+from risingpy.functions.evaluation.sql.text import quoted, raised
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BIGINT, SMALLINT
 

@@ -43,7 +43,7 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
 def joined_texts(texts: str, separator: str, *, empty: str) -> str:
     """The texts of a list, of which none is NULL, as one; `empty` is the condition that there is none.
 
-    DuckDB's array_to_string is a macro that writes its argument twice, where `sql_tree` cannot see it: nested calls
+    DuckDB's array_to_string is a macro that writes its argument twice, where `tree` cannot see it: nested calls
     would double the argument at each level.
     """
     return f"(CASE WHEN {empty} THEN '' ELSE list_aggr({texts}, 'string_agg', {quoted(separator)}) END)"

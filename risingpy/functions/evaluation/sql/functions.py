@@ -2,20 +2,20 @@
 
 `TEMPLATES` has those that are a pattern of their arguments `{0}`, `{1}`… and of `{type}`, the result's. `SPECIAL` has
 a function for each of the others: DuckDB's own differs from PostgreSQL's in errors, edges or types. AND, OR and
-COALESCE, whose arguments are not all evaluated, are in `sql_branches`.
+COALESCE, whose arguments are not all evaluated, are in `branches`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_arithmetic import ARITHMETIC
-from risingpy.functions.evaluation.sql_datetime import DATE_AND_TIME
-from risingpy.functions.evaluation.sql_json import JSON
-from risingpy.functions.evaluation.sql_maps import MAPS
-from risingpy.functions.evaluation.sql_nested import NESTED, numbers_as_keys
-from risingpy.functions.evaluation.sql_strings import STRINGS
-from risingpy.functions.evaluation.sql_text import own_call, raised
+from risingpy.functions.evaluation.sql.arithmetic import ARITHMETIC
+from risingpy.functions.evaluation.sql.datetime import DATE_AND_TIME
+from risingpy.functions.evaluation.sql.json import JSON
+from risingpy.functions.evaluation.sql.maps import MAPS
+from risingpy.functions.evaluation.sql.nested import NESTED, numbers_as_keys
+from risingpy.functions.evaluation.sql.strings import STRINGS
+from risingpy.functions.evaluation.sql.text import own_call, raised
 from risingpy.functions.volatile import SEQUENCE_CALLS
 from risingpy.plan.expressions import Call
 from risingpy.types import BYTEA, TypeKind

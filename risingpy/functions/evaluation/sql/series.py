@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from risingpy.functions.evaluation.sql_casts import cast
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql.casts import cast
+from risingpy.functions.evaluation.sql.text import own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import INTEGER, NUMERIC, TypeKind
 

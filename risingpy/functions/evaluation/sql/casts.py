@@ -6,7 +6,7 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 
 from __future__ import annotations
 
-from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
+from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.functions.topics.enums import packed_enum
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, TIMESTAMP, VARCHAR, VECTOR, SqlType, TypeKind, array_of
 from risingpy.types.date_units import MICROS_OF_DAY

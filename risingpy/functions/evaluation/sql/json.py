@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.errors import InvalidParameterValue
-from risingpy.functions.evaluation.sql_casts import text_of
-from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
+from risingpy.functions.evaluation.sql.casts import text_of
+from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind
 from risingpy.types.jsonb import key_order, quote

@@ -1,6 +1,6 @@
 """What runs beside point reads: a loop of scans, a loop of COPY, many clients that scan. In a process of its own.
 
-    python -m benchmarks.neighbours PORT scan|copy|scanners
+    python -m benchmarks.serving.neighbours PORT scan|copy|scanners
 
 Prints `ready` when all of it runs. When its input ends, it prints how often it was done since, and how many errors
 there were.
@@ -96,7 +96,7 @@ class Outcome:
 def neighbour(port: int, kind: str) -> Iterator[Outcome]:
     """Runs it within the block; the outcome is known at its end."""
     outcome = Outcome()
-    command = [sys.executable, "-m", "benchmarks.neighbours", str(port), kind]
+    command = [sys.executable, "-m", "benchmarks.serving.neighbours", str(port), kind]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stdout is not None
     try:

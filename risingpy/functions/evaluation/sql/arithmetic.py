@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql.text import own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from risingpy.functions.evaluation.rights.sql_aclitems import ACLITEMS
 from risingpy.functions.evaluation.rights.sql_privileges import PRIVILEGES
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql.text import own_call, quoted, raised
 from risingpy.plan.expressions import Call
 from risingpy.types import BIGINT, VARCHAR
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_casts import part_text
-from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
+from risingpy.functions.evaluation.sql.casts import part_text
+from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BYTEA, INTEGER, VARCHAR, TypeKind
 

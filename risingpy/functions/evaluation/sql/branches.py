@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from risingpy.functions.evaluation.sql_tree import Guard, Piece, Tree, piece_of, simple
+from risingpy.functions.evaluation.sql.tree import Guard, Piece, Tree, piece_of, simple
 from risingpy.plan.expressions import Call, Case, Expr
 from risingpy.types import BOOLEAN
 

@@ -1,4 +1,4 @@
-"""Functions and operators on arrays and structs as DuckDB SQL; those on maps are in `sql_maps.py`.
+"""Functions and operators on arrays and structs as DuckDB SQL; those on maps are in `maps.py`.
 
 Subscripts count from 1; one that is out of range gives NULL, or an empty slice. Searching and removing take NULL for
 equal to NULL; containment never finds it.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_casts import part_text
-from risingpy.functions.evaluation.sql_series import SERIES
-from risingpy.functions.evaluation.sql_text import joined_texts, own_call, quoted, raised
+from risingpy.functions.evaluation.sql.casts import part_text
+from risingpy.functions.evaluation.sql.series import SERIES
+from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.types import BOOLEAN, BYTEA, VARCHAR, SqlType, TypeKind, array_of
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measurement import RISINGPY, Measurement
-from benchmarks.neighbours import KINDS, SETUP, neighbour
 from benchmarks.process_tree import cpu_seconds
+from benchmarks.serving.neighbours import KINDS, SETUP, neighbour
 from risingpy.server_process import HOST, ServerProcess
 
 SERVING = "serving"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_casts import cast
-from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.functions.evaluation.sql.casts import cast
+from risingpy.functions.evaluation.sql.text import own_call, quoted, raised
 from risingpy.functions.signatures import EXTRACT_FIELDS
 from risingpy.functions.topics.times.parts import YEARLY_PARTS
 from risingpy.plan.expressions import Call, Cast

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.functions.evaluation.sql_text import own_call
+from risingpy.functions.evaluation.sql.text import own_call
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import TypeKind
 

@@ -1,0 +1,1 @@
+"""Statements of many clients, by pgbench, and what runs beside them."""
