@@ -43,7 +43,6 @@ class MemTable:
         self._puts: list[npt.NDArray[np.bool_]] = []
         self._are_changes = True
         self.size_bytes = 0
-        self.writes = 0
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -60,14 +59,13 @@ class MemTable:
         self._values.append(values)
         self._puts.append(puts)
         self.size_bytes += keys.nbytes + values.nbytes
-        self.writes += len(keys)
 
     def drain(self) -> Drained:
         """The writes, of which there are some; the mem-table forgets them."""
         keys, values, puts = _joined(self._keys), _joined(self._values), np.concatenate(self._puts)
         self._keys, self._values, self._puts = [], [], []
         are_changes, self._are_changes = self._are_changes, True
-        self.size_bytes = self.writes = 0
+        self.size_bytes = 0
         return last_writes(keys, values, puts, are_changes=are_changes)
 
 

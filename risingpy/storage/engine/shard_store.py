@@ -349,7 +349,6 @@ class EpochTransaction:
 
         Grows the map by itself if it is full. The transaction is over after that.
         """
-        self._writer.write_together([few for table in self._tables.values() if (few := table.take_few()) is not None])
         for table in self._tables.values():
             table.flush()
         self._writer.commit()

@@ -21,7 +21,6 @@ from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.shard_basis import attempt_note
 from risingpy.storage.engine.stored_rows import StoredRows
-from risingpy.storage.engine.table_batches import batch_of_tables, by_table
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
 from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.engine.undo_record import UndoRecord, read_marker, read_markers, undo_stages, write_undo
@@ -79,14 +78,12 @@ class ReadInOrder:
 class _Written:
     """A batch that went to the store; purged and rewritten rows cannot be taken back.
 
-    `purged`: the table that is no more. The statistics do not follow, for nobody asks for it. `of_tables`: the batch is
-    of several tables, all without runs.
+    `purged`: the table that is no more. The statistics do not follow, for nobody asks for it.
     """
 
     batch: WriteBatch
     can_be_undone: bool
     purged: int | None = None
-    of_tables: bool = False
 
 
 class ShardWriter:
@@ -165,28 +162,13 @@ class ShardWriter:
 
     @property
     def written(self) -> list[WriteBatch]:
-        """What was written so far, in order, and can be taken back: each batch of one table."""
-        return [part for each in self._written if each.can_be_undone for part in by_table(each.batch)]
+        """What was written so far, in order, and can be taken back."""
+        return [each.batch for each in self._written if each.can_be_undone]
 
     def write(self, batch: WriteBatch, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         """Writes to the store. `known` may tell what is there now under some of the keys, `new` which are not there."""
         if len(batch.keys):
             self._keep(_Written(batch, can_be_undone=True), known, new)
-
-    def write_together(self, batches: Sequence[WriteBatch]) -> None:
-        """Writes a few rows of each of several tables.
-
-        In an epoch with one change every table has a row or two, and calls cost more than rows.
-        """
-        # The delta for shared storage has batches of one table; a table with runs has rows in two places.
-        together: list[WriteBatch] = []
-        for batch in batches:
-            if self._shared is not None or self.rows.has_runs(StoredRows.table_of(batch.keys)):
-                self.write(batch)
-            else:
-                together.append(batch)
-        if together:
-            self._keep(_Written(batch_of_tables(together), can_be_undone=True, of_tables=True))
 
     def purge(self, table_id: int, keys: pa.BinaryArray) -> None:
         """Deletes rows of a table that is no more, for good."""
@@ -285,12 +267,9 @@ class ShardWriter:
             batch, old = WriteBatch(batch.keys.filter(changed), batch.values.filter(changed)), old.filter(changed)
             if not len(batch.keys):
                 return
-        self._undo.extend(by_table(WriteBatch(batch.keys, old)))
+        self._undo.append(WriteBatch(batch.keys, old))
         self._statistics.replace(batch.keys, old, batch.values)
-        if written.of_tables:
-            self.rows.write_to_tree(batch)
-        else:
-            self._write(batch)
+        self._write(batch)
 
     def _write(self, batch: WriteBatch) -> None:
         self._changed.append(batch)

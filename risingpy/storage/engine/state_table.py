@@ -30,8 +30,6 @@ from risingpy.storage.engine.state_lookups import StateLookups
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.types.far_moments import value_of, values_of
 
-# What counts as few writes: to look up whether their keys are there costs less than a call of the store.
-FEW_ROWS, FEW_BYTES = 64, 1 << 16
 ROW_BYTES = 64  # a row's key, its place in the tree and its undo, as a part of what an epoch writes
 _VALUE_TAG = b"\x01"  # of a key column that is not NULL
 
@@ -280,14 +278,6 @@ class StateTable:
             known, self._read = self._read, None
             drained = self._written.drain()
             self._writer.write(drained.batch, known, drained.new)
-
-    def take_few(self) -> WriteBatch | None:
-        """The writes, if they are so few that the caller should hand them over with those of other tables."""
-        written = self._written
-        if not written or written.writes > FEW_ROWS or written.size_bytes > FEW_BYTES:
-            return None
-        self._read = None
-        return written.drain().batch
 
     def get_row(self, key: Sequence[object]) -> tuple[object, ...] | None:
         """The row of a key, all columns, as Python values."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,6 @@ from risingpy.storage.kernels import digests
 
 META = b"meta"  # the named database of a shard that has notes beside the rows
 TABLE_ID_BYTES = 4
-_OFFSET_BYTES = 4  # of an Arrow binary array
 _KEY = b"table"
 _LAYOUT = struct.Struct(">qqqq")
 _WORD = 1 << 64
@@ -59,25 +57,23 @@ class StatisticsChange:
         self._add(keys, (values, sign))
 
     def replace(self, keys: pa.BinaryArray, old: pa.BinaryArray, new: pa.BinaryArray) -> None:
-        """As `add`, of rows that go and of those that come under the same keys, which ascend, of any tables."""
+        """As `add`, of rows of one table that go and of those that come under the same keys."""
         self._add(keys, (old, -1), (new, +1))
 
     def _add(self, keys: pa.BinaryArray, *changes: tuple[pa.BinaryArray, int]) -> None:
-        key, buffers = buffers_of(keys), [(buffers_of(values), sign) for values, sign in changes]
-        for first, end in pairwise(table_borders(keys)):
-            totals = address(self._of_table(keys[first].as_py()[:TABLE_ID_BYTES]))
-            for value, sign in buffers:
-                digests.add_rows(
-                    key.data, key.offsets + _OFFSET_BYTES * first, TABLE_ID_BYTES,
-                    value.data, value.offsets + _OFFSET_BYTES * first, value.validity, value.bit_offset + first,
-                    end - first, sign, totals,
-                )  # fmt: skip
-
-    def _of_table(self, table: bytes) -> Integers:
+        if not len(keys):
+            return
+        table = keys[0].as_py()[:TABLE_ID_BYTES]
         totals = self._totals.get(table)
         if totals is None:
             totals = self._totals[table] = np.zeros(4, np.int64)
-        return totals
+        key = buffers_of(keys)
+        for values, sign in changes:
+            value = buffers_of(values)
+            digests.add_rows(
+                key.data, key.offsets, TABLE_ID_BYTES, value.data, value.offsets, value.validity, value.bit_offset,
+                len(keys), sign, address(totals),
+            )  # fmt: skip
 
     def forget(self, table_id: int) -> None:
         """The table is being purged: nobody asks for it any more."""
@@ -99,18 +95,6 @@ class StatisticsChange:
             if stored is not None:
                 now = _decoded(bytes(stored)).plus(now)
             transaction.put(key, _encoded(now), db=META)
-
-
-def table_borders(keys: pa.BinaryArray) -> list[int]:
-    """Where each table's keys begin among stored keys, which ascend; and, last, how many keys there are."""
-    count = len(keys)
-    if not count:
-        return [0]
-    if keys[0].as_py()[:TABLE_ID_BYTES] == keys[count - 1].as_py()[:TABLE_ID_BYTES]:
-        return [0, count]
-    places = buffers_of(keys).starts[:, None] + np.arange(TABLE_ID_BYTES)
-    ids = np.frombuffer(keys.buffers()[2], np.uint8)[places]
-    return [0, *(np.flatnonzero((ids[1:] != ids[:-1]).any(axis=1)) + 1).tolist(), count]
 
 
 def read_statistics(transaction: StoreTransaction) -> dict[int, TableStatistics]:
