@@ -66,7 +66,7 @@ def test_columns_and_key() -> None:
         ("bool", "boolean"),
         ("bytea", "bytea"),
         ("time", "time without time zone"),
-        ("timestamp(6)", "timestamp without time zone"),
+        ("timestamp(6)", "timestamp(6) without time zone"),
         ("timestamp with time zone", "timestamp with time zone"),
         ("timestamptz", "timestamp with time zone"),
         ("interval day to second", "interval"),
