@@ -31,7 +31,7 @@ from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Catalog, CreatedRelation
 from risingpy.types import SqlType
 
-_FORCE_SECONDS = 5.0  # as in PostgreSQL
+_LEAVING_SECONDS = 5.0  # as in PostgreSQL
 _LOOK_SECONDS = 0.02
 _BOOLEANS = {**dict.fromkeys(("true", "on", "1"), True), **dict.fromkeys(("false", "off", "0"), False)}
 # By option: the values that mean what every database here is.
@@ -128,8 +128,11 @@ def _drop(session: StatementContext, statement: DropDatabase) -> None:
         return
     found = existing_database(database.reads.catalog, name)
     own = found.database_id
-    if statement.force and database.reads.catalog.has_role(session.identity.current_id, found.owner):
-        _end_sessions(session, name)
+    if own != database.database_id and database.reads.catalog.has_role(session.identity.current_id, found.owner):
+        if statement.force:
+            _end_sessions(session, name)
+        # A client that has closed its connection just now may be here for a moment, so PostgreSQL waits as well.
+        _wait_until_unused(session, name)
 
     def inside(catalog: Catalog) -> list[CreatedRelation]:
         return [each for each in catalog.relations.values() if each.database_id == own]
@@ -148,9 +151,9 @@ def _others(session: StatementContext) -> SessionCount:
 
 
 def _end_sessions(session: StatementContext, name: str) -> None:
-    """Ends the sessions in a database, and waits until they are gone, for a while."""
+    """Tells the sessions in a database to end."""
     database = session.database
-    catalog, count = database.reads.catalog, _others(session)
+    catalog = database.reads.catalog
     for each in database.sessions.activities():
         if each.database != name or each.process_id == session.startup.process_id:
             continue
@@ -161,7 +164,11 @@ def _end_sessions(session: StatementContext, name: str) -> None:
                 detail=f'Only roles with privileges of the role "{each.user}" may end its sessions.',
             )
         database.sessions.send(Signal.TERMINATE, each.process_id)
-    end = time.monotonic() + _FORCE_SECONDS
+
+
+def _wait_until_unused(session: StatementContext, name: str) -> None:
+    """Waits until no other session is in a database, for a while."""
+    count, end = _others(session), time.monotonic() + _LEAVING_SECONDS
     while count(name) and time.monotonic() < end:
         session.cancelled.wait(_LOOK_SECONDS)
         session.check()
