@@ -24,7 +24,11 @@ _STEPS = frozenset(
     {"add", "timestamp_plus", "interval_plus_timestamp", "timestamptz_plus", "interval_plus_timestamptz"}
     | {"date_plus_days", "days_plus_date"}
 )
-_SAME_ORDER = frozenset({"smallint", "integer", "bigint", "date", "timestamp without time zone"})
+# Casts among these never turn an order round: numbers, and times.
+_SAME_ORDER = (
+    frozenset({"smallint", "integer", "bigint", "numeric", "real", "double precision"}),
+    frozenset({"date", "timestamp without time zone"}),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,17 @@ def _chosen_by(chosen: Expr, parts: list[Expr], left_width: int, kind: JoinKind)
 
 
 def _is_plain(part: Expr) -> bool:
-    """Whether the inequality compares two columns."""
+    """Whether the inequality compares two columns, perhaps cast to a common type."""
     match part:
         case Call(_, (first, second)):
-            return all(isinstance(each, InputRef | Cast) for each in (first, second))
+            return all(isinstance(_without_casts(each), InputRef) for each in (first, second))
     return False
+
+
+def _without_casts(expr: Expr) -> Expr:
+    while isinstance(expr, Cast):
+        expr = expr.arg
+    return expr
 
 
 def within(join: Join, tolerance: Expr | None) -> LogicalPlan:
@@ -130,8 +140,8 @@ def _risen(expr: Expr) -> int | None:
     match expr:
         case InputRef(index):
             return index
-        case Cast(InputRef(index) as column, type_) if {column.type.name, type_.name} <= _SAME_ORDER:
-            return index
+        case Cast(operand, type_) if any({operand.type.name, type_.name} <= same for same in _SAME_ORDER):
+            return _risen(operand)
         case Call(function, (first, *rest)) if function in _STEPS | _STEPS_BACK:
             if not any(map(columns_read, rest)):
                 return _risen(first)
