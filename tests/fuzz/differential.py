@@ -14,22 +14,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import psycopg
+from psycopg.types.string import TextLoader
 
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
-from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.results import Result, StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.runner import EpochReport
-from tests.fuzz.generator import SCHEMA, Generator, for_postgres
+from risingpy.types import DATE, TypeKind
+from risingpy.types.forms import text_column
+from tests.fuzz.dialects import for_postgres, for_us
+from tests.fuzz.generator import SCHEMA, Generator
 from tests.postgres_oracle import postgres_server
 from tests.result_rows import result_rows
 
@@ -84,7 +88,7 @@ def database(shards: int, random: Random) -> Iterator[Callable[[], Run]]:
                 try:
                     for statement in session.split(sql):
                         result = session.execute(session.prepare(statement, ()), ())
-                        rows.update(tuple(map(_plain, row)) for row in result_rows(result))
+                        rows.update(tuple(map(_plain, row)) for row in result_rows(_with_texts_of_dates(result)))
                     session.sync()
                 except BaseException:
                     session.fail()
@@ -97,6 +101,19 @@ def database(shards: int, random: Random) -> Iterator[Callable[[], Run]]:
         for session in sessions:
             session.close()
         opened.close()
+
+
+def _with_texts_of_dates(result: Result) -> Result:
+    """Python has no dates before Christ, beyond 9999, and none that are infinite."""
+    dates = [place for place, field in enumerate(result.fields or ()) if field.type.kind is TypeKind.DATE]
+    if not dates:
+        return result  # whose rows can be taken once
+    batches = []
+    for batch in result.batches or ():
+        for place in dates:
+            batch = batch.set_column(place, str(place), text_column(DATE, batch.column(place)))
+        batches.append(batch)
+    return replace(result, batches=batches)
 
 
 def _plain(value: Any) -> object:
@@ -122,7 +139,7 @@ class _History:
         self.sessions = [self.new_session() for _ in range(_AT_ONCE)]
 
     def both(self, sql: str) -> None:
-        self.ours(sql)
+        self.ours(for_us(sql))
         self.postgres.execute(for_postgres(sql).encode())
 
     def change(self, changes: Sequence[str], *, at_once: bool) -> None:
@@ -148,11 +165,13 @@ class _History:
     def _made(self, run: Run, name: str, sql: str) -> str | None:
         """None, or why there is no view; empty for a defect, which is noted."""
         try:
-            run(f"CREATE MATERIALIZED VIEW {name} AS {sql}")
+            run(f"CREATE MATERIALIZED VIEW {name} AS {for_us(sql)}")
         except FeatureNotSupported as error:
             return error.message
         except Exception as error:
-            self.outcome.differences.append(f"CREATE MATERIALIZED VIEW fails: {type(error).__name__}: {error}\n  {sql}")
+            self.outcome.differences.append(
+                f"CREATE MATERIALIZED VIEW fails: {type(error).__name__}: {error}\n  {for_us(sql)}"
+            )
             return ""
         return None
 
@@ -164,10 +183,10 @@ class _History:
             except psycopg.Error:  # a value that its expressions do not take: views go on, SELECT need not
                 continue
             expected = Counter(tuple(map(_plain, row)) for row in rows)
-            asked = [("SELECT", sql)] if select else []
+            asked = [("SELECT", for_us(sql))] if select else []
             asked += [(views[k], f"SELECT * FROM {views[k]}")] if k in views else []
             for who, question in asked:
-                self._compare(who, question, sql, expected)
+                self._compare(who, question, for_us(sql), expected)
 
     def _compare(self, who: str, question: str, sql: str, expected: Answer) -> None:
         try:
@@ -189,6 +208,7 @@ def run_seed(seed: int, postgres: Postgres) -> Outcome:
     postgres.execute("CREATE SCHEMA fuzz")
     postgres.execute("SET search_path = fuzz")
     postgres.execute(f"SET statement_timeout = '{_LONGEST}'")
+    postgres.adapters.register_loader("date", TextLoader)
     with database(SHARDS[seed % len(SHARDS)], Random(seed)) as new_session:
         history = _History(new_session, postgres, outcome)
         for statement in SCHEMA:
@@ -214,9 +234,9 @@ def _make_shared_views(history: _History, generator: Generator) -> None:
             continue
         history.postgres.execute(f"CREATE VIEW {name} AS {for_postgres(view.sql)}".encode())
         try:
-            history.ours(f"CREATE MATERIALIZED VIEW {name} AS {view.sql}")
+            history.ours(f"CREATE MATERIALIZED VIEW {name} AS {for_us(view.sql)}")
         except SqlError as error:
-            history.outcome.differences.append(f"CREATE MATERIALIZED VIEW fails: {error}\n  {view.sql}")
+            history.outcome.differences.append(f"CREATE MATERIALIZED VIEW fails: {error}\n  {for_us(view.sql)}")
             del generator.views[name]
 
 

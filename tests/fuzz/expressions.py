@@ -164,6 +164,8 @@ class Expressions:
                 return self.pick("0", "1.5", "-2.25", "3.00", "0.01")
             case "t":
                 return self.pick("'a'", "'b'", "'B'", "''", "'abc'")
+            case "d" if self.random.random() < 0.1:
+                return self.pick("DATE 'infinity'", "DATE '-infinity'", "DATE '0044-03-15 BC'", "DATE '99999-12-31'")
             case "d":
                 return self.pick("DATE '2024-02-28'", "DATE '2024-03-01'", "DATE '2023-12-31'")
             case "e":

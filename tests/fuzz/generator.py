@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.fuzz.dialects import pair
 from tests.fuzz.expressions import LABELS, Relation
 from tests.fuzz.grouping import Grouping
 from tests.fuzz.recursion import Recursions
+from tests.fuzz.streaming import Streaming
 from tests.fuzz.subqueries import Subqueries
 from tests.fuzz.windows import Windows
 
+# A temporal join reads a table that never changes, so any join gives its rows.
+_AS_OF = pair(" FOR SYSTEM_TIME AS OF PROCTIME()", "")
+_ENDS = pair(" WITH (ttl = '1000 days')", "")  # no row ends, and all pass by what would end them
 SCHEMA = (
     f"CREATE TYPE mood AS ENUM ({', '.join(map(repr, LABELS))})",
     "CREATE TABLE a (id INT PRIMARY KEY, g INT, v INT, s VARCHAR, n NUMERIC(8, 2), d DATE)",
     "CREATE TABLE b (id INT PRIMARY KEY, g INT, v INT, s VARCHAR, b BOOLEAN, m mood)",
-    "CREATE TABLE c (g INT, v INT, s VARCHAR, n NUMERIC(8, 2))",
+    f"CREATE TABLE c (g INT, v INT, s VARCHAR, n NUMERIC(8, 2)){_ENDS}",
     "CREATE TABLE fixed (id INT PRIMARY KEY, g INT, s VARCHAR, m mood)",
     "INSERT INTO fixed VALUES (-1, 2, 'a', 'low'), (0, NULL, 'b', NULL), (1, 1, NULL, 'high'), (2, 5, 'abc', 'mid')",
 )
@@ -26,15 +31,9 @@ _COLUMNS = {"a": "iiitnd", "b": "iiitbe", "c": "iitn"}
 _NAMES = {"a": ("id", "g", "v", "s", "n", "d"), "b": ("id", "g", "v", "s", "b", "m"), "c": ("g", "v", "s", "n")}
 _MOST_COLUMNS = 5
 _SHARED_VIEWS = 3
-_AS_OF = " FOR SYSTEM_TIME AS OF PROCTIME()"
 
 
-def for_postgres(sql: str) -> str:
-    """A query as PostgreSQL takes it: a temporal join reads a table that never changes, so any join gives its rows."""
-    return sql.replace(_AS_OF, "")
-
-
-class Generator(Windows, Grouping, Subqueries, Recursions):
+class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
     """Everything random of one seed. `views` are queries that later queries read by name."""
 
     def __init__(self, seed: int) -> None:
@@ -93,6 +92,7 @@ class Generator(Windows, Grouping, Subqueries, Recursions):
             *(self._frames, self._frames, self._distribution, self._nth, self._temporal_join),
             *(self._nested, self._in_select_list, self._rows_in, self._first_of, self._having),
             *(self._reached, self._counted, self._series),
+            *(self._asof, self._session, self._gaps, self._hops, self._vectors),
         ]
         return self.random.choice(shapes)(depth - 1)
 
