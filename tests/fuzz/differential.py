@@ -113,7 +113,7 @@ def _with_texts_of_dates(result: Result) -> Result:
         for place in dates:
             batch = batch.set_column(place, str(place), text_column(DATE, batch.column(place)))
         batches.append(batch)
-    return replace(result, batches=batches)
+    return replace(result, batches=iter(batches))
 
 
 def _plain(value: Any) -> object:

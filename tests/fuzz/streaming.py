@@ -57,7 +57,7 @@ class Streaming(Shapes):
         call = self.pick(f"sum({number})", "count(*)", f"min({number})", f"max({number})")
         kept = self._some_columns(inner, 1, 3)
         types = "".join(inner.types[k] for k in kept) + "i"
-        # There: a row begins a session unless it comes less than the gap after the one before. NULLs come last, together.
+        # There: a row begins a session unless it comes less than the gap after the one before. NULLs are one, the last.
         own = ", ".join(f"{q}.c{k}" for k in parts)
         before = f"lag({q}.c{at}) OVER ({f'PARTITION BY {own} ' if parts else ''}ORDER BY {q}.c{at})"
         begins = f"CASE WHEN {q}.c{at} < {before} + {gap} OR {q}.c{at} IS NULL THEN 0 ELSE 1 END"

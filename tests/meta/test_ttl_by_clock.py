@@ -140,3 +140,67 @@ def test_rows_without_a_key_of_their_own(server: Server) -> None:
     client.run("INSERT INTO t VALUES (1), (1), (2)")
     client.run("UPDATE t SET v = 3 WHERE v = 2")
     eventually(client, "SELECT count(*) FROM t", [(0,)])
+
+
+def test_a_table_gets_a_ttl_and_loses_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are there count as written when the ttl is added; readers and keys stay as they are."""
+    monkeypatch.setattr(aging_rows, "_NOTED_AT_ONCE", 16)
+    clock = FastClock(monkeypatch)
+    client = server.client()
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    client.run("CREATE INDEX by_v ON t (v)")
+    client.run("INSERT INTO t SELECT g, g % 7 FROM generate_series(1, 100) g")
+    client.run("CREATE MATERIALIZED VIEW seen AS SELECT v, count(*) AS n FROM t GROUP BY v")
+    clock.hours += 100
+    client.run("ALTER TABLE t SET (ttl = '10 hours')")
+    client.run("INSERT INTO t VALUES (0, 0)")  # an epoch at this hour
+    client.run("FLUSH")
+    server.restart()
+    client = server.client()
+    clock.hours += 6
+    client.run("UPDATE t SET v = 8 WHERE id BETWEEN 1 AND 5")
+    client.run("DELETE FROM t WHERE id > 90")
+    client.run("INSERT INTO t VALUES (1000, 9)")
+    client.run("FLUSH")
+    assert client.run("SELECT count(*), sum(n)::int FROM t, (SELECT sum(n) AS n FROM seen) s") == [(92, 92 * 92)]
+    assert state_rows(server, client, "t") == 2 * 92
+    clock.hours += 5
+    client.run("INSERT INTO t VALUES (1001, 9)")
+    client.run("FLUSH")
+    assert sorted(client.run("SELECT id FROM t")) == [(i,) for i in (1, 2, 3, 4, 5, 1000, 1001)]
+    assert sorted(client.run("SELECT * FROM seen")) == [(8, 5), (9, 2)]
+    assert client.run("SELECT count(*) FROM by_v") == [(7,)]
+    client.run("ALTER TABLE t RESET (ttl)")
+    assert "ttl" not in str(client.run("SHOW CREATE TABLE t"))
+    clock.hours += 100
+    client.run("INSERT INTO t VALUES (1002, 9)")
+    client.run("FLUSH")
+    assert client.run("SELECT count(*) FROM t") == [(8,)]
+    client.run("ALTER TABLE t SET (ttl = '1 hour')")
+    client.run("DELETE FROM t WHERE id = 1")
+    client.run("FLUSH")
+    clock.hours += 2
+    client.run("INSERT INTO t VALUES (1003, 9)")
+    client.run("FLUSH")
+    eventually(client, "SELECT id FROM t", [(1003,)])
+
+
+def test_an_added_ttl_ends_rows_although_nothing_comes(server: Server) -> None:
+    client = server.client()
+    client.run("CREATE TABLE t (v INT)")
+    client.run("INSERT INTO t SELECT * FROM generate_series(1, 100)")
+    client.run("FLUSH")
+    client.run("ALTER TABLE t SET (ttl = 1)")
+    eventually(client, "SELECT count(*) FROM t", [(0,)])
+
+
+def test_an_altered_ttl_is_undone_with_its_transaction(server: Server) -> None:
+    client = server.client()
+    client.run("CREATE TABLE t (id INT PRIMARY KEY)")
+    client.run("INSERT INTO t VALUES (1)")
+    for statement in ("BEGIN", "ALTER TABLE t SET (ttl = 1)", "INSERT INTO t VALUES (2)", "ROLLBACK"):
+        client.run(statement)
+    assert "ttl" not in str(client.run("SHOW CREATE TABLE t"))
+    for statement in ("BEGIN", "ALTER TABLE t SET (ttl = 1)", "INSERT INTO t VALUES (2)", "COMMIT"):
+        client.run(statement)
+    eventually(client, "SELECT count(*) FROM t", [(0,)])

@@ -18,12 +18,15 @@ from risingpy.executors.watermark.expiring_rows import ENDED_ROWS_PER_EPOCH
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.engine.state_table import StateTable
 
+_NOTED_AT_ONCE = 65_536
+
 
 class AgingRows:
     """Wraps `stored`, the executor that stores the table's changes in `table`.
 
-    For each row of `table`, `times` has the time of its epoch and its key, and `ages` that time by its key. Rows end
-    whose time is before `end`; `now` is this epoch's. Both are milliseconds since 1970.
+    For each row of `table`, `times` has the time of its epoch and its key, and `ages` that time by its key. If no row
+    has a time, the table has just got its ttl, and all its rows count as written in this epoch. Rows end whose time is
+    before `end`; `now` is this epoch's. Both are milliseconds since 1970.
     """
 
     def __init__(
@@ -38,6 +41,8 @@ class AgingRows:
         self._key = [each.index for each in table.schema.key]
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        if self._has_no_ages():
+            self._note_all()
         changes = deletes_first(self._stored.execute(inputs))  # the row of an update has one age, the new one
         if changes.num_rows:
             self._note(changes)
@@ -45,6 +50,14 @@ class AgingRows:
         if not ended.num_rows:
             return changes
         return pa.concat_tables([changes, self._end_rows(*(whole(column) for column in ended.columns))])
+
+    def _has_no_ages(self) -> bool:
+        return next(self._ages.scan_pages(1), None) is None
+
+    def _note_all(self) -> None:
+        """The rows that the table has count as written now. A table without rows costs one look."""
+        for count, columns in self._table.scan_pages(_NOTED_AT_ONCE):
+            self._note_written([columns[i] for i in self._key], count)
 
     def _note(self, changes: pa.Table) -> None:
         ops, columns = ops_of(changes), columns_of(changes)
@@ -56,8 +69,11 @@ class AgingRows:
             self._times.apply(deleted, [written, *keys])
             self._ages.apply(deleted, [*keys, written])
         keys = [columns[i].filter(came) for i in self._key]
-        written = pa.array(np.full(len(keys[0]), self._now, np.int64))
-        inserted = np.full(len(written), INSERT, np.int8)
+        self._note_written(keys, len(keys[0]))
+
+    def _note_written(self, keys: Sequence[pa.Array], count: int) -> None:
+        written = pa.array(np.full(count, self._now, np.int64))
+        inserted = np.full(count, INSERT, np.int8)
         self._times.apply(inserted, [written, *keys])
         self._ages.apply(inserted, [*keys, written])
 

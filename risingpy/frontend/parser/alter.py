@@ -27,6 +27,7 @@ from risingpy.frontend.parser.ast_alter import (
     DropIdentity,
     RenameColumn,
     RenameConstraint,
+    ResetTtl,
     SetDefault,
     SetEndOfRows,
     SetIdentity,
@@ -237,8 +238,8 @@ def _parse_action(cursor: Cursor) -> AlterAction:
         return _parse_column_action(cursor)
     if cursor.accept("VALIDATE", "CONSTRAINT"):
         return ValidateConstraint(cursor.name())
-    if cursor.peek(2) == ["SET", "("]:
-        return _parse_end_of_rows(cursor)
+    if cursor.peek(2) in (["SET", "("], ["RESET", "("]):
+        return _parse_end_of_rows(cursor) if cursor.word == "SET" else _parse_reset(cursor)
     if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":
         cursor.unsupported(f"ALTER TABLE … {cursor.word}")
     return cursor.fail()
@@ -254,6 +255,18 @@ def _parse_end_of_rows(cursor: Cursor) -> SetEndOfRows:
         raise FeatureNotSupported(message, position=position, hint="It can set ttl and retention_seconds.")
     cursor.expect(")")
     return SetEndOfRows(name, OptionText(value, position))
+
+
+def _parse_reset(cursor: Cursor) -> ResetTtl:
+    """`RESET (ttl)`."""
+    cursor.expect("RESET", "(")
+    position = cursor.position
+    name = cursor.name().name
+    if name != "ttl":
+        message = f'ALTER TABLE … RESET of the parameter "{name}" is not supported'
+        raise FeatureNotSupported(message, position=position, hint="It can reset ttl.")
+    cursor.expect(")")
+    return ResetTtl()
 
 
 def _parse_added_column(cursor: Cursor) -> AddColumn:

@@ -150,6 +150,11 @@ class SetEndOfRows:
     given: OptionText
 
 
+@dataclass(frozen=True, slots=True)
+class ResetTtl:
+    """RESET (ttl): rows stay from now on."""
+
+
 AlterAction = (
     AddColumn
     | DropColumn
@@ -161,6 +166,7 @@ AlterAction = (
     | IdentityAction
     | AlterWatermark
     | SetEndOfRows
+    | ResetTtl
 )
 
 

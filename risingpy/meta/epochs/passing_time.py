@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import pyarrow as pa
 
@@ -26,6 +27,7 @@ from risingpy.plan.graph import Job
 from risingpy.plan.joins import DynamicFilter
 from risingpy.plan.operators import Materialize, RetainedFor
 from risingpy.plan.traversal import nodes_of_fragment, over_now
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
 
@@ -79,7 +81,7 @@ def _filters_of(job: Job) -> Iterator[_TimeFilter | _AgingRows]:
     for fragment in job.fragments:
         for node in nodes_of_fragment(fragment.root):
             if isinstance(node, Materialize) and node.retained is not None:
-                yield _AgingRows(node.retained)
+                yield _AgingRows(node.retained, node.table)
             if isinstance(node, DynamicFilter):
                 bound = over_now(node.right)
                 if bound is not None:
@@ -91,11 +93,15 @@ class _AgingRows:
     """The rows of a table that end by the clock."""
 
     retained: RetainedFor
+    table: TableSchema
 
     def next_moment(self, view: ReadView, now: int) -> int | None:
-        """When the oldest row is older than it may be."""
+        """When the oldest row is older than it may be; at once if rows have no times yet, for a ttl has been added."""
         oldest = StorageTable(self.retained.table, view).first_from(None, beyond=False)
-        return None if oldest is None else int(oldest.as_py()) + 1000 * self.retained.seconds + 1
+        if oldest is None:
+            has_rows = any(batch.num_rows for batch in islice(StorageTable(self.table, view).scan([]), 1))
+            return now + 1 if has_rows else None
+        return int(oldest.as_py()) + 1000 * self.retained.seconds + 1
 
 
 @dataclass(slots=True)

@@ -44,6 +44,7 @@ from risingpy.plan.catalog import (
     Index,
     NumberSequence,
     QueryRelation,
+    RowRetention,
     Sink,
     Subscription,
     Table,
@@ -99,6 +100,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     state, said = without_sequences_of_lost(state, before, change.relation, cascade=change.cascade)
     earlier, allocate = state.catalog, IdAllocator(state.next_id)
     after = replace(change.relation, version=max(state.committed.epoch, before.version + 1))
+    after = replace(after, retention=_with_ids(after.retention, allocate))
     planned = plan_of_table(after)
     after = replace(after, columns=planned.columns, stream_key=planned.stream_key)
     after = replace(after, table=planned.table, watermarks=planned.watermarks)
@@ -130,10 +132,23 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         graph_version=state.graph_version + 1,
         next_id=allocate.next_id,
         compactions=_compactions(state, before, after),
+        purge=state.purge | (_tables_of(before.retention) - _tables_of(after.retention)),
     )
     if change.reader is not None and _named(before) != _named(after):
         state = with_texts(earlier, state, state.catalog.dependents(after.relation_id), change.reader)
     return with_sequences_of(state, after.relation_id), (*notices, *said)
+
+
+def _with_ids(retention: RowRetention | None, allocate: Callable[[], int]) -> RowRetention | None:
+    """The tables of a ttl that the change adds have ids from now on."""
+    if retention is None or retention.table_id:
+        return retention
+    return replace(retention, table_id=allocate(), ages_table=allocate())
+
+
+def _tables_of(retention: RowRetention | None) -> frozenset[int]:
+    ids = () if retention is None else (retention.table_id, retention.ages_table)
+    return frozenset(each for each in ids if each is not None)
 
 
 def _named(table: Table) -> list[tuple[int, str]]:

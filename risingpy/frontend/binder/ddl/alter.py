@@ -30,7 +30,7 @@ from risingpy.frontend.binder.ddl.changed_type import (
     refuse_generated,
 )
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
-from risingpy.frontend.binder.ddl.end_of_rows import altered_end_of_rows
+from risingpy.frontend.binder.ddl.end_of_rows import altered_end_of_rows, without_ttl
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
@@ -52,6 +52,7 @@ from risingpy.frontend.parser.ast_alter import (
     DropIdentity,
     RenameColumn,
     RenameConstraint,
+    ResetTtl,
     SetDefault,
     SetEndOfRows,
     SetIdentity,
@@ -157,7 +158,9 @@ class _Binder:
             case AlterWatermark():
                 self.relation = altered_watermark(self._context, self.relation, action)
             case SetEndOfRows():
-                self.relation = altered_end_of_rows(self.relation, action)
+                self.relation = altered_end_of_rows(self._changes.catalog, self.relation, action)
+            case ResetTtl():
+                self.relation = without_ttl(self.relation)
             case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():
                 self.relation = self._changes.apply(self.relation, action)
             case _:

@@ -12,12 +12,15 @@ from risingpy.frontend.parser.ast_alter import SetEndOfRows
 from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition
 from risingpy.frontend.parser.ast_create import OptionText
 from risingpy.meta.schema.tables import EndOfRows
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Catalog, RowRetention, Table
 from risingpy.types import INTERVAL
 from risingpy.types.forms import parse_text
 
 _LONGEST = 100 * 366 * 86400  # a century
 _DAY = 86400
+_OF_TABLES_THAT_GROW = (
+    "WITH (retention_seconds = …) ends rows of a table that only grows, and views keep what they made of them."
+)
 _SECOND = 1_000_000_000
 
 
@@ -28,16 +31,39 @@ def end_of_rows(statement: CreateTable) -> EndOfRows | None:
     return None if statement.retention is None else _retention(statement, statement.retention)
 
 
-def altered_end_of_rows(table: Table, action: SetEndOfRows) -> Table:
-    """The table whose rows end later or earlier, those that are there, too."""
+def altered_end_of_rows(catalog: Catalog, table: Table, action: SetEndOfRows) -> Table:
+    """The table whose rows end later or earlier, those that are there, too.
+
+    A table without ttl gets it; rows that are there count as written then. Its state tables have the id 0 until the
+    change is made.
+    """
     retention = table.retention
     is_told = action.option == "ttl"
+    seconds = _seconds_of_ttl(action.given) if is_told else _seconds(action.given)
+    if retention is None and is_told:
+        _check("ttl", table.name, action.given, _rules_of_ttl(catalog, table), _OF_TABLES_THAT_GROW)
+        return replace(table, retention=RowRetention(seconds, 0, 0))
     if retention is None or (retention.ages_table is not None) != is_told:
         message = f'table "{table.name}" was made without {action.option}: it cannot be added'
         hint = f"CREATE TABLE … WITH ({action.option} = …) makes a table that has it."
         raise FeatureNotSupported(message, position=action.given.position, hint=hint)
-    seconds = _seconds_of_ttl(action.given) if is_told else _seconds(action.given)
     return replace(table, retention=replace(retention, seconds=seconds))
+
+
+def without_ttl(table: Table) -> Table:
+    """The table whose rows stay. As in PostgreSQL, a parameter that is not set may be reset."""
+    is_told = table.retention is not None and table.retention.ages_table is not None
+    return replace(table, retention=None) if is_told else table
+
+
+def _rules_of_ttl(catalog: Catalog, table: Table) -> tuple[tuple[bool, str], ...]:
+    """What forbids that the rows of a table that is there end, and why."""
+    referring = [child.name for child, _ in catalog.foreign_keys_to(table.relation_id)]
+    return (
+        (table.append_only, "it is APPEND ONLY"),
+        (table.watermark is not None, "it has a watermark"),
+        (bool(referring), f'a foreign key of table "{next(iter(referring), "")}" refers to it'),
+    )
 
 
 def refuse_reference(table: Table, position: int) -> None:
@@ -56,7 +82,7 @@ def _retention(statement: CreateTable, given: OptionText) -> EndOfRows:
         (statement.copied is not None, "it copies a table of a source"),
     )
     hint = "WITH (ttl = …) deletes rows of tables that change, and views follow."
-    _check("retention_seconds", statement, given, rules, hint)
+    _check("retention_seconds", statement.name.name, given, rules, hint)
     return EndOfRows(seconds, is_told=False)
 
 
@@ -69,17 +95,14 @@ def _ttl(statement: CreateTable, given: OptionText) -> EndOfRows:
         (statement.copied is not None, "it copies a table of a source"),
         (_refers_to_itself(statement), "it has a foreign key to itself"),
     )
-    hint = "WITH (retention_seconds = …) ends rows of a table that only grows, and views keep what they made of them."
-    _check("ttl", statement, given, rules, hint)
+    _check("ttl", statement.name.name, given, rules, _OF_TABLES_THAT_GROW)
     return EndOfRows(seconds, is_told=True)
 
 
-def _check(
-    option: str, statement: CreateTable, given: OptionText, rules: tuple[tuple[bool, str], ...], hint: str
-) -> None:
+def _check(option: str, table: str, given: OptionText, rules: tuple[tuple[bool, str], ...], hint: str) -> None:
     for holds, reason in rules:
         if holds:
-            message = f'{option} of table "{statement.name.name}" is not supported: {reason}'
+            message = f'{option} of table "{table}" is not supported: {reason}'
             raise FeatureNotSupported(message, position=given.position, hint=hint)
 
 
