@@ -30,6 +30,7 @@ class PostgresOracle:
 
     directory: Path
     port: int
+    superuser: str = "postgres"
 
     def control(self, *arguments: str) -> None:
         """Runs pg_ctl on it: `stop`, `start`."""
@@ -38,7 +39,7 @@ class PostgresOracle:
     def connect(self) -> psycopg.Connection[tuple[object, ...]]:
         """A connection in autocommit, as the superuser."""
         return psycopg.connect(
-            host=str(self.directory), port=self.port, user="postgres", dbname="postgres", autocommit=True
+            host=str(self.directory), port=self.port, user=self.superuser, dbname="postgres", autocommit=True
         )
 
 
@@ -52,7 +53,9 @@ def missing_reason() -> str | None:
 
 
 @contextmanager
-def postgres_server(more_settings: str = "") -> Iterator[PostgresOracle]:
+def postgres_server(
+    more_settings: str = "", *, superuser: str = "postgres", locale: str = "C"
+) -> Iterator[PostgresOracle]:
     """Starts a server and stops it afterwards. The settings are lines of postgresql.conf."""
     directory = Path(tempfile.mkdtemp(prefix="risingpy-postgres-"))
     port = _free_port()
@@ -60,12 +63,12 @@ def postgres_server(more_settings: str = "") -> Iterator[PostgresOracle]:
     if os.getuid() == 0:
         shutil.chown(directory, "postgres")
     try:
-        _run("initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-N")
+        _run("initdb", "-D", str(data), "-A", "trust", "-U", superuser, "-E", "UTF8", f"--locale={locale}", "-N")
         with (data / "postgresql.conf").open("a") as settings:
             settings.write(f"{_SETTINGS}port={port}\nunix_socket_directories='{directory}'\n{more_settings}")
         _run("pg_ctl", "-D", str(data), "-l", str(directory / "log"), "-w", "start")
         try:
-            yield PostgresOracle(directory, port)
+            yield PostgresOracle(directory, port, superuser)
         finally:
             _run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
     finally:

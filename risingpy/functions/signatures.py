@@ -42,7 +42,7 @@ from risingpy.types import (
 )
 from risingpy.types.families import FAMILIES
 from risingpy.types.sql_type import BARE_TYPES
-from risingpy.types.system_types import OID, REGCLASS, TEXT
+from risingpy.types.system_types import OID, REGCLASS, TEXT, VOID
 
 
 class Polymorphic(Enum):
@@ -91,6 +91,7 @@ _TYPES: dict[str, ArgType] = {
     "oid": OID,
     "regclass": REGCLASS,
     "TEXT": TEXT,
+    "void": VOID,
     "array": Polymorphic.ARRAY,
     "elem": Polymorphic.ELEMENT,
     "record": Polymorphic.RECORD,
@@ -100,7 +101,7 @@ _TYPES: dict[str, ArgType] = {
     "every": Polymorphic.EVERY,
 }
 
-_NOT_COMPARED = ("any", "every", "jsonb", "elem", "map", "lambda", "oid", "regclass", "TEXT")
+_NOT_COMPARED = ("any", "every", "jsonb", "elem", "map", "lambda", "oid", "regclass", "TEXT", "void")
 _COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED and not name.endswith("[]"))
 _COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))

@@ -54,13 +54,15 @@ def is_object_identifier(type_: SqlType) -> bool:
 
 
 def by_name(type_: SqlType) -> SqlType:
-    """A regclass, or one of its siblings, whose values are the names: so it reaches a client."""
+    """A regclass, or one of its siblings, or an array of it, whose values are the names: so it reaches a client."""
+    if type_.kind is TypeKind.ARRAY:
+        return array_of(by_name(type_.element))
     return replace(BARE_TYPES[TypeKind.VARCHAR], system=type_.system)
 
 
 def is_by_name(type_: SqlType) -> bool:
     """Whether the type is of `by_name`, of which only the text form is known."""
-    return _names_object(type_) and type_.kind is TypeKind.VARCHAR
+    return _names_object(type_.leaf) and type_.leaf.kind is TypeKind.VARCHAR
 
 
 def _names_object(type_: SqlType) -> bool:

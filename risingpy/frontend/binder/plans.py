@@ -9,7 +9,7 @@ from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
 from risingpy.types import SqlType, TypeKind
-from risingpy.types.system_types import TEXT, by_name, is_object_identifier
+from risingpy.types.system_types import as_text, by_name, names_objects
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
 
@@ -76,7 +76,7 @@ def is_settled(sql_type: SqlType) -> bool:
 
 def shown(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
     """The plan as a client gets it: a regclass or its like by its name, not by its oid."""
-    if not any(is_object_identifier(field.type) for field in plan.schema):
+    if not any(names_objects(field.type) for field in plan.schema):
         return plan
     return converted(plan, lambda operand, _: _shown(operand, coercer), [1] * len(plan.schema))
 
@@ -84,14 +84,15 @@ def shown(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
 def named_fields(schema: Schema, shown_schema: Schema) -> Schema:
     """The columns of `shown`, as clients hear of them: the name of a regclass is a regclass."""
     return tuple(
-        replace(field, type=by_name(given.type)) if is_object_identifier(given.type) else field
+        replace(field, type=by_name(given.type)) if names_objects(given.type) else field
         for given, field in zip(schema, shown_schema, strict=True)
     )
 
 
 def _shown(operand: Operand, coercer: Coercer) -> Expr:
-    named = is_object_identifier(operand.type)
-    return coercer.coerce(operand, TEXT, Context.EXPLICIT) if named else operand.expr
+    if not names_objects(operand.type):
+        return operand.expr
+    return coercer.coerce(operand, as_text(operand.type), Context.EXPLICIT)
 
 
 def settled(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:

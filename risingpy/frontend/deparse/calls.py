@@ -34,11 +34,11 @@ from risingpy.functions.signatures import AGGREGATES, WINDOW_FUNCTIONS
 from risingpy.functions.topics.texts.text import quote_ident
 from risingpy.plan.expressions import Call, Cast, Expr
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, SqlType, TypeKind
-from risingpy.types.system_types import TEXT
+from risingpy.types.system_types import NAME, TEXT
 
-_WORDS = {"current_date": "CURRENT_DATE", "current_timestamp": "CURRENT_TIMESTAMP", "localtimestamp": "LOCALTIMESTAMP"}
+_WORDS = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _OF_COMMON_TYPE = ("coalesce", "greatest", "least")
-_ARE_SESSIONS = ("current_user", "session_user", "user", "current_role", "current_catalog", "current_schema")
+_OF_SESSIONS = frozenset({"current_user", "session_user", "user", "current_role", "current_catalog", "current_schema"})
 # Which take arguments of any type as they are.
 _ANY = frozenset(
     """
@@ -86,9 +86,9 @@ def _call(self: Conversion, tree: exp.Anonymous, schema: str | None, noted: exp.
         return _aggregate(self, tree, bound)
     if is_array_query(tree):
         return Typed(Nested(tree.expressions[0], "ARRAY"), types_shown.text_of(bound.type))
-    if name in _WORDS and not tree.expressions:
-        return Typed(Spelled((_WORDS[name],)), bound.type)
-    if name in _ARE_SESSIONS or any(isinstance(a, exp.Distinct | exp.Order | exp.Kwarg) for a in tree.expressions):
+    if (name in _WORDS and not tree.expressions) or (name in _OF_SESSIONS and SPELLING in tree.meta):
+        return Typed(Spelled((name.upper(),)), bound.type)
+    if any(isinstance(a, exp.Distinct | exp.Order | exp.Kwarg) for a in tree.expressions):
         raise Unprinted(name)
     args = [self.typed(argument) for argument in tree.expressions]
     if name == GROUPING:
@@ -141,7 +141,7 @@ def _wanted(bound: Expr, args: Sequence[Typed]) -> list[SqlType | None]:
 def _argument(name: str, arg: Typed, wanted: SqlType | None) -> Node:
     if arg.is_unknown:
         return as_type(arg, TEXT if wanted is None else types_shown.text_of(wanted))
-    if types_shown.is_varchar(types_shown.plain(arg.type)):
+    if types_shown.is_varchar(types_shown.plain(arg.type)) or arg.type == NAME:
         return arg.node if name in _ANY else as_type(arg, TEXT)
     if wanted is None or name in _ANY or wanted.kind is arg.type.kind:
         return arg.node

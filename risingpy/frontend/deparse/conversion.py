@@ -85,7 +85,7 @@ class Conversion:
             left, right = settled(left), settled(right)
         if left.is_unknown or right.is_unknown:
             known, place = (right, 0) if left.is_unknown else (left, 1)
-            target = _bound_type(bound, place, known.type)
+            target = types_shown.of_literal(symbol, _bound_type(bound, place, known.type), known.type)
             shown = types_shown.operand_types(symbol, *((target, known.type) if place == 0 else (known.type, target)))
             nodes = tuple(as_type(arg, want) for arg, want in zip((left, right), shown, strict=True))
             return Typed(Operation(symbol, nodes), result)

@@ -11,6 +11,9 @@ from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Project, Scan
 from risingpy.types import VARCHAR, TypeKind
+from risingpy.types.system_types import NAME, TEXT
+
+_TEXTS = (VARCHAR, TEXT, NAME)
 
 
 def same_meaning(one: LogicalPlan, other: LogicalPlan) -> bool:
@@ -79,8 +82,10 @@ def _plain(node: object) -> object:
             return _plain(Call("or", tuple(each), sql_type))
         case Call("in", args, sql_type):
             return Call("in", tuple(map(_undeclared, args)), sql_type)
-        case Cast(arg, sql_type, False) if sql_type == VARCHAR and arg.type.kind is TypeKind.VARCHAR:
-            return _plain(arg)  # of character varying(n), without its length
+        case Cast(arg, sql_type, False) if sql_type in _TEXTS and arg.type.kind is TypeKind.VARCHAR:
+            return _plain(arg)  # of character varying(n) without its length, or of a name
+        case Literal(value, sql_type) if sql_type in _TEXTS[1:]:
+            return Literal(value, VARCHAR)  # a text beside a name is one only where it is written so
         case Call("not", (inner,)):
             match _plain(inner):
                 case Call(function, args, sql_type) if function in _OPPOSITE:

@@ -10,7 +10,7 @@ from risingpy.plan.expressions import Literal
 from risingpy.sql_quoting import quoted_text
 from risingpy.types import BIGINT, DOUBLE, INTEGER, NUMERIC, SMALLINT, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.forms import format_text
-from risingpy.types.system_types import TEXT
+from risingpy.types.system_types import NAME, TEXT
 
 _K = TypeKind
 _INTEGERS = (SMALLINT, INTEGER, BIGINT)
@@ -44,15 +44,24 @@ def text_of(sql_type: SqlType) -> SqlType:
     return sql_type
 
 
+def of_literal(symbol: str, bound: SqlType, other: SqlType) -> SqlType:
+    """The type of a literal beside an operand, which the binder took for `bound`: beside a name it is one."""
+    return NAME if symbol in _COMPARED and other == NAME else bound
+
+
 def operand_types(symbol: str, left: SqlType, right: SqlType) -> tuple[SqlType, SqlType]:
     """The types that the operator takes, given those of its operands, neither of which is unknown."""
     one, other = plain(left), plain(right)
+    if symbol in _COMPARED and NAME in (one, other):  # which texts are compared with as it is
+        return (TEXT if is_varchar(one) else one), (TEXT if is_varchar(other) else other)
+    if symbol in _TEXTS and one == NAME:
+        return NAME, TEXT
     if one.kind is _K.VARCHAR and other.kind is _K.VARCHAR:
         return TEXT, TEXT
     if symbol in _TEXTS and (one.kind is _K.VARCHAR or other.kind is _K.VARCHAR):
         return (TEXT if is_varchar(one) else one), (TEXT if is_varchar(other) else other)
     if symbol == "||":
-        return (TEXT if is_varchar(one) else one), (TEXT if is_varchar(other) else other)
+        return tuple(TEXT if is_varchar(each) or each == NAME else each for each in (one, other))
     if not (one.is_numeric and other.is_numeric):
         return one, other
     if one.is_float and other.is_float:

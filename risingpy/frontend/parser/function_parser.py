@@ -31,6 +31,8 @@ class FunctionParser(ParserTools):
         if self._match(TokenType.L_PAREN):
             call.set("expressions", self._parse_csv(self._parse_disjunction))
             self._match_r_paren()
+        else:
+            call.meta[SPELLING] = token.text.upper()
         return self._at(call, token)
 
     def _parse_extract_call(self) -> exp.Expr:

@@ -17,7 +17,8 @@ from risingpy.frontend.system_catalog.type_functions import TYPE_FUNCTIONS, Type
 from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.rights import language_of
-from risingpy.types import TypeKind
+from risingpy.types import SqlType, TypeKind
+from risingpy.types.system_types import as_text
 from risingpy.types.type_entries import TYPES_BY_NAME
 
 _ANY_ELEMENT_OID = 2283
@@ -46,11 +47,20 @@ def _is_function(signature: Signature) -> bool:
 
 
 def _type_oid(argument: ArgType) -> int:
-    return _OIDS.get(argument, _ANY_ELEMENT_OID) if isinstance(argument, Polymorphic) else argument.oid
+    return _OIDS.get(argument, _ANY_ELEMENT_OID) if isinstance(argument, Polymorphic) else _as_listed(argument).oid
 
 
 def _type_text(argument: ArgType) -> str:
-    return _NAMES.get(argument, "anyelement") if isinstance(argument, Polymorphic) else argument.name
+    return _NAMES.get(argument, "anyelement") if isinstance(argument, Polymorphic) else _as_listed(argument).name
+
+
+def _key_text(argument: ArgType) -> str:
+    return _type_text(argument) if isinstance(argument, Polymorphic) else argument.name
+
+
+def _as_listed(type_: SqlType) -> SqlType:
+    """The signature table has varchar where PostgreSQL's functions have text."""
+    return as_text(type_) if type_.leaf.kind is TypeKind.VARCHAR and not type_.leaf.system else type_
 
 
 def _numbered() -> Iterable[tuple[int, str, Signature]]:
@@ -141,8 +151,10 @@ def _spellings(state: SystemState) -> Iterable[Row]:
             yield text, False, type_function.oid
     yield from ((name, False, oid) for oid, name in _HANDLERS.items())
     for oid, _kind, signature in _numbered():
-        types = map(_type_text, signature.args)
-        yield from ((*spelling, oid) for spelling in built_in_spellings(signature.name, types))
+        # What PostgreSQL shows, and what every spelling of a text is reduced to where a name is looked up.
+        both = tuple(map(_type_text, signature.args)), tuple(map(_key_text, signature.args))
+        spelled = dict.fromkeys(text for types in both for text in built_in_spellings(signature.name, types))
+        yield from ((*spelling, oid) for spelling in spelled)
 
 
 def _languages(state: SystemState) -> Iterable[Row]:

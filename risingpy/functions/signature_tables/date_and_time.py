@@ -25,9 +25,9 @@ DATE_AND_TIME = """
 / divide_interval interval float8 = interval
 now now = timestamptz
 clock_timestamp clock_timestamp = timestamptz
-pg_sleep pg_sleep float8 = text
-pg_sleep_for pg_sleep_for interval = text
-pg_sleep_until pg_sleep_until timestamptz = text
+pg_sleep pg_sleep float8 = void
+pg_sleep_for pg_sleep_for interval = void
+pg_sleep_until pg_sleep_until timestamptz = void
 age age timestamp timestamp = interval
 age age_at@ timestamptz timestamptz = interval
 date_bin date_bin interval timestamp timestamp = timestamp | interval timestamptz timestamptz = timestamptz

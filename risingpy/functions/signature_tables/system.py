@@ -29,7 +29,7 @@ pg_relation_size pg_relation_size regclass = int8 | regclass text = int8
 pg_database_size pg_database_size oid = int8 | text = int8
 pg_cancel_backend pg_cancel_backend int4 = bool
 pg_blocking_pids pg_blocking_pids int4 = int4[]
-pg_notify pg_notify text text = TEXT
+pg_notify pg_notify text text = void
 pg_terminate_backend pg_terminate_backend int4 = bool | int4 int8 = bool
 rw_vnode rw_vnode int4 every… = int2
 pg_column_size pg_column_size_1 bool = int4

@@ -14,6 +14,9 @@ from risingpy.plan.catalog.columns import ColumnDesc
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.storage.codec.table_schema import TableColumn
 
+COMMENTS_AT_FIRST = {"pg_catalog": "system catalog schema", "public": "standard public schema"}
+"""What a database says of its schemas until somebody comments on them. An empty text says that it is taken away."""
+
 
 class CommentedKind(Enum):
     """What a comment is on. The value is the system catalog that PostgreSQL has such objects in."""

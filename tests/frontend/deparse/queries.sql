@@ -139,3 +139,7 @@ SELECT k, count(*) OVER (ORDER BY k RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) A
 SELECT a.k FROM kv a TABLESAMPLE bernoulli (50) REPEATABLE (3);
 SELECT k FROM kv WHERE v IN (VALUES ('a'), ('b'));
 SELECT k FROM kv WHERE (k, v) = (SELECT id, v FROM fk WHERE id = 1);
+SELECT current_user AS a, session_user AS b, user AS c, current_role AS d, current_catalog AS e, current_schema AS f, current_schema() AS g, current_database() AS h FROM kv;
+SELECT k FROM kv WHERE v = current_user AND v LIKE current_user AND current_user <> 'x' AND current_user LIKE 'r%';
+SELECT lower(current_user) AS a, current_user || 'x' AS b, current_user || k AS c, v || current_user AS d, coalesce(current_user, 'x') AS e, nullif(current_user, 'x') AS f, current_user::text AS g, ARRAY[current_user] AS h FROM kv;
+SELECT CASE WHEN k = 1 THEN current_user ELSE 'x' END AS a, current_user IN ('a', 'b') AS b, current_user = v AS c FROM kv;

@@ -26,7 +26,7 @@ from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Expr, Literal
-from risingpy.types import VARCHAR
+from risingpy.types.system_types import NAME, TEXT
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
 UNSUPPORTED_FUNCTIONS = frozenset(
@@ -113,7 +113,7 @@ def _scalar_call(binder: ExpressionBinder, name: str, args: list[Operand], posit
         return special(binder, name, args, position)
     constants = binder.context.constants
     if name in constants and not args:
-        return Literal(constants[name], VARCHAR)
+        return Literal(constants[name], TEXT if name == "version" else NAME)
     if name in SCALARS:
         try:
             return binder.calls.function(name, args, position)

@@ -22,7 +22,17 @@ from risingpy.functions.topics.texts.keywords import keyword_columns
 from risingpy.plan.catalog import is_temporary_schema
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, Parameter
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, UUID, VARCHAR, SqlType, array_of
-from risingpy.types.system_types import NAME, OBJECT_IDENTIFIERS, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
+from risingpy.types.system_types import (
+    NAME,
+    OBJECT_IDENTIFIERS,
+    OID,
+    REGCLASS,
+    SYSTEM_TYPES,
+    TEXT,
+    VOID,
+    is_oid,
+    is_vector,
+)
 
 _UTF8 = 6  # PostgreSQL's number of the encoding
 _TRUE = (
@@ -35,7 +45,7 @@ _NULL_TEXT = (
     "pg_get_ruledef pg_get_triggerdef "
     "pg_get_statisticsobjdef_columns "
     "pg_get_partkeydef pg_get_function_sqlbody inet_server_addr inet_client_addr "
-    "pg_advisory_unlock_all pg_tablespace_location pg_describe_object pg_relation_filepath "
+    "pg_tablespace_location pg_describe_object pg_relation_filepath "
     "pg_get_function_arg_default pg_get_partition_constraintdef pg_get_statisticsobjdef"
 )
 _NULL_NUMBER = "pg_tablespace_size inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
@@ -48,6 +58,7 @@ _CONSTANTS: dict[str, Literal] = {
     "pg_char_to_encoding": Literal(_UTF8, INTEGER),
     "pg_client_encoding": Literal("UTF8", NAME),
     "getdatabaseencoding": Literal("UTF8", NAME),
+    "pg_advisory_unlock_all": Literal("", VOID),
     "pg_export_snapshot": Literal("00000000-00000000-1", TEXT),
     "txid_current": Literal(0, BIGINT),
     **{name: Literal(value.bytes, UUID) for name, value in UUID_CONSTANTS.items()},

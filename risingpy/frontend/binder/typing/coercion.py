@@ -157,7 +157,7 @@ class Coercer:
 
     def _cast(self, expr: Expr, target: SqlType) -> Expr:
         """A cast; where it depends on the time zone and that is not UTC, with the zone in it."""
-        if expr.type.system or target.system:
+        if expr.type.system or target.system or names_objects(expr.type) or names_objects(target):
             return system_cast(expr, target, self.names)
         if target.has_clock and target.length is not None and expr.type.kind is not target.kind:
             return Cast(self._cast(expr, replace(target, length=None)), target)

@@ -2,6 +2,8 @@
 
 oid::regclass          the same number
 oid::regclass::text    regclass_text(oid): the relation's name
+regclass[]::text[]     regclass_texts(oids): the names
+text[]::regclass[]     regclass_list_of(texts, …)
 text::regclass         regclass_of(text, …): the relation of that name; of a constant the binder knows it already
 int2vector::text       vector_text(…): its elements between blanks
 """
@@ -14,7 +16,7 @@ from dataclasses import replace
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
-from risingpy.types.system_types import TEXT, is_object_identifier, is_vector
+from risingpy.types.system_types import TEXT, as_text, is_object_identifier, is_vector, names_objects
 
 
 def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
@@ -23,14 +25,23 @@ def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
     if target.is_text and is_object_identifier(source):
         shown = Call(f"{source.system}_text", (expr,), TEXT)
         return shown if target.length is None else Cast(shown, target)
+    if source.depth == 1 and names_objects(source) and (target.is_text or target.leaf.is_text):
+        texts = Call(f"{source.leaf.system}_texts", (expr,), as_text(source))
+        return texts if target == texts.type else Cast(texts, target)
+    if target.depth == 1 and names_objects(target) and source.leaf.is_text and source.depth == 1:
+        return Call(f"{target.leaf.system}_list_of", (expr, *_where(names)), target)
     if target.is_text and is_vector(source):
         return Call("vector_text", (expr,), TEXT)
     if is_object_identifier(target) and source.is_text:
-        schemas = Literal(json.dumps(names.schemas), VARCHAR)
-        return Call(f"{target.system}_of", (expr, Literal(names.database, VARCHAR), schemas), target)
+        return Call(f"{target.system}_of", (expr, *_where(names)), target)
     if target.kind is TypeKind.BIGINT and target.system and source.is_integer and source.kind is not TypeKind.BIGINT:
         return Cast(Cast(expr, BIGINT), target)
     return Cast(expr, target)
+
+
+def _where(names: ObjectNames) -> tuple[Literal, Literal]:
+    """The database and the schemas that a name may have, for the error of one that names nothing."""
+    return Literal(names.database, VARCHAR), Literal(json.dumps(names.schemas), VARCHAR)
 
 
 def parameter_type(target: SqlType) -> SqlType:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from risingpy.batch import PreparedQuery
 from risingpy.errors import DuplicateColumn, SyntaxError_
 from risingpy.frontend.binder import BoundQuery, bind_query, check_column_name
+from risingpy.frontend.binder.column_limits import check_types
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ColumnName, CreateTableAs, ParsedStatement
 from risingpy.frontend.parser.ast_parts import OnCommit
@@ -109,6 +110,7 @@ def _columns(statement: CreateTableAs, bound: BoundQuery) -> tuple[ColumnDesc, .
         check_column_name(name)
         if name.name in {other.name for other in names[:i]}:
             raise DuplicateColumn(f'column "{name.name}" specified more than once', position=name.position)
+    check_types(((name.name, field.type) for name, field in zip(names, fields, strict=True)), position)
     columns = enumerate(zip(names, fields, bound.texts, bound.column_domains, strict=True), 1)
     return tuple(
         ColumnDesc(i, name.name, plain_type(f.type), as_text=is_text, domain=domain)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from risingpy.frontend.system_catalog.oids import schema_oid, system_relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import visible_columns
-from risingpy.plan.catalog import CommentDesc, CommentedKind
-from risingpy.plan.catalog.comments import ids_of_column
+from risingpy.plan.catalog import Catalog, CommentDesc, CommentedKind
+from risingpy.plan.catalog.comments import COMMENTS_AT_FIRST, ids_of_column
 
 _SHARED = (CommentedKind.DATABASE, CommentedKind.ROLE)
 
@@ -18,13 +18,23 @@ def _comments(state: SystemState, *, shared: bool) -> Iterator[tuple[int, Commen
     for each in state.catalog.comments.values():
         if (each.kind in _SHARED) != shared:
             continue
-        if each.kind is CommentedKind.SCHEMA:
-            if each.database_id == state.catalog.database_id:
-                yield schema_oid(each.name), each.kind, 0, each.text
+        if each.kind is CommentedKind.SCHEMA:  # they come below
             continue
         number = _number(state, each) if each.part else 0
         if number is not None:
             yield each.object_id, each.kind, number, each.text
+    if not shared:
+        for name, text in _of_schemas(state.catalog).items():
+            if text:
+                yield schema_oid(name), CommentedKind.SCHEMA, 0, text
+
+
+def _of_schemas(catalog: Catalog) -> dict[str, str]:
+    """By name, in this database."""
+    there = ("pg_catalog", *catalog.schemas)
+    at_first = {name: text for name, text in COMMENTS_AT_FIRST.items() if name in there}
+    made = (each for each in catalog.comments.values() if each.kind is CommentedKind.SCHEMA)
+    return at_first | {each.name: each.text for each in made if each.database_id == catalog.database_id}
 
 
 def _number(state: SystemState, comment: CommentDesc) -> int | None:

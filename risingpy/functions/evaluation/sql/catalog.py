@@ -100,6 +100,25 @@ def _name(call: Call, args: list[str]) -> str:
     )
 
 
+def _names(call: Call, args: list[str]) -> str:
+    """`regclass_texts(oids)`: the names in the array's order. No lambda may have a subquery in it, hence the rows."""
+    kind = call.function.removesuffix("_texts")
+    name = f"CASE WHEN a = 0 THEN '-' WHEN a IS NOT NULL THEN coalesce({_NAMES[kind]}, CAST(a AS VARCHAR)) END"
+    return _of_each(name, args[0])
+
+
+def _oids(call: Call, args: list[str]) -> str:
+    """`regclass_list_of(texts, database, schemas)`: the oids of what an array of texts names."""
+    return _of_each(_looked_up(call.function.removesuffix("_list_of"), "a", args[1], args[2]), args[0])
+
+
+def _of_each(element: str, listed: str) -> str:
+    """The list of what becomes of each element a of a list."""
+    rows = "(SELECT unnest(v) AS a, generate_subscripts(v, 1) AS n) AS elements"
+    made = f"(SELECT list(e ORDER BY n) FROM (SELECT {element} AS e, n FROM {rows}) AS computed)"
+    return f"(SELECT CASE WHEN v IS NOT NULL THEN coalesce({made}, []) END FROM (SELECT {listed} AS v) AS given)"
+
+
 def _oid(call: Call, args: list[str]) -> str:
     """`regclass_of(text, database, schemas)`: the oid of the object that the text names, or the number in the text."""
     return _looked_up(call.function.removesuffix("_of"), args[0], args[1], args[2])
@@ -148,7 +167,9 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     **PRIVILEGES,
     **ACLITEMS,
     **dict.fromkeys((f"{kind}_text" for kind in _NAMES), _name),
+    **dict.fromkeys((f"{kind}_texts" for kind in _NAMES), _names),
     **dict.fromkeys((f"{kind}_of" for kind in _FOUND), _oid),
+    **dict.fromkeys((f"{kind}_list_of" for kind in _FOUND), _oids),
     **dict.fromkeys((f"to_{kind}" for kind in _FOUND), _oid_or_null),
     "format_type": _body(_FORMAT_TYPE, "NULL"),
     "pg_table_is_visible": _template("(SELECT rp_visible FROM rp_objects WHERE rp_oid = {0})"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.plan.catalog import Catalog, CommentDesc, CommentedKind, Relation
-from risingpy.plan.catalog.comments import ids_of_column
+from risingpy.plan.catalog.comments import COMMENTS_AT_FIRST, ids_of_column
 
 _FIRST_MADE_OID = 1 << 27  # above them are the oids that system catalogs give to keys: see `oids.py`
 
@@ -31,9 +31,9 @@ def with_comment(state: MetaState, on: CommentedObject, text: str | None) -> Met
     others = {key: each for key, each in catalog.comments.items() if not _is_on(catalog, each, on)}
     comments = {key: each for key, each in others.items() if _is_there(catalog, each)}
     allocate = IdAllocator(state.next_id)
-    if text:
+    if text or (on.kind is CommentedKind.SCHEMA and on.name in COMMENTS_AT_FIRST):
         key = allocate()
-        comments[key] = CommentDesc(key, on.kind, on.object_id, text, on.part, on.name, catalog.database_id)
+        comments[key] = CommentDesc(key, on.kind, on.object_id, text or "", on.part, on.name, catalog.database_id)
     catalog = replace(catalog, version=catalog.version + 1, comments=comments)
     return replace(state, catalog=catalog, next_id=allocate.next_id)
 

@@ -21,6 +21,9 @@ CREATE INDEX by_a ON t (a)
 CREATE VIEW v AS SELECT a FROM t
 CREATE SEQUENCE s
 CREATE ROLE commented
+COMMENT ON SCHEMA public IS NULL
+=SELECT obj_description('pg_catalog'::regnamespace)
+=SELECT obj_description('public'::regnamespace, 'pg_namespace')
 COMMENT ON TABLE t IS 'a table'
 COMMENT ON TABLE public.t IS 'it''s a table'
 COMMENT ON COLUMN t.a IS 'a column'
@@ -123,11 +126,21 @@ def test_comments_on_what_postgresql_has_not(client: Client) -> None:
     ]
     described = "SELECT description FROM pg_description UNION ALL SELECT description FROM pg_shdescription ORDER BY 1"
     assert [text for (text,) in client.run(described)] == [
-        *("on COLUMN m.a", "on DATABASE dev", "on FUNCTION f(int)", "on MATERIALIZED VIEW m", "on SINK k")
+        *("on COLUMN m.a", "on DATABASE dev", "on FUNCTION f(int)", "on MATERIALIZED VIEW m", "on SINK k"),
+        *("standard public schema", "system catalog schema"),
     ]
     assert client.run("SELECT obj_description('f(int)'::regprocedure, 'pg_proc')") == [("on FUNCTION f(int)",)]
     with pytest.raises(SqlError, match="COMMENT ON TRIGGER is not supported"):
         client.run("COMMENT ON TRIGGER g ON t IS 'x'")
+
+
+def test_public_says_what_it_is_until_somebody_says_something(client: Client) -> None:
+    """pg_dump writes COMMENT ON SCHEMA public for any other text, and for none."""
+    said = "SELECT obj_description('public'::regnamespace, 'pg_namespace')"
+    assert client.run(said) == [("standard public schema",)]
+    for text, expected in (("'ours'", "ours"), ("NULL", None), ("'standard public schema'", "standard public schema")):
+        client.run(f"COMMENT ON SCHEMA public IS {text}")
+        assert client.run(said) == [(expected,)]
 
 
 def test_comments_outlive_a_restart_and_a_new_key(tmp_path: Path) -> None:

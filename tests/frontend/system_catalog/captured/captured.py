@@ -38,6 +38,8 @@ _PLACE = re.compile(r"\{oid:(\w+)(\(\))?\}")
 _USERS_FIRST = 16384  # oids from here on are of what users make
 _LOOKS_EVERY_SECONDS = 1.0
 _OID_TYPES = frozenset({20, 23, 26, 30, 1028, 1016})  # of columns that may have them
+_OID = re.compile(r"\d{5,}")
+_OID_IN_NAME = re.compile(r"(?<=\w_)\d{5,}$")  # specific_name of information_schema: f_16402
 _NAMES_OF_OIDS = (
     "SELECT oid::bigint, 'class ' || relname FROM pg_class",
     "SELECT oid::bigint, 'type ' || typname FROM pg_type",
@@ -145,13 +147,13 @@ class Server:
         return Rows(names, types, rows, (result.command_status or b"").decode())
 
     def _named(self, result: Rows) -> Rows:
-        places = [i for i, type_ in enumerate(result.types) if type_ in _OID_TYPES]
-        if not places:
+        if not result.types:  # the lines of COPY
             return result
-        rows = [list(row) for row in result.rows]
-        for row in rows:
-            for i in places:
-                row[i] = None if row[i] is None else re.sub(r"\d{5,}", self._name, str(row[i]))
+        patterns = [_OID if type_ in _OID_TYPES else _OID_IN_NAME for type_ in result.types]
+        rows = [
+            [None if v is None else p.sub(self._name, v) for p, v in zip(patterns, row, strict=True)]
+            for row in result.rows
+        ]
         return Rows(result.names, result.types, tuple(map(tuple, rows)), result.tag)
 
     def _name(self, number: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.system_catalog.captured.captured import SCHEMA, Answer, Message, Rows, Server, messages
-from tests.postgres_oracle import PostgresOracle
+from tests.postgres_oracle import missing_reason, postgres_server
 
 DIFFERENCES = Path(__file__).with_name("differences.txt")
 NO_REASON = "# No reason"
@@ -43,15 +43,15 @@ def ours(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def theirs(postgres_oracle: PostgresOracle) -> Iterator[str]:
-    """Where PostgreSQL listens, whose database has the schema."""
-    where = f"host={postgres_oracle.directory} port={postgres_oracle.port}"
-    with postgres_oracle.connect() as connection:
-        connection.execute("CREATE ROLE root SUPERUSER LOGIN CREATEDB CREATEROLE")
-        connection.execute(f"CREATE DATABASE {DATABASE} OWNER root")
-        yield _with_schema(f"{where} user=root dbname={DATABASE}")
-        connection.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
-        connection.execute("DROP ROLE root")
+def theirs() -> Iterator[str]:
+    """Where a PostgreSQL listens, whose database has the schema: of the same first user and locale as ours."""
+    reason = missing_reason()
+    if reason is not None:
+        pytest.skip(reason)
+    with postgres_server(superuser="root", locale="C.UTF-8") as server:
+        with server.connect() as connection:
+            connection.execute(f"CREATE DATABASE {DATABASE}")
+        yield _with_schema(f"host={server.directory} port={server.port} user=root dbname={DATABASE}")
 
 
 def _with_schema(where: str) -> str:
