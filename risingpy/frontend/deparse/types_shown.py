@@ -61,7 +61,8 @@ def operand_types(symbol: str, left: SqlType, right: SqlType) -> tuple[SqlType, 
     if symbol in _TEXTS and (one.kind is _K.VARCHAR or other.kind is _K.VARCHAR):
         return (TEXT if is_varchar(one) else one), (TEXT if is_varchar(other) else other)
     if symbol == "||":
-        return tuple(TEXT if is_varchar(each) or each == NAME else each for each in (one, other))
+        left, right = (TEXT if is_varchar(each) or each == NAME else each for each in (one, other))
+        return left, right
     if not (one.is_numeric and other.is_numeric):
         return one, other
     if one.is_float and other.is_float:
