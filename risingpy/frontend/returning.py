@@ -16,7 +16,8 @@ def returning_fields(returning: Returning | None) -> tuple[ResultField, ...] | N
     """The columns that the client gets; None without RETURNING, where the statement answers with a tag alone."""
     if returning is None:
         return None
-    return tuple(ResultField(field.name, field.type) for field in returning.fields)
+    told = zip(returning.fields, returning.shown_types, returning.origins, strict=True)
+    return tuple(ResultField(field.name, shown, *origin) for field, shown, origin in told)
 
 
 def returned(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from risingpy.batch.parameters import bound as with_values
 from risingpy.frontend.binder import SetConfig, bind_query
+from risingpy.frontend.binder.query.column_origins import NONE, Origin
 from risingpy.frontend.command import Command, Parameters, PlainQuery
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.column_origins import NONE, Origin, column_origins
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Schema
@@ -30,7 +30,7 @@ def bind(
         session=session.session_values(),
     )
     query = session.planned(optimize(bound.plan, session.check), catalog)
-    fields = result_fields(bound.shown_fields, column_origins(bound.plan, catalog, bound.dependencies))
+    fields = result_fields(bound.shown_fields, bound.origins)
 
     def run(parameters: Parameters) -> Result:
         _warn_of_stopped(session, bound.dependencies)

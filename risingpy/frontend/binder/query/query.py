@@ -11,6 +11,7 @@ from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import converted, named_fields, renamed, settled, shown
+from risingpy.frontend.binder.query.column_origins import Origin, column_origins
 from risingpy.frontend.binder.query.domain_columns import domains_of
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
 from risingpy.frontend.binder.query.joins import Item as FromItem
@@ -23,6 +24,7 @@ from risingpy.frontend.binder.query.written_rows import WrittenRows
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import (
     BindContext,
+    ExpandedView,
     NamedRelation,
     Outer,
     SessionValues,
@@ -52,7 +54,8 @@ class BoundQuery:
     """A query's plan, its result columns, its parameters' types.
 
     `shown_types` are the columns' types as clients hear of them, which tell text from character varying.
-    `domains` are those that the columns are of; empty: none is of one.
+    `domains` are those that the columns are of; empty: none is of one. `origins` are the relations' columns that they
+    are.
     `dependencies` are the relations that it names (views unexpanded), `named` where their names stand, `functions`
     users' functions, `settings` the calls of set_config before the first row, `system_uses` what it needs of it.
     """
@@ -68,6 +71,7 @@ class BoundQuery:
     reads: tuple[ReadColumns, ...] = ()
     shown_types: tuple[SqlType, ...] = ()
     domains: tuple[DomainType | None, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
     @property
     def texts(self) -> tuple[bool, ...]:
@@ -123,6 +127,7 @@ def bind_query(
         reads_of(context.uses),
         with_texts(plan, fields, catalog),
         domains_of(plan, fields, catalog),
+        column_origins(bound, catalog, context.views),
     )
 
 
@@ -253,6 +258,11 @@ class QueryBinder:
 
     def _expand_view(self, relation: View) -> LogicalPlan:
         """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
+        plan = self._plan_of_view(relation)
+        self._context.views[id(plan)] = ExpandedView(plan, relation.relation_id)
+        return plan
+
+    def _plan_of_view(self, relation: View) -> LogicalPlan:
         if relation.plan is not None:
             return renamed(relation.plan, [column.name for column in relation.columns])
         here = self._context.catalog

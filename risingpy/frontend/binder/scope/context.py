@@ -112,18 +112,26 @@ class NamedRelation:
     is_argument: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ExpandedView:
+    """A plan that stands for a plain view, which is `relation_id`. It is known by its identity, so it is kept here."""
+
+    plan: LogicalPlan
+    relation_id: int
+
+
 @dataclass(slots=True)
 class BindContext:
     """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
 
     `dependencies` collects the ids of the relations that the statement names, views included, `named` where those of a
     query stand, `functions` those of the user's functions, `uses` what the statement does with each relation, and
-    `system_uses` what it needs of the system. `settings` are the calls of set_config that act before the first row.
-    `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in this one, with the common table
-    expressions that are known there, and `bodies` that of a function, which knows none; `inlining` are the ids of the
-    functions in whose bodies it stands. `bodies_in` are the catalog and the search path in which bodies are bound, if
-    these are others than the query's. `scopes`, if it is given, collects what the FROM of each SELECT offers, by the
-    SELECT's `number_of`.
+    `system_uses` what it needs of the system. `views` are the plans of the plain views that it names, by their `id`.
+    `settings` are the calls of set_config that act before the first row. `node_binders` is the table of `nodes.py`.
+    `subqueries` binds a query that stands in this one, with the common table expressions that are known there, and
+    `bodies` that of a function, which knows none; `inlining` are the ids of the functions in whose bodies it stands.
+    `bodies_in` are the catalog and the search path in which bodies are bound, if these are others than the query's.
+    `scopes`, if it is given, collects what the FROM of each SELECT offers, by the SELECT's `number_of`.
     """
 
     catalog: Catalog
@@ -137,6 +145,7 @@ class BindContext:
     settings: list[SetConfig] = field(default_factory=list)
     uses: list[RelationUse] = field(default_factory=list)
     system_uses: list[SystemUse] = field(default_factory=list)
+    views: dict[int, ExpandedView] = field(default_factory=dict)
     scopes: dict[int, Scope] | None = None
     outer: Outer | None = None
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
