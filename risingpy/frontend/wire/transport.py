@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 from typing import IO
 
-from risingpy.sockets import is_readable
+from risingpy.sockets import is_readable, receive_at_once, send_at_once
 
 WRITE_BUFFER_BYTES = 1 << 16
 RECORD_BYTES = 1 << 14  # the most that a record of TLS has: a read gives no more, and takes memory for all it asks
@@ -45,16 +45,13 @@ class Transport:
     def unpark(self) -> None:
         """From now on the others are used."""
 
-    def receive_parked(self, size: int) -> bytes:
-        """As `receive_now`."""
-        return self._socket.recv(size, socket.MSG_DONTWAIT)
+    def receive_parked(self) -> bytes:
+        """As `receive_now`, some kilobytes at most."""
+        return receive_at_once(self._socket)
 
     def send_parked(self, data: bytes) -> int:
         """Sends what the system takes at once; returns how many bytes that were."""
-        try:
-            return self._socket.send(data, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return 0
+        return send_at_once(self._socket, data)
 
     @property
     def holds_bytes(self) -> bool:
@@ -112,9 +109,9 @@ class TlsTransport(Transport):
     def unpark(self) -> None:
         self._tls.setblocking(True)
 
-    def receive_parked(self, size: int) -> bytes:
+    def receive_parked(self) -> bytes:
         try:
-            return self._tls.recv(min(size, RECORD_BYTES))
+            return self._tls.recv(RECORD_BYTES)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise BlockingIOError from None  # a part of a record
 

@@ -118,7 +118,7 @@ class AtRest:
     def _wake(self) -> Next:
         while True:
             try:
-                data = self._transport.receive_parked(_READ_BYTES)
+                data = self._transport.receive_parked()
             except BlockingIOError:
                 return Next.REST
             except OSError:  # the client is gone
