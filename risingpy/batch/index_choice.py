@@ -3,6 +3,7 @@
     Filter(a = 5; Scan t(a, c))   =>   Filter(a = 5; Scan i(a, c))          with an index i on t (a) that has c
 
 An index must have every column that the scan reads, and must fix more leading columns than the relation's own key does.
+One that is partial must have every row that the filter lets through.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from risingpy.batch.key_lookup import key_read
 from risingpy.batch.plan import KeyRead, ListScan, PointGet, PrefixScan
+from risingpy.optimizer.implication import implies
 from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
 from risingpy.plan.catalog import Catalog, Index, JobStatus, StoredRelation
 from risingpy.plan.expression_trees import columns_read, remapped, transform
@@ -67,6 +69,8 @@ def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -
     columns = [places[column_id] for column_id in ids]
     schema = list(scan.schema)
     positions = {column_id: position for position, column_id in enumerate(ids)}
+    if not _has_all(index, predicate, positions):
+        return None
     for number, key in enumerate(index.index.keys):
         if isinstance(key.expression, InputRef) or columns_read(key.expression) - positions.keys():
             continue
@@ -85,6 +89,15 @@ def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -
         return IndexRead(narrowed, read)
     kept = tuple(InputRef(i, field.type) for i, field in enumerate(scan.schema))
     return IndexRead(Project(narrowed, kept, scan.schema), read)
+
+
+def _has_all(index: Index, predicate: Expr, positions: dict[int, int]) -> bool:
+    """Whether the index has all rows for which the predicate is true, as one does that is not partial."""
+    of_index = index.index.predicate
+    if of_index is None:
+        return True
+    is_read = columns_read(of_index.expression) <= positions.keys()
+    return is_read and implies(predicate, remapped(of_index.expression, positions))
 
 
 def _replaced(predicate: Expr, computed: Expr, stored: InputRef) -> Expr:

@@ -9,15 +9,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
 from risingpy.plan.catalog import Table
 from risingpy.storage.codec.group_keys import group_rows
 from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
-from risingpy.storage.codec.table_schema import KeyColumn
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn
+from risingpy.types import SqlType
 
 
-def keyed_by(relation: Table, places: Sequence[int]) -> Table:
-    """The table as if the columns at these positions were its key: for `group_by_key` over other columns."""
-    schema = replace(relation.table, key=tuple(KeyColumn(place) for place in places))
+def keyed_by(relation: Table, places: Sequence[int], computed: Sequence[SqlType] = ()) -> Table:
+    """The table as if the columns at these positions were its key: for `group_by_key` over other columns.
+
+    The table's columns are followed by those that are `computed`.
+    """
+    more = tuple(TableColumn(FIRST_EXPRESSION_ID + i, "", each) for i, each in enumerate(computed))
+    columns = (*relation.table.columns, *more)
+    schema = replace(relation.table, columns=columns, key=tuple(KeyColumn(place) for place in places))
     return replace(relation, primary_key=tuple(places), table=schema)
 
 

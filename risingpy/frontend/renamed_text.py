@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 
 from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.frontend.binder.ddl.generated import renamed_text
 from risingpy.frontend.binder.typing.names_of_types import Edit, edited
 from risingpy.frontend.deparse.edited_names import full_name, written_name
 from risingpy.frontend.deparse.sight import called_by
@@ -23,10 +24,16 @@ from risingpy.frontend.parser.ast import (
     ObjectName,
 )
 from risingpy.frontend.parser.tokenize import end_of_name
+from risingpy.frontend.system_catalog.index_text import index_definition_text, is_spread
 from risingpy.meta.schema.alter import RelationReader
-from risingpy.plan.catalog import Catalog, QueryRelation, Sink
+from risingpy.plan.catalog import Catalog, Index, QueryRelation, Sink
 
 LOG = logging.getLogger(__name__)
+
+
+def reread(reader: RelationReader | Index, before: Catalog, after: Catalog) -> RelationReader | Index:
+    """`with_new_names` of a reader with a statement; an index with the new names of columns in its expressions."""
+    return _index(reader, before, after) if isinstance(reader, Index) else with_new_names(reader, before, after)
 
 
 def with_new_names(reader: RelationReader, before: Catalog, after: Catalog) -> RelationReader:
@@ -71,6 +78,28 @@ def with_new_names(reader: RelationReader, before: Catalog, after: Catalog) -> R
         if isinstance(reader, QueryRelation)
         else replace(reader, definition=definition)
     )
+
+
+def _index(index: Index, before: Catalog, after: Catalog) -> Index:
+    earlier, indexed = before.indexed_by(index), after.indexed_by(index)
+    names = {column.column_id: column.name for column in earlier.columns}
+    there = [(names.get(column.column_id, column.name), column.name) for column in indexed.columns]
+    renamed = [(old, new) for old, new in there if old != new]
+    if not renamed:
+        return index
+
+    def followed_text(text: str) -> str:
+        for old, new in renamed:
+            text = renamed_text(text, old, new)
+        return text
+
+    definition = index.index
+    keys = tuple(replace(key, text=followed_text(key.text)) for key in definition.keys)
+    predicate = definition.predicate
+    if predicate is not None:
+        predicate = replace(predicate, text=followed_text(predicate.text))
+    index = replace(index, index=replace(definition, keys=keys, predicate=predicate))
+    return replace(index, definition=index_definition_text(index, indexed, spread=is_spread(index)))
 
 
 def _of_names(

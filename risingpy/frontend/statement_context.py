@@ -183,4 +183,4 @@ class StatementContext(Protocol):
         """The committed rows of an index, all its columns, with any of these keys; `_prefix` is the key's place."""
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
-        """The values of expressions over the given `rows` (c0…); `fields` has the rows' types."""
+        """The values of expressions over the given `rows` (c0…); `fields` has the types of the values."""

@@ -177,6 +177,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "catalog.IndexDefinition": relations.IndexDefinition,
         "catalog.IndexKey": relations.IndexKey,
         "relations.NearestRule": relations.NearestRule,
+        "relations.IndexPredicate": relations.IndexPredicate,
         "catalog.JobStatus": any_relation.JobStatus,
         "catalog.Relation": earlier_relation.EarlierRelation,
         "catalog.RelationKind": earlier_relation.EarlierKind,

@@ -50,6 +50,9 @@ CREATE TABLE prices (price numeric(10,2) PRIMARY KEY, n int);
 CREATE TABLE floats (f double precision PRIMARY KEY, n int);
 CREATE INDEX by_a ON t (a);
 CREATE INDEX by_lower ON t (lower(b));
+CREATE TABLE partly (id int PRIMARY KEY, a int, b int, c varchar);
+CREATE INDEX part ON partly (a) WHERE b > 10;
+CREATE UNIQUE INDEX part_c ON partly (a) WHERE c = 'x' AND b < 5;
 """
 
 
@@ -126,6 +129,15 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
         ("select a from t where a = 5 and id = 1", (), (), "row of t: 1"),
         ("select id from t where lower(b) = 'x'", (), (), "rows of by_lower: x"),
         ("select id from t where lower(b) = $1", (VARCHAR,), ("x",), "rows of by_lower: x"),
+        ("select id from partly where a = 1", (), (), "all of partly"),
+        ("select id from partly where a = 1 and b > 10", (), (), "rows of part: 1"),
+        ("select id from partly where a = 1 and b > 20 and id > 3", (), (), "rows of part: 1"),
+        ("select id from partly where a = $1 and b > 10", (INTEGER,), (4,), "rows of part: 4"),
+        ("select id from partly where a = 1 and b = 11", (), (), "rows of part: 1"),
+        ("select id from partly where a = 1 and b > 9", (), (), "all of partly"),
+        ("select id from partly where a = 1 or b > 10", (), (), "all of partly"),
+        ("select id from partly where a = 1 and c = 'x'", (), (), "all of partly"),
+        ("select id from partly where a = 1 and b = 3 and c = 'x'", (), (), "rows of part_c: 1"),
     ],
 )
 def test_access_paths(

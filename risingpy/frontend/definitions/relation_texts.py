@@ -10,7 +10,7 @@ from risingpy.frontend.definitions.dependencies import Described
 from risingpy.frontend.definitions.domain_texts import domain_definition, later_constraints
 from risingpy.frontend.definitions.step import Chapter, Definition, database_name
 from risingpy.frontend.system_catalog.constraints.listed import constraints_of, shown_definition
-from risingpy.frontend.system_catalog.index_text import index_definition_text, key_text
+from risingpy.frontend.system_catalog.index_text import index_definition_text, is_spread
 from risingpy.frontend.system_catalog.objects.composites import attributes
 from risingpy.frontend.table_definition import makes_sequence, quoted, type_text
 from risingpy.frontend.view_texts import qualified_definition
@@ -62,11 +62,7 @@ class RelationTexts:
             case Index():
                 indexed = catalog.indexed_by(found)
                 if found.index.unique is None or not found.index.unique.is_constraint:
-                    text = index_definition_text(found, indexed)
-                    if found.index.unique is None:
-                        spread = [key_text(each, indexed) for each in found.index.keys[: found.index.distributed_by]]
-                        text += f" DISTRIBUTED BY ({', '.join(spread)})" if spread else ""
-                    yield self._step(part, found, text)
+                    yield self._step(part, found, index_definition_text(found, indexed, spread=is_spread(found)))
             case ExternalSource() | Sink() | Subscription():
                 yield self._step(part, found, found.definition)
             case _:

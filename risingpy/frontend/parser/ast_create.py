@@ -273,7 +273,7 @@ class CreateIndex:
     """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns.
 
     `unique` and `nulls_distinct` are CREATE UNIQUE INDEX … NULLS [NOT] DISTINCT. `options` are those of an index of
-    vectors (USING hnsw), None of every other one.
+    vectors (USING hnsw), None of every other one. `where` is the condition of rows that a partial index has.
     """
 
     name: ObjectName | None
@@ -286,6 +286,7 @@ class CreateIndex:
     unique: bool = False
     nulls_distinct: bool = True
     options: tuple[tuple[str, str], ...] | None = None
+    where: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

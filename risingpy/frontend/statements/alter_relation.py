@@ -23,7 +23,7 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.ast_alter import AlterRelation
 from risingpy.frontend.parser.tokenize import end_of_name
-from risingpy.frontend.renamed_text import with_new_names
+from risingpy.frontend.renamed_text import reread
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
@@ -72,7 +72,7 @@ def bind(
                 _refuse_schema(session, relation, relation.owned_by)
             check_creates_in(session, new_schema or relation.schema_name)
             new_place = relation.relation_id, new_name, new_schema
-            session.ddl.rename(NewName(*new_place, renamed_definition, with_new_names), session.cancelled)
+            session.ddl.rename(NewName(*new_place, renamed_definition, reread), session.cancelled)
         return Result(tag)
 
     return Command(run)
@@ -92,7 +92,7 @@ def _swap(session: StatementContext, relation: Relation, name: ObjectName) -> No
         message = f'cannot swap {relation.noun} "{relation.name}" with {other.noun} "{other.name}"'
         raise WrongObjectType(message, position=name.position)
     if other.relation_id != relation.relation_id:
-        change = NewName(relation.relation_id, None, None, renamed_definition, with_new_names)
+        change = NewName(relation.relation_id, None, None, renamed_definition, reread)
         session.ddl.swap(other.relation_id, change, session.cancelled)
 
 

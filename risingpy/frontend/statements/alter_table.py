@@ -34,7 +34,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetNotNull,
     ValidateConstraint,
 )
-from risingpy.frontend.renamed_text import with_new_names
+from risingpy.frontend.renamed_text import reread
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
@@ -168,7 +168,7 @@ def replace_altered(session: StatementContext, relation: Table, bound: BoundAlte
             bound.generated,
             keys=key_changes(altered, changes),
             changes_form=not same,
-            reader=with_new_names,
+            reader=reread,
         )
         for notice in session.ddl.replace_table(replacement, session.cancelled):
             session.notice(notice)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
+from sqlglot import exp
+
+from risingpy.frontend.parser.parse import parse_expression
 from risingpy.functions.topics.object_names import quote_name
-from risingpy.plan.catalog import Index, IndexedRelation, IndexKey
+from risingpy.plan.catalog import Index, IndexedRelation, IndexKey, IndexPredicate
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.operator_classes import CLASS_OF_DISTANCE
 
+PrintedPart: TypeAlias = Callable[[IndexKey | IndexPredicate], str]
+"""Prints a key that is an expression, or a predicate, as PostgreSQL does."""
 _IS_CALL = re.compile(r'(?:\w+|"[^"]+")(?:\.(?:\w+|"[^"]+"))?\(')
 
 
@@ -44,13 +50,15 @@ def index_key_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
     return [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in index.index.keys]
 
 
-def shown_key(key: IndexKey, indexed: IndexedRelation, printed: Callable[[IndexKey], str] | None = None) -> str:
+def shown_key(key: IndexKey, indexed: IndexedRelation, printed: PrintedPart | None = None) -> str:
     """The text of a key as a definition has it: an expression in parentheses, unless it is a call.
 
-    `printed` gives the text of an expression.
+    `printed` gives the text of an expression, for which PostgreSQL does not count the parentheses that it has.
     """
     if isinstance(key.expression, InputRef):
         return key_text(key, indexed)
+    if printed is None and isinstance(parse_expression(key.text).tree, exp.Paren):
+        return key.text  # as it was written
     text = key.text if printed is None else printed(key)
     return text if _IS_CALL.match(text) and text.endswith(")") else f"({text})"
 
@@ -60,7 +68,7 @@ def ordered_text(
     indexed: IndexedRelation,
     *,
     ascending: str = "",
-    printed: Callable[[IndexKey], str] | None = None,
+    printed: PrintedPart | None = None,
 ) -> str:
     """The text of a key with its order, unless that is the default."""
     text = shown_key(key, indexed, printed)
@@ -74,9 +82,14 @@ def index_definition_text(
     index: Index,
     indexed: IndexedRelation,
     owner: str | None = None,
-    printed: Callable[[IndexKey], str] | None = None,
+    printed: PrintedPart | None = None,
+    *,
+    spread: bool = False,
 ) -> str:
-    """The index as pg_get_indexdef prints it. `owner` is what the relation is called, with its schema by default."""
+    """The index as pg_get_indexdef prints it. `owner` is what the relation is called, with its schema by default.
+
+    `spread`: with DISTRIBUTED BY, which PostgreSQL has not.
+    """
     if owner is None:
         owner = f"{quote_name(indexed.schema_name)}.{quote_name(indexed.name)}"
     nearest = index.index.nearest
@@ -91,7 +104,19 @@ def index_definition_text(
     )
     if index.index.include is not None:
         text += f" INCLUDE ({', '.join(included_names(index, indexed))})" if included_names(index, indexed) else ""
-    return text + (" NULLS NOT DISTINCT" if rule is not None and not rule.nulls_distinct else "")
+    if spread:
+        first = [key_text(each, indexed) for each in index.index.keys[: index.index.distributed_by]]
+        text += f" DISTRIBUTED BY ({', '.join(first)})"
+    text += " NULLS NOT DISTINCT" if rule is not None and not rule.nulls_distinct else ""
+    predicate = index.index.predicate
+    if predicate is None:
+        return text
+    return f"{text} WHERE {f'({predicate.text})' if printed is None else printed(predicate)}"
+
+
+def is_spread(index: Index) -> bool:
+    """Whether DISTRIBUTED BY says something of the index: a unique one, and one of vectors, do not take it."""
+    return index.index.unique is None and index.index.nearest is None
 
 
 def _name(relation: IndexedRelation, column_id: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from risingpy.frontend.system_catalog.constraints.expression_texts import check_text, key_expression
+from risingpy.frontend.system_catalog.constraints.expression_texts import check_text, part_of_index
 from risingpy.frontend.system_catalog.constraints.listed import constraints_of
 from risingpy.frontend.system_catalog.index_text import index_definition_text, named_included_numbers, shown_key
 from risingpy.frontend.system_catalog.objects import domains
@@ -47,7 +47,7 @@ def _objects(state: SystemState) -> Iterable[Row]:
     for sequence in state.sequences:
         yield relation_oid(sequence), state.display_name(sequence), state.is_visible(sequence), False, None, None
     for index, indexed in state.indexes:
-        printed = partial(key_expression, state, indexed)
+        printed = partial(part_of_index, state, indexed)
         text = index_definition_text(index, indexed, printed=printed)
         pretty = index_definition_text(index, indexed, state.display_name(indexed), printed)
         yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text, pretty
@@ -108,7 +108,7 @@ def _columns(state: SystemState) -> Iterable[Row]:
             yield index_oid(found), number, quote_name(found.columns[position].name)
     for index, indexed in state.indexes:
         for number, key in enumerate(index.index.keys, start=1):
-            yield relation_oid(index), number, shown_key(key, indexed, partial(key_expression, state, indexed))
+            yield relation_oid(index), number, shown_key(key, indexed, partial(part_of_index, state, indexed))
         for number, included in enumerate(named_included_numbers(index, indexed), start=len(index.index.keys) + 1):
             yield relation_oid(index), number, quote_name(indexed.columns[included - 1].name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from risingpy.frontend.system_catalog.constraints.expression_texts import key_expression
+from risingpy.frontend.system_catalog.constraints.expression_texts import part_of_index
 from risingpy.frontend.system_catalog.index_text import index_definition_text, index_key_numbers, named_included_numbers
 from risingpy.frontend.system_catalog.objects.operator_classes import collation, operator_class
 from risingpy.frontend.system_catalog.oids import (
@@ -64,16 +64,17 @@ def _secondary(state: SystemState, index: Index, indexed: IndexedRelation) -> Ro
     options = [k.descending + 2 * k.nulls_first for k in keys]
     types = [_key_type(key, indexed) for key in keys]
     expressions = ", ".join(_expressions(state, indexed, keys)) or None
+    predicate = None if index.index.predicate is None else part_of_index(state, indexed, index.index.predicate)
     return (
         *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), rule is not None),
         *(rule is not None and not rule.nulls_distinct, False, False, not index.deferrable),
         *(False, True, False, True, True, False),
-        *(attnums, *_orders(types), options, expressions, None),
+        *(attnums, *_orders(types), options, expressions, predicate),
     )
 
 
 def _expressions(state: SystemState, indexed: IndexedRelation, keys: Iterable[IndexKey]) -> list[str]:
-    return [key_expression(state, indexed, key) for key in keys if not isinstance(key.expression, InputRef)]
+    return [part_of_index(state, indexed, key) for key in keys if not isinstance(key.expression, InputRef)]
 
 
 def _key_type(key: IndexKey, indexed: IndexedRelation) -> SqlType:
@@ -92,7 +93,7 @@ def _pg_indexes(state: SystemState) -> Iterable[Row]:
     for found in keyed_tables(state):
         yield found.schema_name, found.name, index_name(found), None, index_definition(found)
     for index, indexed in state.indexes:
-        text = index_definition_text(index, indexed, printed=partial(key_expression, state, indexed))
+        text = index_definition_text(index, indexed, printed=partial(part_of_index, state, indexed))
         yield index.schema_name, indexed.name, index.name, None, text
 
 

@@ -57,7 +57,7 @@ from risingpy.storage.codec.table_schema import TableColumn
 
 RelationReader: TypeAlias = QueryRelation | Sink | Subscription
 """What has the names of the relations that it reads in its definition."""
-Reread: TypeAlias = Callable[[RelationReader, Catalog, Catalog], RelationReader]
+Reread: TypeAlias = Callable[[RelationReader | Index, Catalog, Catalog], RelationReader | Index]
 """A reader of the catalog before a change, with the names of the catalog after it in its texts."""
 
 
@@ -159,7 +159,7 @@ def with_texts(before: Catalog, state: MetaState, readers: Sequence[CreatedRelat
     """`state` with the texts of readers as they have to be after a change of what they name."""
     relations = dict(state.catalog.relations)
     for reader in readers:
-        if isinstance(reader, RelationReader):
+        if isinstance(reader, RelationReader | Index):
             views = before.seen_from(reader.database_id), state.catalog.seen_from(reader.database_id)
             relations[reader.relation_id] = reread(reader, *views)
     return replace(state, catalog=replace(state.catalog, relations=relations))
@@ -313,7 +313,7 @@ def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
         name = next(column.name for column in before.columns if column.column_id == column_id)
         if isinstance(reader, Index):
             raise FeatureNotSupported(
-                f'cannot alter type of column "{name}": index "{reader.name}" is ordered by it',
+                f'cannot alter type of column "{name}": index "{reader.name}" needs it',
                 hint="Drop the index, alter the column, and create the index again.",
             )
         raise _read_by(reader, name)

@@ -42,7 +42,8 @@ def with_constraint_ids(state: MetaState, table_id: int) -> MetaState:
     """`state` with ids for the table's new constraints: their own, and the table's in foreign keys to itself."""
     table, next_id = _table(state, table_id), state.next_id
     uniques = state.catalog.unique_indexes_of(table_id)
-    own_indexes = {ids(index): index.relation_id for index in uniques if not index.deferrable}
+    plain = [index for index in uniques if not index.deferrable and index.index.predicate is None]
+    own_indexes = {ids(index): index.relation_id for index in plain}
     numbered: list[TableConstraint] = []
     for each in table.constraints:
         if isinstance(each, ForeignKey):

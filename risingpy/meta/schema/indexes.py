@@ -58,7 +58,10 @@ def _with_types(definition: IndexDefinition, indexed: IndexedRelation) -> IndexD
         return replace(part, type=types.get(part.index, part.type)) if isinstance(part, InputRef) else None
 
     keys = tuple(replace(key, expression=transform(key.expression, renewed)) for key in definition.keys)
-    return replace(definition, keys=keys)
+    predicate = definition.predicate
+    if predicate is not None:
+        predicate = replace(predicate, expression=transform(predicate.expression, renewed))
+    return replace(definition, keys=keys, predicate=predicate)
 
 
 def index_of_altered(

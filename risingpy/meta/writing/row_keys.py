@@ -51,9 +51,10 @@ def unique_places(table: Table, index: Index) -> tuple[int, ...] | None:
     """The positions of the columns that are the keys of a unique index, if `keys_at` can find rows by them.
 
     None for a deferrable one: a key may stand in several rows for a while, and be given up by one that was not the last
-    to take it, so the newest write of a key does not tell who has it.
+    to take it, so the newest write of a key does not tell who has it. None for a partial one: a row's columns do not
+    tell whether it is there.
     """
-    if index.deferrable:
+    if index.deferrable or index.index.predicate is not None:
         return None
     places = {column.column_id: place for place, column in enumerate(table.columns)}
     found = []

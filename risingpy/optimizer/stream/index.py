@@ -2,6 +2,8 @@
 
     CREATE INDEX i ON t (a DESC, lower(b))
         =>  Materialize(Exchange by a (Project(a, lower(b), …, key of t; TableScan(t))))
+    CREATE INDEX i ON t (a) WHERE b > 0
+        =>  Materialize(Exchange by a (Project(a, …, key of t; Filter(b > 0; TableScan(t)))))
     CREATE INDEX i ON t USING hnsw (v …)
         =>  Materialize(Exchange by key of t (Project(key of t, v; TableScan(t))))
 
@@ -21,7 +23,7 @@ from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.catalog import Catalog, ColumnDesc, IndexDefinition, IndexedRelation
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import Field, LogicalPlan, Project, Scan
+from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Scan
 from risingpy.plan.operators import ConflictBehavior, Exchange, Materialize
 from risingpy.plan.state_tables import relation_table
 from risingpy.storage.codec.table_schema import KeyColumn
@@ -53,7 +55,8 @@ def plan_index(
         outputs.setdefault(InputRef(i, column.type), column)
     columns = tuple(outputs.values())
     catalog = Catalog(relations={relation.relation_id: relation})
-    streamed = plan_query(_query(relation, outputs), catalog, allocate, name)
+    predicate = None if definition.predicate is None else remapped(definition.predicate.expression, places)
+    streamed = plan_query(_query(relation, outputs, predicate), catalog, allocate, name)
     spread = tuple(range(min(definition.distributed_by, len(key))))
     moved = Exchange(streamed, replace(streamed.properties, distribution=hash_by(spread)))
     ordered = {part.index for part in key}
@@ -66,8 +69,11 @@ def plan_index(
 
 
 def key_column_ids(definition: IndexDefinition) -> frozenset[int]:
-    """The ids of the relation's columns that the index is ordered by."""
-    return frozenset().union(*(columns_read(key.expression) for key in definition.keys))
+    """The ids of the relation's columns that the index is ordered by, and of those that its predicate reads."""
+    read = [columns_read(key.expression) for key in definition.keys]
+    if definition.predicate is not None:
+        read.append(columns_read(definition.predicate.expression))
+    return frozenset().union(*read)
 
 
 def _key_column(relation: IndexedRelation, expression: Expr, text: str, number: int) -> ColumnDesc:
@@ -82,12 +88,15 @@ def _included(relation: IndexedRelation, definition: IndexDefinition, places: di
     return [places[column_id] for column_id in definition.include]
 
 
-def _query(relation: IndexedRelation, outputs: dict[Expr, ColumnDesc]) -> LogicalPlan:
-    """The outputs, over a scan of just the columns that they read."""
-    read = sorted(set().union(*(columns_read(expression) for expression in outputs)))
+def _query(relation: IndexedRelation, outputs: dict[Expr, ColumnDesc], predicate: Expr | None) -> LogicalPlan:
+    """The outputs of the rows that satisfy the predicate, over a scan of just the columns that are read."""
+    asked = (*outputs, *(() if predicate is None else (predicate,)))
+    read = sorted(set().union(*(columns_read(expression) for expression in asked)))
     fields = tuple(Field(relation.columns[i].name, relation.columns[i].type, relation.columns[i].hidden) for i in read)
-    scan = Scan(relation.relation_id, relation.qualified_name, tuple(read), fields, relation.version)
+    rows: LogicalPlan = Scan(relation.relation_id, relation.qualified_name, tuple(read), fields, relation.version)
     moved = {i: place for place, i in enumerate(read)}
+    if predicate is not None:
+        rows = Filter(rows, remapped(predicate, moved))
     expressions = tuple(remapped(expression, moved) for expression in outputs)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in outputs.values())
-    return Project(scan, expressions, schema)
+    return Project(rows, expressions, schema)

@@ -47,6 +47,14 @@ class IndexKey:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexPredicate:
+    """WHERE of a partial index, which has those rows for which the expression is true. Its parts are as in IndexKey."""
+
+    text: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class NearestRule:
     """What an hnsw index of vectors finds: those with the least `distance`, the canonical name of a function.
 
@@ -65,7 +73,8 @@ class IndexDefinition:
 
     `include` are ids of columns that it has besides (None: all of them, also those to come). Its rows are spread by
     the first `distributed_by` keys. With `unique`, no two rows of the table have the same keys. One with `nearest` is
-    of vectors: its one key is their column, and its rows are ordered by the relation's stream key.
+    of vectors: its one key is their column, and its rows are ordered by the relation's stream key. With a `predicate`
+    it is partial: `unique` is said of its rows only.
     """
 
     relation_id: int
@@ -74,6 +83,7 @@ class IndexDefinition:
     distributed_by: int = 1
     unique: UniqueRule | None = None
     nearest: NearestRule | None = None
+    predicate: IndexPredicate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

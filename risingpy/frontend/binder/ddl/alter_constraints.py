@@ -12,7 +12,6 @@ from typing import assert_never
 from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, NotNullViolation, SqlError, UndefinedObject
 from risingpy.frontend.binder.ddl.constraint_plans import (
     duplicated_keys,
-    key_expressions,
     partly_null,
     places_of,
     refused_by_check,
@@ -32,8 +31,8 @@ from risingpy.frontend.parser.ast_alter import (
 )
 from risingpy.frontend.parser.ast_constraints import KeyDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.plan.catalog import Catalog, CheckConstraint, ForeignKey, Index, Table, TableConstraint
-from risingpy.plan.expression_trees import columns_read
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Project
 from risingpy.types import SqlType
@@ -197,13 +196,10 @@ class ConstraintChanges:
     def without_column(self, table: Table, column_id: int, *, cascade: bool) -> Table:
         """The table without the constraints that read a column which goes, as in PostgreSQL."""
         for index in self.catalog.unique_indexes_of(table.relation_id):
-            keys = {part for key in index.index.keys for part in columns_read(key.expression)}
-            if column_id in keys and index.relation_id not in self.dropped:
+            if column_id in key_column_ids(index.index) and index.relation_id not in self.dropped:
                 name = next(c.name for c in table.columns if c.column_id == column_id)
                 self._drop_index(index, f"column {name} of table {table.name}", cascade=cascade)
-        self.added = [
-            u for u in self.added if all(column_id not in columns_read(k.expression) for k in u.definition.keys)
-        ]
+        self.added = [each for each in self.added if column_id not in key_column_ids(each.definition)]
         kept = tuple(each for each in table.constraints if column_id not in each.column_ids)
         own = tuple(k for k in kept if not (isinstance(k, ForeignKey) and column_id in self._own_referenced(table, k)))
         return replace(table, constraints=own)
@@ -258,9 +254,7 @@ class ConstraintChanges:
         self._check_unique(table, added)
 
     def _check_unique(self, table: Table, added: BoundUnique) -> None:
-        keys, rule = key_expressions(added.definition, table), added.definition.unique
-        assert rule is not None
-        plan = duplicated_keys(self._rows(table), keys, nulls_distinct=rule.nulls_distinct)
+        plan = duplicated_keys(self._rows(table), added.definition, table)
         error = SqlError(f'could not create unique index "{added.name}"', sqlstate="23505")
         error.about = (("s", table.schema_name), ("t", table.name), ("n", added.name))
         named = tuple((key.text, key.expression.type) for key in added.definition.keys)

@@ -52,29 +52,34 @@ def refused_by_check(check: CheckConstraint, rows: LogicalPlan, places: dict[int
     return Filter(rows, Call("not", (remapped(check.expression, places),), BOOLEAN))
 
 
-def duplicated_keys(rows: LogicalPlan, keys: Sequence[Expr], *, nulls_distinct: bool) -> LogicalPlan:
-    """The keys that several rows have: their values, then how often."""
-    return _several(_keys(rows, keys, nulls_distinct=nulls_distinct))
+def indexed_rows(rows: LogicalPlan, definition: IndexDefinition, table: Table) -> LogicalPlan:
+    """Those of the rows (all columns of the table) that a partial index has; all of them for another one."""
+    if definition.predicate is None:
+        return rows
+    return Filter(rows, remapped(definition.predicate.expression, places_of(table)))
+
+
+def duplicated_keys(rows: LogicalPlan, definition: IndexDefinition, table: Table) -> LogicalPlan:
+    """The unique keys that several of the rows (all columns of the table) have: their values, then how often."""
+    return _several(_unique_keys(rows, definition, table))
 
 
 def keys_met_twice(table: Table, definition: IndexDefinition) -> LogicalPlan:
     """Of the keys of the given rows, those that several rows of the table have."""
     assert definition.unique is not None
-    keys, nulls_distinct = key_expressions(definition, table), definition.unique.nulls_distinct
-    asked = distinct(_keys(given_rows(table), keys, nulls_distinct=nulls_distinct))
-    standing = _keys(scan(table), keys, nulls_distinct=nulls_distinct)
-    condition = _all_equal(standing, asked, nulls_equal=not nulls_distinct)
+    asked = distinct(_unique_keys(given_rows(table), definition, table))
+    standing = _unique_keys(scan(table), definition, table)
+    condition = _all_equal(standing, asked, nulls_equal=not definition.unique.nulls_distinct)
     return _several(Join(standing, asked, JoinKind.LEFT_SEMI, condition, standing.schema))
 
 
 def rows_with_given_keys(table: Table, definition: IndexDefinition) -> LogicalPlan:
     """The rows of the table, all columns, that have a unique key of one of the given rows."""
     assert definition.unique is not None
-    keys, nulls_distinct = key_expressions(definition, table), definition.unique.nulls_distinct
-    asked = distinct(_keys(given_rows(table), keys, nulls_distinct=nulls_distinct))
-    rows = scan(table)
+    asked = distinct(_unique_keys(given_rows(table), definition, table))
+    rows, keys = indexed_rows(scan(table), definition, table), key_expressions(definition, table)
     theirs = [InputRef(len(rows.schema) + i, field.type) for i, field in enumerate(asked.schema)]
-    condition = _equal_pairs(keys, theirs, nulls_equal=not nulls_distinct)
+    condition = _equal_pairs(keys, theirs, nulls_equal=not definition.unique.nulls_distinct)
     return Join(rows, asked, JoinKind.LEFT_SEMI, condition, rows.schema)
 
 
@@ -127,6 +132,13 @@ def referring_with_new_keys(child: Table, key: ForeignKey, target: Table) -> Log
         value = InputRef(len(rows.schema) + width + i, type_)
         after.append(coercer.assign(Operand(value, 0), child.columns[own[column_id]].type))
     return project(joined, [*kept, *after], [f"c{i}" for i in range(len(kept) + width)])
+
+
+def _unique_keys(rows: LogicalPlan, definition: IndexDefinition, table: Table) -> LogicalPlan:
+    """The keys that a unique index has of the rows, without those that no other one can be equal to."""
+    assert definition.unique is not None
+    there, keys = indexed_rows(rows, definition, table), key_expressions(definition, table)
+    return _keys(there, keys, nulls_distinct=definition.unique.nulls_distinct)
 
 
 def _keys(rows: LogicalPlan, keys: Sequence[Expr], *, nulls_distinct: bool) -> LogicalPlan:

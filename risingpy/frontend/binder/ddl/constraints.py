@@ -300,8 +300,8 @@ def _columns_named(names: Sequence[ColumnName], columns: Sequence[ColumnDesc]) -
 
 
 def _plain_keys(definition: IndexDefinition) -> set[int] | None:
-    """The ids of the columns that are the index's keys; None if it has an expression or is not unique."""
-    if definition.unique is None:
+    """The ids of the columns that are the index's keys; None if it has an expression, is partial or not unique."""
+    if definition.unique is None or definition.predicate is not None:
         return None
     ids = [key.expression.index for key in definition.keys if isinstance(key.expression, InputRef)]
     return set(ids) if len(ids) == len(definition.keys) else None

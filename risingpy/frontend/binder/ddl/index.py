@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
 from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.ddl.nearest import bind_nearest
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.expressions.output_names import NO_NAME, output_name
 from risingpy.frontend.binder.query.relations import find_relation, scan
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, refuse_system
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
 from risingpy.frontend.parser.ast import CreateIndex, IndexElement
-from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.ast_parts import ColumnName, Expression
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.plan.catalog import Catalog, Index, IndexDefinition, IndexedRelation, IndexKey, Table, UniqueRule
+from risingpy.plan.catalog import (
+    Catalog,
+    Index,
+    IndexDefinition,
+    IndexedRelation,
+    IndexKey,
+    IndexPredicate,
+    Table,
+    UniqueRule,
+)
 from risingpy.plan.expression_trees import columns_read, remapped, walk
-from risingpy.plan.expressions import Call, InputRef
+from risingpy.plan.expressions import Call, Expr, InputRef
 
 _VOLATILE = NON_DETERMINISTIC | {"now"}
 
@@ -39,21 +50,30 @@ class _IndexBinder:
     binder: ExpressionBinder
 
     def key(self, element: IndexElement) -> IndexKey:
-        operand = self.binder.bind(element.expression.tree)
-        refuse_system(self.binder.context.system_uses, "an index")
-        expression = self.binder.context.coercer.settled(operand)
-        if any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(expression)):
-            raise InvalidTableDefinition(
-                "functions in index expression must be marked IMMUTABLE",
-                sqlstate="42P17",
-                position=element.expression.position,
-            )
+        expression = self.binder.settled(element.expression.tree)
+        self._check(expression, "expression", element.expression.position)
         if not columns_read(expression):
             raise FeatureNotSupported("an index on a constant is not supported", position=element.expression.position)
-        ids = {i: column.column_id for i, column in enumerate(self.relation.columns)}
         nulls_first = element.descending if element.nulls_first is None else element.nulls_first
         text = text_with_schemas(element.expression, self.binder.context.types)
-        return IndexKey(text, remapped(expression, ids), element.descending, nulls_first)
+        return IndexKey(text, remapped(expression, self._ids), element.descending, nulls_first)
+
+    def predicate(self, where: Expression) -> IndexPredicate:
+        """WHERE of a partial index."""
+        condition = self.binder.condition(where.tree, "WHERE")
+        self._check(condition, "predicate", where.position)
+        text = text_with_schemas(where, self.binder.context.types)
+        return IndexPredicate(text, remapped(condition, self._ids))
+
+    @property
+    def _ids(self) -> dict[int, int]:
+        return {i: column.column_id for i, column in enumerate(self.relation.columns)}
+
+    def _check(self, expression: Expr, what: str, position: int) -> None:
+        refuse_system(self.binder.context.system_uses, "an index")
+        if any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(expression)):
+            message = f"functions in index {what} must be marked IMMUTABLE"
+            raise InvalidTableDefinition(message, sqlstate="42P17", position=position)
 
     def column(self, name: ColumnName) -> int:
         for i in visible_columns(self.relation):
@@ -80,11 +100,12 @@ def bind_index(
         what = "WITH TTL" if relation.retention is None else "with retention_seconds"
         raise FeatureNotSupported(f"an index on a table {what} is not supported", position=table.position, hint=hint)
     scope = relation_scope(relation.name, None, scan(relation).schema, relation=relation.name)
+    context = replace(context, subqueries=None)
     binder = _IndexBinder(relation, ExpressionBinder(context, scope, "index expressions"))
     keys = tuple(binder.key(element) for element in statement.keys)
     if statement.options is not None:
         definition = bind_nearest(statement, relation, keys)
-        name = _free_name(catalog, relation, keys) if statement.name is None else statement.name.name
+        name = _free_name(catalog, relation, statement, keys) if statement.name is None else statement.name.name
         return BoundIndex(relation, definition, name)
     include = None
     if statement.include is not None:
@@ -96,16 +117,26 @@ def bind_index(
             sqlstate="42601",
             position=statement.distributed_by[0].position,
         )
-    name = _free_name(catalog, relation, keys) if statement.name is None else statement.name.name
+    name = _free_name(catalog, relation, statement, keys) if statement.name is None else statement.name.name
     rule = UniqueRule(statement.nulls_distinct) if statement.unique else None
-    definition = IndexDefinition(relation.relation_id, keys, include, max(len(spread), 1), rule)
+    predicate = None
+    if statement.where is not None:
+        on_rows = ExpressionBinder(context, scope, "index predicates")
+        predicate = _IndexBinder(relation, on_rows).predicate(statement.where)
+    definition = IndexDefinition(relation.relation_id, keys, include, max(len(spread), 1), rule, predicate=predicate)
     return BoundIndex(relation, definition, name)
 
 
-def _free_name(catalog: Catalog, relation: IndexedRelation, keys: Sequence[IndexKey]) -> str:
-    """As PostgreSQL names it: t_a_b_idx, then t_a_b_idx1 …"""
+def _free_name(catalog: Catalog, relation: IndexedRelation, statement: CreateIndex, keys: Sequence[IndexKey]) -> str:
+    """As PostgreSQL names it: t_a_lower_idx, then t_a_lower_idx1 …"""
     names = {column.column_id: column.name for column in relation.columns}
-    parts = [names[k.expression.index] if isinstance(k.expression, InputRef) else "expr" for k in keys]
+    parts: list[str] = []
+    for key, element in zip(keys, statement.keys, strict=True):
+        column = key.expression
+        part = names[column.index] if isinstance(column, InputRef) else output_name(element.expression.tree)
+        part = "expr" if part == NO_NAME else part
+        numbers = (number for number in count() if f"{part}{number or ''}" not in parts)
+        parts.append(f"{part}{next(numbers) or ''}")
     base = "_".join((relation.name, *parts, "idx"))
     number = 0
     while catalog.find(f"{base}{number or ''}", relation.schema_name, ()) is not None:

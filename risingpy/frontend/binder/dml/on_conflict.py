@@ -23,9 +23,11 @@ from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import RelationUse, target_of
 from risingpy.frontend.binder.trees import name_of
 from risingpy.frontend.parser.ast import ColumnName, ConflictTarget, Expression, Insert
+from risingpy.optimizer.implication import implies
 from risingpy.plan.catalog import Index, Table
 from risingpy.plan.catalog.acl import NOTHING, Privilege
-from risingpy.plan.expressions import InputRef
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, Filter, GivenRows, LogicalPlan
 from risingpy.types import BIGINT
 
@@ -89,18 +91,25 @@ def _arbiter(
             target_of(context.uses).read_column(column_id)
         return found
     binder = ExpressionBinder(replace(context, subqueries=None), scope, "index expressions")
-    named = {_key_column(binder, part, relation) for part in target.columns}
-    if target.predicate is not None:
-        binder.condition(target.predicate.tree, "WHERE")
-    for key in named:
-        if key is not None:
-            target_of(context.uses).read_column(relation.columns[key].column_id)
-    if relation.primary_key and named == set(relation.primary_key):
+    named = {_key(binder, part, relation) for part in target.columns}
+    allowed = None if target.predicate is None else binder.condition(target.predicate.tree, "WHERE")
+    for each in [*named, *([] if allowed is None else [allowed])]:
+        for place in columns_read(each):
+            target_of(context.uses).read_column(relation.columns[place].column_id)
+    if relation.primary_key and named == {InputRef(i, relation.columns[i].type) for i in relation.primary_key}:
         return None
-    ids_named = {None if place is None else relation.columns[place].column_id for place in named}
+    places = {column.column_id: place for place, column in enumerate(relation.columns)}
+    partial = None
     for index in indexes:
-        if _columns_of(index) == ids_named:
+        if {remapped(key.expression, places) for key in index.index.keys} != named:
+            continue
+        predicate = index.index.predicate
+        if predicate is None:
             return index
+        if partial is None and allowed is not None and implies(allowed, remapped(predicate.expression, places)):
+            partial = index
+    if partial is not None:
+        return partial
     message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
     hint = "Neither its primary key nor a unique index has these columns."
     raise SqlError(message, sqlstate="42P10", position=position, hint=hint)
@@ -131,14 +140,13 @@ def _named_constraint(name: ColumnName, relation: Table, indexes: Sequence[Index
     raise UndefinedObject(message, position=name.position)
 
 
-def _key_column(binder: ExpressionBinder, part: Expression, relation: Table) -> int | None:
-    """The position of a column that ON CONFLICT names; None for an expression, which no key has."""
+def _key(binder: ExpressionBinder, part: Expression, relation: Table) -> Expr:
+    """The key that ON CONFLICT names: a column, or an expression."""
     tree = part.tree.this if isinstance(part.tree, exp.Collate) else part.tree
     if not isinstance(tree, exp.Column) or tree.args.get("table") is not None:
-        binder.bind(part.tree)
-        return None
+        return binder.settled(tree)
     name = name_of(tree.this)
     for index in visible_columns(relation):
         if relation.columns[index].name == name:
-            return index
+            return InputRef(index, relation.columns[index].type)
     raise UndefinedColumn(f'column "{name}" does not exist', position=part.position)

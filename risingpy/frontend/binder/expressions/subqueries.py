@@ -31,7 +31,7 @@ _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "
 def bound_subquery(binder: ExpressionBinder, tree: exp.Expr) -> tuple[LogicalPlan, Outer]:
     """The plan of a query that stands in an expression, and what it reads of the row there."""
     if binder.context.subqueries is None:
-        raise FeatureNotSupported(f"cannot use subquery in {binder.clause}", position=begin_of(tree))
+        raise FeatureNotSupported(f"cannot use subquery in {binder.clause.removesuffix('s')}", position=begin_of(tree))
     outer = Outer(binder)
     return binder.context.subqueries(tree, outer), outer
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from risingpy.errors import InvalidParameterValue, UndefinedObject
 from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement, ObjectName
 from risingpy.frontend.parser.connectors.source import OptionsReader, is_storage_parameter
-from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.cursor import Cursor, without_parentheses
 
 HNSW = "hnsw"  # the kind of an index of vectors
 # The classes of btree. All compare as an index does here, texts by code point: those of patterns are no other order.
@@ -49,10 +49,16 @@ def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
         nulls_distinct = not cursor.accept("NOT")
         cursor.expect("DISTINCT")
     storage = _storage_parameters(cursor) if cursor.accept("WITH") else ()
-    for word in ("WHERE", "TABLESPACE"):
-        if cursor.word == word:
-            cursor.unsupported(f"CREATE INDEX … {word}")
-    return CreateIndex(name, table, keys, include, distributed_by, if_not_exists, storage, unique, nulls_distinct)
+    if cursor.word == "TABLESPACE":
+        cursor.unsupported("CREATE INDEX … TABLESPACE")
+    where = _parse_predicate(cursor) if cursor.accept("WHERE") else None
+    said = (name, table, keys, include, distributed_by, if_not_exists, storage)
+    return CreateIndex(*said, unique=unique, nulls_distinct=nulls_distinct, where=where)
+
+
+def _parse_predicate(cursor: Cursor) -> Expression:
+    found = cursor.expression()
+    return without_parentheses(Expression(found.tree, found.text.strip(), found.position))
 
 
 def _parse_of_vectors(cursor: Cursor, name: ObjectName | None, table: ObjectName, if_not_exists: bool) -> CreateIndex:

@@ -7,7 +7,7 @@ from risingpy.frontend.binder import check_column_name
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ColumnName, CreateMaterializedView, CreateView
 from risingpy.frontend.parser.tokenize import end_of_name
-from risingpy.frontend.renamed_text import with_new_names
+from risingpy.frontend.renamed_text import reread
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.objects.view_columns import NewColumnName, with_renamed_column
@@ -17,7 +17,7 @@ from risingpy.plan.catalog import QueryRelation
 def rename_column(session: StatementContext, view: QueryRelation, column: ColumnName, new: ColumnName) -> None:
     """Gives a view's column another name. What reads the view goes on, and its text gets the name."""
     check_column_name(new)
-    change = NewColumnName(view.relation_id, column.name, new.name, _with_column_list, with_new_names)
+    change = NewColumnName(view.relation_id, column.name, new.name, _with_column_list, reread)
     try:
         session.ddl.change(lambda state: with_renamed_column(state, change), session.cancelled)
     except SqlError as error:

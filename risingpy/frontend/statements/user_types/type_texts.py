@@ -231,7 +231,12 @@ def _index(index: Index, rewrite: Rewrite) -> Index:
         text = rewrite(key.text, key.expression)
         definition = definition.replace(key.text, text, 1) if text != key.text else definition
         keys.append(replace(key, text=text))
-    return replace(index, definition=definition, index=replace(index.index, keys=tuple(keys)))
+    predicate = index.index.predicate
+    if predicate is not None:
+        text = rewrite(predicate.text, predicate.expression)
+        definition = definition.replace(predicate.text, text, 1) if text != predicate.text else definition
+        predicate = replace(predicate, text=text)
+    return replace(index, definition=definition, index=replace(index.index, keys=tuple(keys), predicate=predicate))
 
 
 def _reader(reader: RelationReader, of_query: Callable[[str, RelationReader], list[Edit]]) -> RelationReader:

@@ -218,8 +218,11 @@ def _outcome(
         return _Outcome(nothing, nothing, proposed, np.arange(proposed.num_rows))
     if conflict.arbiter is not None:
         rows_with_keys = partial(arbiter.standing, session)
-    groups, firsts = arbiter.groups(proposed)
-    standing, place_of_group = _standing(rows_with_keys, arbiter, relation, proposed.take(pa.array(firsts)))
+    proposed_keys = arbiter.keys(session, proposed)
+    groups, firsts = arbiter.groups(proposed_keys)
+    standing = rows_with_keys(relation, proposed.take(pa.array(firsts)))
+    standing_keys = arbiter.keys(session, standing)
+    place_of_group = _places_of(arbiter, proposed_keys.take(pa.array(firsts)), standing_keys)
     places = place_of_group[groups]  # of the row that stands with the key of each proposed row; -1: none does
     fresh = np.flatnonzero(places[firsts] < 0)
     fresh = firsts[fresh]  # the first row of each key that no row has
@@ -245,16 +248,12 @@ def _outcome(
     return _Outcome(old, new, rows, np.argsort(np.concatenate([updating, fresh])))
 
 
-def _standing(
-    rows_with_keys: RowsWithKeys, arbiter: Arbiter, relation: Table, keys: pa.Table
-) -> tuple[pa.Table, Places]:
-    """The rows that have the keys of `keys`, and for each of these the place of its row there, or -1."""
-    standing, keyed = rows_with_keys(relation, keys), arbiter.keyed
-    codes, _ = group_by_key(keyed, pa.concat_tables([_keys(keyed, keys), _keys(keyed, standing)]))
-    asked = keys.num_rows
+def _places_of(arbiter: Arbiter, keys: pa.Table, standing: pa.Table) -> Places:
+    """For each key the place of the row that stands with it, or -1. `standing` are the keys of these rows."""
+    codes, _ = group_by_key(arbiter.keyed, pa.concat_tables([keys, standing]))
     places = np.full(int(codes.max()) + 1, -1, np.int64)
-    places[codes[asked:]] = np.arange(standing.num_rows)
-    return standing, places[codes[:asked]]
+    places[codes[keys.num_rows :]] = np.arange(standing.num_rows)
+    return places[codes[: keys.num_rows]]
 
 
 def _complete(session: StatementContext, relation: Table, changed: pa.Table) -> pa.Table:

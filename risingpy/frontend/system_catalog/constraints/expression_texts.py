@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from risingpy.frontend.system_catalog.system_relation import SystemState
 from risingpy.frontend.table_definition import shown_default
-from risingpy.plan.catalog import CheckConstraint, ColumnDesc, IndexedRelation, IndexKey, Relation, Table
+from risingpy.plan.catalog import (
+    CheckConstraint,
+    ColumnDesc,
+    IndexedRelation,
+    IndexKey,
+    IndexPredicate,
+    Relation,
+    Table,
+)
 from risingpy.types import BOOLEAN
 
 _NO_DEFAULT = "null"
@@ -32,6 +40,8 @@ def check_text(state: SystemState, table: Table, check: CheckConstraint, *, pret
     return state.printed(check.text, table, BOOLEAN, pretty) or f"({check.text})"
 
 
-def key_expression(state: SystemState, indexed: IndexedRelation, key: IndexKey) -> str:
-    """A key that is no column."""
-    return state.printed(key.text, indexed, None, False) or key.text
+def part_of_index(state: SystemState, indexed: IndexedRelation, part: IndexKey | IndexPredicate) -> str:
+    """A key that is no column, or the condition of a partial index."""
+    if isinstance(part, IndexPredicate):
+        return state.printed(part.text, indexed, BOOLEAN, False) or f"({part.text})"
+    return state.printed(part.text, indexed, None, False) or part.text
