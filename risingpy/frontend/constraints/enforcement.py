@@ -30,6 +30,7 @@ from risingpy.frontend.binder.ddl.constraint_plans import (
     without_referenced,
 )
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
+from risingpy.frontend.constraints.unique_lookup import can_look_up, looked_up_twice
 from risingpy.frontend.constraints.violations import (
     columns_by_id,
     missing_reference,
@@ -101,7 +102,10 @@ def _check_unique(session: StatementContext, catalog: Catalog, change: RowsChang
 
 def check_unique_key(session: StatementContext, table: Table, new: pa.Table, index: Index) -> None:
     """Raises SqlError (23505) if several rows of the table have the key of a new row."""
-    twice = _first(session, keys_met_twice(table, index.index), new)
+    if can_look_up(table, index.index, new.num_rows):
+        twice = looked_up_twice(session, table, index.index, new, lambda plan: _first(session, plan, None))
+    else:
+        twice = _first(session, keys_met_twice(table, index.index), new)
     if twice is not None:
         keys = index.index.keys
         names = [key_text(key, table) for key in keys]

@@ -35,12 +35,12 @@ from risingpy.frontend.parser.ast_alter import (
     SetType,
     ValidateConstraint,
 )
-from risingpy.frontend.parser.ast_constraints import KeyDefinition
+from risingpy.frontend.parser.ast_constraints import KeyDefinition, UniqueDefinition
 from risingpy.frontend.parser.ast_create import OptionText
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName, SequenceOptions
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
 from risingpy.frontend.parser.connectors.source import OptionsReader
-from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint
+from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint, primary_key
 from risingpy.frontend.parser.creation.function import parse_alter_function
 from risingpy.frontend.parser.creation.sequence import parse_altered_sequence, parse_numbering, parse_one_option
 from risingpy.frontend.parser.creation.table_elements import parse_column, parse_watermark
@@ -190,20 +190,23 @@ def _parse_table_actions(cursor: Cursor, name: ObjectName, if_exists: bool) -> A
     return key or AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
 
 
-def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | None:
-    """ADD [CONSTRAINT name] PRIMARY KEY (columns), which stands alone."""
+def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | AlterTable | None:
+    """ADD [CONSTRAINT name] PRIMARY KEY (columns), which stands alone. One that is DEFERRABLE is a constraint."""
     position, words = cursor.position, [" ".join(word.split()) for word in cursor.peek(4)]
     if words[:2] != ["ADD", "PRIMARY KEY"] and (words[:2] != ["ADD", "CONSTRAINT"] or words[3:] != ["PRIMARY KEY"]):
         return None
     cursor.expect("ADD")
-    key_name = cursor.name().name if cursor.accept("CONSTRAINT") else None
+    key_name = cursor.name() if cursor.accept("CONSTRAINT") else None
     cursor.expect("PRIMARY KEY")
     if cursor.word == "USING":
         cursor.unsupported("ADD PRIMARY KEY USING INDEX")
-    columns = cursor.in_parentheses(cursor.name)
+    key = primary_key(cursor, key_name, cursor.in_parentheses(cursor.name), position)
     if cursor.word == ",":
         cursor.unsupported("ADD PRIMARY KEY together with other actions")
-    return AddPrimaryKey(name, columns, position, if_exists, key_name)
+    if isinstance(key, UniqueDefinition):
+        not_null = tuple(SetNotNull(column, not_null=True) for column in key.columns)
+        return AlterTable(name, (*not_null, AddConstraint(key)), if_exists)
+    return AddPrimaryKey(name, key.columns, position, if_exists, None if key_name is None else key_name.name)
 
 
 def _parse_action(cursor: Cursor) -> AlterAction:

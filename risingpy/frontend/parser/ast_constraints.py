@@ -20,7 +20,10 @@ class KeyDefinition:
 
 @dataclass(frozen=True, slots=True)
 class UniqueDefinition:
-    """UNIQUE [NULLS [NOT] DISTINCT] (columns) [DEFERRABLE] [INITIALLY DEFERRED]."""
+    """UNIQUE [NULLS [NOT] DISTINCT] (columns) [DEFERRABLE] [INITIALLY DEFERRED].
+
+    So is PRIMARY KEY (columns) DEFERRABLE, which `is_primary`.
+    """
 
     name: ColumnName | None
     columns: tuple[ColumnName, ...]
@@ -28,6 +31,7 @@ class UniqueDefinition:
     nulls_distinct: bool = True
     deferrable: bool = False
     deferred: bool = False
+    is_primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

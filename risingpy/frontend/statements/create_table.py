@@ -8,14 +8,14 @@ from dataclasses import replace
 from risingpy.connectors.secrets.hidden_options import StoredOptions
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder import TableDefinition, bind_table
-from risingpy.frontend.binder.ddl.constraints import ConstraintBinder
+from risingpy.frontend.binder.ddl.constraints import BoundUnique, ConstraintBinder
 from risingpy.frontend.binder.ddl.end_of_rows import end_of_rows
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.changes import new_uniques
 from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
 from risingpy.frontend.parser.ast import CreateTable, CreateTableAs, ParsedStatement
-from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition
+from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition, UniqueDefinition
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
@@ -28,8 +28,10 @@ from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.table_definition import definition_of_columns
 from risingpy.frontend.written_rows import ROW_ID
+from risingpy.meta.schema.relations import check_new_name
 from risingpy.meta.schema.schemas import check_schema
 from risingpy.meta.schema.tables import FedBy, NewTable
+from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.plan.catalog import OWN_TEMPORARY_SCHEMA, ColumnDesc, Webhook, is_temporary_schema
 from risingpy.types import BIGINT, SqlType
 
@@ -111,6 +113,7 @@ def new_table(
     columns = columns if key else with_row_id(columns)
     schema_name = table_schema(session, statement)
     bound = _bound_constraints(session, statement, columns, key)
+    columns = _with_not_null(columns, bound.uniques)
     return NewTable(
         schema_name=schema_name,
         name=statement.name.name,
@@ -157,10 +160,24 @@ def _bound_constraints(
             what = "constraints" if statement.constraints else "domains as types of columns"
             message = f'{what} of table "{statement.name.name}" are not supported: {reason}'
             raise FeatureNotSupported(message, position=position)
-    # A foreign key may refer to a unique key that stands after it.
-    for definition in sorted(statement.constraints, key=lambda each: isinstance(each, ForeignKeyDefinition)):
-        binder.add(definition)
+    # A foreign key may refer to a unique key that stands after it. As in PostgreSQL, a name that is taken is told
+    # before a mistake in CHECK or FOREIGN KEY, and after one in UNIQUE.
+    for unique in (each for each in statement.constraints if isinstance(each, UniqueDefinition)):
+        binder.add(unique)
+    others = [each for each in statement.constraints if not isinstance(each, UniqueDefinition)]
+    if others:
+        check_new_name(session.database.reads.seen_state, binder.schema_name, binder.name)
+    for other in sorted(others, key=lambda each: isinstance(each, ForeignKeyDefinition)):
+        binder.add(other)
     return binder
+
+
+def _with_not_null(columns: tuple[ColumnDesc, ...], uniques: Sequence[BoundUnique]) -> tuple[ColumnDesc, ...]:
+    """The columns, those of a DEFERRABLE PRIMARY KEY without NULLs."""
+    rules = ((each.definition, each.definition.unique) for each in uniques)
+    keys = [key_column_ids(definition) for definition, rule in rules if rule is not None and rule.is_primary]
+    ids = frozenset().union(*keys)
+    return tuple(replace(each, not_null=each.not_null or each.column_id in ids) for each in columns)
 
 
 def _with_secret(session: StatementContext, statement: CreateTable, webhook: Webhook | None) -> Webhook | None:

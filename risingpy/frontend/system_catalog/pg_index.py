@@ -67,7 +67,8 @@ def _secondary(state: SystemState, index: Index, indexed: IndexedRelation) -> Ro
     predicate = None if index.index.predicate is None else part_of_index(state, indexed, index.index.predicate)
     return (
         *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), rule is not None),
-        *(rule is not None and not rule.nulls_distinct, False, False, not index.deferrable),
+        *(rule is not None and not rule.nulls_distinct, rule is not None and rule.is_primary, False),
+        not index.deferrable,
         *(False, True, False, True, True, False),
         *(attnums, *_orders(types), options, expressions, predicate),
     )

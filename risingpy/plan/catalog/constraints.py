@@ -18,13 +18,15 @@ from risingpy.plan.expressions import Expr
 class UniqueRule:
     """An index whose keys are unique. `is_constraint`: UNIQUE of a table made it, and not CREATE UNIQUE INDEX.
 
-    `deferrable` and `deferred` are as in ForeignKey.
+    `deferrable` and `deferred` are as in ForeignKey. `is_primary`: it is a DEFERRABLE PRIMARY KEY, whose table is
+    stored by row ids.
     """
 
     nulls_distinct: bool = True
     is_constraint: bool = False
     deferrable: bool = False
     deferred: bool = False
+    is_primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,6 +285,11 @@ class Catalog:
         """The indexes that keep rows of a table from having equal keys, oldest first."""
         return self._unique_indexes.get(table_id, ())
 
+    def deferrable_key_of(self, table_id: int) -> Index | None:
+        """The index of a table's DEFERRABLE PRIMARY KEY, which is no `Table.primary_key`."""
+        indexes = ((each, each.index.unique) for each in self.unique_indexes_of(table_id))
+        return next((each for each, rule in indexes if rule is not None and rule.is_primary), None)
+
     def foreign_keys_to(self, table_id: int) -> Sequence[tuple[Table, ForeignKey]]:
         """The foreign keys that refer to a table, with the tables that have them, oldest first."""
         return self._foreign_keys.get(table_id, ())

@@ -61,6 +61,7 @@ from risingpy.frontend.parser.ast_alter import (
     ValidateConstraint,
 )
 from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.table_change import is_wider, with_changed, with_column, with_type, without_column
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
@@ -296,7 +297,7 @@ class _Binder:
     def _set_not_null(self, action: SetNotNull) -> None:
         index = self._existing(action.column)
         column = self.relation.columns[index]
-        if not action.not_null and index in self.relation.primary_key:
+        if not action.not_null and (index in self.relation.primary_key or self._is_in_deferrable_key(column)):
             message = f'column "{column.name}" is in a primary key'
             raise InvalidTableDefinition(message, position=action.column.position)
         if not action.not_null:
@@ -304,6 +305,11 @@ class _Binder:
         if action.not_null and not column.not_null:
             self._check_no_nulls(column)
         self._change(index, replace(column, not_null=action.not_null))
+
+    def _is_in_deferrable_key(self, column: ColumnDesc) -> bool:
+        key = self._changes.catalog.deferrable_key_of(self.relation.relation_id)
+        is_kept = key is not None and key.relation_id not in self._changes.dropped
+        return is_kept and key is not None and column.column_id in key_column_ids(key.index)
 
     def _check_no_nulls(self, column: ColumnDesc) -> None:
         error = nulls_among_rows(self.relation, column.name)

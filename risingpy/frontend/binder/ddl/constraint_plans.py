@@ -73,6 +73,11 @@ def keys_met_twice(table: Table, definition: IndexDefinition) -> LogicalPlan:
     return _several(Join(standing, asked, JoinKind.LEFT_SEMI, condition, standing.schema))
 
 
+def rows_with_key(table: Table, definition: IndexDefinition, key: Sequence[Literal]) -> LogicalPlan:
+    """The rows of the table, all columns, with this key of an index, in which nothing is NULL."""
+    return Filter(scan(table), _equal_pairs(key_expressions(definition, table), key))
+
+
 def rows_with_given_keys(table: Table, definition: IndexDefinition) -> LogicalPlan:
     """The rows of the table, all columns, that have a unique key of one of the given rows."""
     assert definition.unique is not None

@@ -110,13 +110,26 @@ class ConstraintBinder:
         return name in names
 
     def _unique(self, definition: UniqueDefinition) -> BoundUnique:
-        columns = self._named(definition.columns, "unique")
+        is_primary = definition.is_primary
+        if is_primary and (self.primary_key or self._has_deferrable_key(self.table)):
+            message = f'multiple primary keys for table "{self.name}" are not allowed'
+            raise InvalidTableDefinition(message, position=definition.position)
+        columns = self._named(definition.columns, "primary key" if is_primary else "unique")
         ids = tuple(column.column_id for column in columns)
-        deferral = {"deferrable": definition.deferrable, "deferred": definition.deferred}
+        deferral = {"deferrable": definition.deferrable, "deferred": definition.deferred, "is_primary": is_primary}
         rule = UniqueRule(definition.nulls_distinct, is_constraint=True, **deferral)
         keys = tuple(IndexKey(c.name, InputRef(c.column_id, c.type)) for c in columns)
-        name = self._given_or_free(definition.name, [column.name for column in columns], "key")
-        return BoundUnique(name, IndexDefinition(OWN_TABLE, keys, include=ids, unique=rule))
+        parts, label = ([], "pkey") if is_primary else ([column.name for column in columns], "key")
+        name = self._given_or_free(definition.name, parts, label)
+        # The rows of a table are looked up by its primary key: that index has all columns.
+        return BoundUnique(name, IndexDefinition(OWN_TABLE, keys, include=None if is_primary else ids, unique=rule))
+
+    def _has_deferrable_key(self, table: Table | None) -> bool:
+        """Whether a table has a DEFERRABLE PRIMARY KEY. None: the one that is only made."""
+        if table is not None and self.catalog.deferrable_key_of(table.relation_id) is not None:
+            return True
+        rules = [each.definition.unique for each in self.uniques] if table is self.table else []
+        return any(rule is not None and rule.is_primary for rule in rules)
 
     def _check(self, definition: CheckDefinition) -> CheckConstraint:
         visible = [column for column in self.columns if not column.hidden]
@@ -215,6 +228,9 @@ class ConstraintBinder:
         key = self.primary_key if target is None or is_own else target.primary_key
         table_name = self.name if target is None else target.name
         if not definition.referenced:
+            if not key and self._has_deferrable_key(self.table if is_own else target):
+                message = f'cannot use a deferrable primary key for referenced table "{table_name}"'
+                raise SqlError(message, sqlstate="55000", position=definition.position)
             if not key:
                 message = f'there is no primary key for referenced table "{table_name}"'
                 raise SqlError(message, sqlstate="42704", position=definition.position)
@@ -256,7 +272,7 @@ class ConstraintBinder:
         def is_taken(name: str) -> bool:
             if self.has(name):
                 return True
-            return label == "key" and self.catalog.find(name, self.schema_name, ()) is not None
+            return label in ("key", "pkey") and self.catalog.find(name, self.schema_name, ()) is not None
 
         if given is None:
             return free_name(self.name, "_".join(parts), label, is_taken)

@@ -9,7 +9,7 @@ from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.parser.ast import AddPrimaryKey
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.plan.key_types import refuse_no_key
 from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, LogicalPlan
@@ -29,9 +29,9 @@ class BoundPrimaryKey:
     rows: LogicalPlan
 
 
-def bind_primary_key(table: Table, statement: AddPrimaryKey) -> BoundPrimaryKey:
+def bind_primary_key(catalog: Catalog, table: Table, statement: AddPrimaryKey) -> BoundPrimaryKey:
     """Raises 42P16 for a second key, 42703 and 42701 for wrong columns, 0A000 for a table that can have none."""
-    if table.primary_key:
+    if table.primary_key or catalog.deferrable_key_of(table.relation_id) is not None:
         message = f'multiple primary keys for table "{table.name}" are not allowed'
         raise InvalidTableDefinition(message, position=statement.position)
     _refuse_special(table, statement.position)

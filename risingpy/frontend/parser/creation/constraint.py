@@ -30,9 +30,7 @@ def parse_table_constraint(cursor: Cursor) -> ConstraintDefinition:
     name = cursor.name() if cursor.accept("CONSTRAINT") else None
     if cursor.accept("PRIMARY KEY"):
         _refuse_index(cursor)
-        key = KeyDefinition(name, cursor.in_parentheses(cursor.name), position)
-        _attributes(cursor, not_deferrable="primary key")
-        return key
+        return primary_key(cursor, name, cursor.in_parentheses(cursor.name), position)
     if cursor.accept("UNIQUE"):
         distinct = _nulls_distinct(cursor)
         _refuse_index(cursor)
@@ -52,11 +50,11 @@ def parse_table_constraint(cursor: Cursor) -> ConstraintDefinition:
     return cursor.fail()
 
 
-def parse_column_constraint(
-    cursor: Cursor, name: ColumnName | None, column: ColumnName
-) -> UniqueDefinition | CheckDefinition | ForeignKeyDefinition | None:
-    """UNIQUE, CHECK or REFERENCES of a column; None if none of these comes next."""
+def parse_column_constraint(cursor: Cursor, name: ColumnName | None, column: ColumnName) -> ConstraintDefinition | None:
+    """PRIMARY KEY, UNIQUE, CHECK or REFERENCES of a column; None if none of these comes next."""
     position = cursor.position
+    if cursor.accept("PRIMARY KEY"):
+        return primary_key(cursor, name, (column,), position)
     if cursor.accept("UNIQUE"):
         distinct = _nulls_distinct(cursor)
         said = _attributes(cursor)
@@ -66,6 +64,16 @@ def parse_column_constraint(
     if cursor.accept("REFERENCES"):
         return _references(cursor, name, (column,), position, of_table=False)
     return None
+
+
+def primary_key(
+    cursor: Cursor, name: ColumnName | None, columns: tuple[ColumnName, ...], position: int
+) -> KeyDefinition | UniqueDefinition:
+    """PRIMARY KEY of these columns, whose attributes come next. One that can be deferred is a unique key."""
+    said = _attributes(cursor)
+    if not said.can_defer:
+        return KeyDefinition(name, columns, position)
+    return UniqueDefinition(name, columns, position, deferrable=True, deferred=said.deferred, is_primary=True)
 
 
 def _check(cursor: Cursor, name: ColumnName | None, position: int, *, of_table: bool) -> CheckDefinition:

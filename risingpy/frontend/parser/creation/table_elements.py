@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.frontend.parser.ast_constraints import ConstraintDefinition, KeyDefinition
+from risingpy.frontend.parser.ast_constraints import ConstraintDefinition, KeyDefinition, UniqueDefinition
 from risingpy.frontend.parser.ast_create import LikeClause, LikeOption, TextPlace
 from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
@@ -122,12 +122,13 @@ def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefi
     while not cursor.at_end and cursor.word not in (",", ")"):
         given_name = cursor.name() if cursor.accept("CONSTRAINT") else None
         constraint = parse_column_constraint(cursor, given_name, name)
-        if constraint is not None:
+        if isinstance(constraint, KeyDefinition):
+            primary_key, key_name = True, None if given_name is None else given_name.name
+        elif constraint is not None:
             constraints.append(constraint)
+            not_null |= isinstance(constraint, UniqueDefinition) and constraint.is_primary
         elif cursor.accept("NOT", "NULL"):
             not_null = True
-        elif cursor.accept("PRIMARY KEY"):
-            primary_key, key_name = True, None if given_name is None else given_name.name
         elif cursor.accept("DEFAULT"):
             default = cursor.default_expression()
         elif cursor.accept("GENERATED", "BY", "DEFAULT", "AS", "IDENTITY"):

@@ -54,7 +54,8 @@ def bind(
 
 def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> None:
     refuse_spilled(session, table)
-    bound, database = bind_primary_key(table, statement), session.database
+    database = session.database
+    bound = bind_primary_key(database.reads.catalog, table, statement)
     definition = table_definition(with_primary_key(table, bound.key), (), database.reads.catalog.relations)
     key = tuple(table.columns[i].column_id for i in bound.key)
     change = NewKey(table, key, definition, anew(session.check), statement.key_name)

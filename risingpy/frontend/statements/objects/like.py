@@ -196,7 +196,8 @@ def _constraints(catalog: Catalog, like: LikeClause, model: Relation) -> Iterato
         if rule is not None and rule.is_constraint:
             names = [model.columns[number - 1].name for number in index_key_numbers(index, model)]
             columns = tuple(ColumnName(name, position) for name in names)
-            yield UniqueDefinition(None, columns, position, rule.nulls_distinct, rule.deferrable, rule.deferred)
+            said = (rule.nulls_distinct, rule.deferrable, rule.deferred, rule.is_primary)
+            yield UniqueDefinition(None, columns, position, *said)
 
 
 def _indexes(catalog: Catalog, model: Relation) -> list[Index]:

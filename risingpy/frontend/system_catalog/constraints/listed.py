@@ -34,7 +34,7 @@ class ListedConstraint:
     """`kind` is pg_constraint.contype, `numbers` are the columns' numbers from 1, `definition` is as in CREATE TABLE.
 
     Of a foreign key `key` is the key itself, `target` what it refers to, and `target_numbers` that table's columns.
-    `unique` is the index of a UNIQUE constraint.
+    `unique` is the index of a UNIQUE constraint, or of a DEFERRABLE PRIMARY KEY.
     """
 
     oid: int
@@ -102,7 +102,7 @@ def shown_definition(catalog: Catalog, relation: CreatedRelation) -> str:
     """The CREATE statement of a relation; that of a table with constraints has those that it has now."""
     if not isinstance(relation, Table):
         return relation.definition
-    clauses = [each.clause for each in constraints_of(catalog, relation) if each.kind != "p"]
+    clauses = [each.clause for each in constraints_of(catalog, relation) if each.kind != "p" or each.unique]
     # The text of the statement would have a sequence's name of then.
     names_sequences = any(column.sequences for column in relation.columns)
     if not clauses and not names_sequences:
@@ -120,9 +120,10 @@ def _unique(index: Index, table: Table) -> ListedConstraint:
     assert rule is not None
     numbers = tuple(index_key_numbers(index, table))
     nulls = "" if rule.nulls_distinct else " NULLS NOT DISTINCT"
-    text = f"UNIQUE{nulls} ({_names(table, numbers)}){_deferral(index)}"
+    kind = "PRIMARY KEY" if rule.is_primary else f"UNIQUE{nulls}"
+    text = f"{kind} ({_names(table, numbers)}){_deferral(index)}"
     oid = constraint_oid(index)
-    return ListedConstraint(oid, index.name, "u", table, numbers, text, relation_oid(index), unique=index)
+    return ListedConstraint(oid, index.name, kind[0].lower(), table, numbers, text, relation_oid(index), unique=index)
 
 
 def _foreign_key(catalog: Catalog, table: Table, key: ForeignKey, search_path: tuple[str, ...]) -> ListedConstraint:

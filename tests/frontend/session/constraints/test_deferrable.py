@@ -1,4 +1,4 @@
-"""DEFERRABLE foreign and unique keys and SET CONSTRAINTS, beside a PostgreSQL; and the commit of others in between."""
+"""DEFERRABLE keys of all kinds and SET CONSTRAINTS, beside a PostgreSQL; and the commit of others in between."""
 
 from __future__ import annotations
 
@@ -198,8 +198,88 @@ INSERT INTO e VALUES (9, 'z'), (9, 'z')
 COMMIT
 """
 
+PRIMARY = """
+CREATE TABLE t (id int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, n int)
+CREATE TABLE e (a int, b text, v int, CONSTRAINT pair PRIMARY KEY (a, b) DEFERRABLE)
+CREATE TABLE i (a int PRIMARY KEY NOT DEFERRABLE INITIALLY IMMEDIATE NOT NULL)
+CREATE TABLE x (a int PRIMARY KEY NOT DEFERRABLE INITIALLY DEFERRED)
+CREATE TABLE x (a int PRIMARY KEY DEFERRABLE, b int PRIMARY KEY)
+CREATE TABLE x (a int PRIMARY KEY DEFERRABLE, b int, PRIMARY KEY (b) DEFERRABLE)
+CREATE TABLE x (a int, PRIMARY KEY (nothing) DEFERRABLE)
+CREATE TABLE x (a int, PRIMARY KEY (a, a) DEFERRABLE)
+CREATE TABLE x (a int REFERENCES t)
+CREATE TABLE x (a int REFERENCES t (id))
+CREATE TABLE x (a int PRIMARY KEY DEFERRABLE, b int REFERENCES x)
+CREATE TABLE l (LIKE t INCLUDING ALL)
+=SELECT conname, contype, condeferrable, condeferred, pg_get_constraintdef(oid), conkey::text FROM pg_constraint \
+WHERE connamespace = 'public'::regnamespace
+=SELECT constraint_name, constraint_type, is_deferrable, initially_deferred FROM information_schema.table_constraints \
+WHERE constraint_schema = 'public' AND constraint_type = 'PRIMARY KEY'
+=SELECT indexrelid::regclass::text, indisprimary, indisunique, indimmediate, pg_get_indexdef(indexrelid) FROM pg_index \
+WHERE indrelid IN ('t'::regclass, 'e'::regclass, 'l'::regclass)
+=SELECT attrelid::regclass::text, attname, attnotnull FROM pg_attribute WHERE attnum > 0 AND attrelid IN \
+('t'::regclass, 'e'::regclass, 'l'::regclass)
+=SELECT table_name, column_name, ordinal_position FROM information_schema.key_column_usage \
+WHERE constraint_schema = 'public'
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)
+INSERT INTO t VALUES (1, 11)
+INSERT INTO t VALUES (NULL, 11)
+INSERT INTO t VALUES (4, 4) ON CONFLICT DO NOTHING
+INSERT INTO t VALUES (4, 4) ON CONFLICT (id) DO UPDATE SET n = 1
+INSERT INTO t VALUES (4, 4) ON CONFLICT ON CONSTRAINT t_pkey DO NOTHING
+BEGIN
+UPDATE t SET id = 2 WHERE n = 10
+=SELECT * FROM t
+UPDATE t SET id = 1 WHERE n = 20
+COMMIT
+=SELECT * FROM t
+UPDATE t SET id = 4 - id
+=SELECT * FROM t
+BEGIN
+INSERT INTO t VALUES (1, 99)
+COMMIT
+BEGIN
+INSERT INTO t VALUES (1, 99)
+SET CONSTRAINTS t_pkey IMMEDIATE
+ROLLBACK
+BEGIN
+INSERT INTO t VALUES (1, 99)
+DELETE FROM t WHERE id = 1 AND n <> 99
+COMMIT
+=SELECT * FROM t
+SELECT n FROM t GROUP BY id
+INSERT INTO e VALUES (1, 'x', 1), (2, 'y', 2)
+INSERT INTO e VALUES (1, 'x', 3)
+UPDATE e SET a = 3 - a, b = CASE b WHEN 'x' THEN 'y' ELSE 'x' END
+=SELECT * FROM e
+BEGIN
+SET CONSTRAINTS pair DEFERRED
+INSERT INTO e VALUES (1, 'x', 3)
+UPDATE e SET a = 9 WHERE v = 3
+COMMIT
+=SELECT * FROM e
+ALTER TABLE e ALTER COLUMN a DROP NOT NULL
+ALTER TABLE e ADD PRIMARY KEY (v)
+ALTER TABLE e ADD PRIMARY KEY (v) DEFERRABLE
+DROP INDEX pair
+ALTER TABLE e DROP CONSTRAINT pair
+INSERT INTO e VALUES (1, 'x', NULL), (1, 'x', 5)
+ALTER TABLE e ADD CONSTRAINT again PRIMARY KEY (v) DEFERRABLE INITIALLY DEFERRED
+DELETE FROM e WHERE v IS NULL
+ALTER TABLE e ADD CONSTRAINT again PRIMARY KEY (a, b) DEFERRABLE
+ALTER TABLE e ADD CONSTRAINT again PRIMARY KEY (nothing) DEFERRABLE
+ALTER TABLE e ADD CONSTRAINT again PRIMARY KEY (v) DEFERRABLE INITIALLY DEFERRED
+INSERT INTO e VALUES (7, 'q', 5)
+=SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'again'
+=SELECT attname, attnotnull FROM pg_attribute WHERE attnum > 0 AND attrelid = 'e'::regclass
+ALTER TABLE e RENAME CONSTRAINT again TO renamed
+ALTER TABLE e DROP COLUMN v
+INSERT INTO e VALUES (9, 'z'), (9, 'z')
+ALTER TABLE i ADD COLUMN k int PRIMARY KEY DEFERRABLE
+"""
 
-@pytest.mark.parametrize("history", [HISTORY, UNIQUE], ids=["foreign", "unique"])
+
+@pytest.mark.parametrize("history", [HISTORY, UNIQUE, PRIMARY], ids=["foreign", "unique", "primary"])
 def test_a_history_gives_what_postgresql_gives(client: Client, postgres_oracle: PostgresOracle, history: str) -> None:
     assert not differences(client, postgres_oracle, history)
 
