@@ -182,7 +182,7 @@ def _overloads(signatures: Sequence[Signature]) -> str:
             alike = [s for s in signatures if _pattern(s) == (arity, result)]
             if len(alike) > 2:
                 signatures = [s for s in signatures if s not in alike]
-                types = "every type" if len(alike) > 12 else ", ".join(_type(s.args[0]) for s in alike)
+                types = "every type" if len(alike) > 20 else ", ".join(_type(s.args[0]) for s in alike)
                 texts.append(f"{', '.join('T' * arity)} → {result} for T in {types}".replace("in every", "of every"))
     return "; ".join([*texts, *(f"{_arguments(s)} → {_type(s.result)}" for s in signatures)])
 

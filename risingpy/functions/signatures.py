@@ -210,7 +210,9 @@ regr_count regr_count float8 float8 = int8
 # fmt: on
 
 _ENDS = ("min", "max")
-_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "uuid", "cidr", "bit", "varbit", "vector"))
+_MIN_MAX = tuple(
+    t for t in _COMPARED if t not in ("bool", "uuid", "cidr", "bit", "varbit", "vector") and not t.endswith("range")
+)
 
 # EXTRACT(field FROM x) is a Call of `extract_<field>`; which fields a type has.
 _INTERVAL_FIELDS = ("century", "day", "decade", "epoch", "millennium", "month", "quarter", "year")

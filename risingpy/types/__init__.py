@@ -4,6 +4,7 @@ families       what is known of each kind of type: OIDs, names, casts, Arrow's a
 forms          the text and the binary form of values, by kind; a module of functions each (`uuid`, `integer`, …)
 enums          types that users create
 packed         addresses, bit strings, vectors
+ranges         int4range and its siblings
 sql_type       a type of a column or an expression, as a value
 system_*       the types of system catalogs
 """

@@ -42,6 +42,12 @@ class TypeKind(Enum):
     BIT = "bit"
     VARBIT = "bit varying"
     VECTOR = "vector"
+    INT4RANGE = "int4range"
+    INT8RANGE = "int8range"
+    NUMRANGE = "numrange"
+    DATERANGE = "daterange"
+    TSRANGE = "tsrange"
+    TSTZRANGE = "tstzrange"
     INT256 = "rw_int256"
     JSONB = "jsonb"
     ARRAY = "array"
@@ -65,6 +71,7 @@ class Category(Enum):
     UNKNOWN = "X"
     ARRAY = "A"
     ENUM = "E"
+    RANGE = "R"
     COMPOSITE = "P"
 
 
@@ -110,8 +117,20 @@ class TypeFamily:
 _K = TypeKind
 _C = Category
 _INTEGERS = (_K.SMALLINT, _K.INTEGER, _K.BIGINT)
+_RANGE_FUNCTIONS = (3834, 3835, 3836, 3837)  # which all range types share
+
 
 # fmt: off
+def _range(kind: TypeKind, oid: int, array_oid: int) -> TypeFamily:
+    """A range type; its values are bytes that order as the ranges do (`ranges.bounds`)."""
+    return TypeFamily(
+        kind.value, oid, array_oid, _C.RANGE, _RANGE_FUNCTIONS, "range_", -1, pa.binary(), "BLOB",
+        ordered_by_arrow=True,
+        hashed_by_arrow=True,
+        own_text=True,
+    )
+
+
 FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
     {
         _K.BOOLEAN: TypeFamily(
@@ -274,6 +293,12 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             hashed_by_arrow=True,
             own_text=True,
         ),
+        _K.INT4RANGE: _range(_K.INT4RANGE, 3904, 3905),
+        _K.INT8RANGE: _range(_K.INT8RANGE, 3926, 3927),
+        _K.NUMRANGE: _range(_K.NUMRANGE, 3906, 3907),
+        _K.DATERANGE: _range(_K.DATERANGE, 3912, 3913),
+        _K.TSRANGE: _range(_K.TSRANGE, 3908, 3909),
+        _K.TSTZRANGE: _range(_K.TSTZRANGE, 3910, 3911),
         _K.INT256: TypeFamily(  # 32 bytes (`int256`), which order as the numbers do
             "rw_int256", 1301, 1302, _C.NUMERIC, (9000, 9001, 9002, 9003), "rw_int256_", 32, pa.binary(), "BLOB",
             table_name="int256",

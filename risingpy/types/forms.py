@@ -39,6 +39,8 @@ from risingpy.types.enums import enumeration
 from risingpy.types.families import TypeKind
 from risingpy.types.hexadecimals import macaddr, uuid
 from risingpy.types.packed import bit_string, float_vector, network_address
+from risingpy.types.ranges import forms as range_forms
+from risingpy.types.ranges.elements import ELEMENTS
 from risingpy.types.sql_type import SqlType
 from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.system_types import is_by_name
@@ -104,6 +106,7 @@ _FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.STRUCT: composite,
     TypeKind.MAP: composite,
     TypeKind.ENUM: enumeration,
+    **dict.fromkeys(ELEMENTS, range_forms),
 }
 _SYSTEM_FORMS: dict[str, TypeForms] = {
     **{name: object_id for name, family in SYSTEM_FAMILIES.items() if family.is_oid},
@@ -154,6 +157,11 @@ def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic] | 
     return _forms(type_).binary_column(type_, array)
 
 
+def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """The ordinary ones of a column of texts as values, and which rows these are (`TypeForms.parse_plain`)."""
+    return _forms(type_).parse_plain(type_, texts)
+
+
 def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
     """A string column as values of the type; raises as `parse_text` does.
 
@@ -161,7 +169,7 @@ def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> 
     the others go through `parse_text`, one by one.
     """
     try:
-        values, decided = _forms(type_).parse_plain(type_, texts)
+        values, decided = parse_plain(type_, texts)
     except (pa.ArrowInvalid, SqlError):
         values, decided = pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
     if decided is None or pc.all(decided, min_count=0).as_py():
@@ -177,7 +185,7 @@ def parse_rows(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> tu
     What is wrong costs no more than its own rows: the ordinary ones are read in one go all the same.
     """
     try:
-        values, decided = _forms(type_).parse_plain(type_, texts)
+        values, decided = parse_plain(type_, texts)
     except (pa.ArrowInvalid, SqlError):  # some text that looks ordinary is no value: the 13th month, say
         if len(texts) > _READ_ONE_BY_ONE:
             middle = len(texts) // 2

@@ -16,7 +16,7 @@ import pyarrow as pa
 from risingpy.sql_quoting import double_quoted
 from risingpy.types.enums.composite_type import CompositeType
 from risingpy.types.enums.enum_type import EnumType
-from risingpy.types.families import FAMILIES, TypeKind
+from risingpy.types.families import FAMILIES, Category, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
@@ -212,6 +212,11 @@ class SqlType:
     def is_bits(self) -> bool:
         """True for bit(n) and bit varying(n)."""
         return self.kind in (TypeKind.BIT, TypeKind.VARBIT)
+
+    @property
+    def is_range(self) -> bool:
+        """True for the range types."""
+        return FAMILIES[self.kind].category is Category.RANGE
 
     @property
     def is_nested(self) -> bool:

@@ -38,7 +38,7 @@ def _scalars() -> Iterable[TypeEntry]:
 
 def _entries() -> Iterable[TypeEntry]:
     for scalar in _scalars():
-        kind = "p" if scalar.category in ("X", "P") else "b"
+        kind = "p" if scalar.category in ("X", "P") else "r" if scalar.category == "R" else "b"
         yield replace(scalar, kind=kind)
         if scalar.array_oid:
             name, display = f"_{scalar.name}", f"{scalar.display}[]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.functions.form_grids import FORM_GRIDS
 from tests.functions.grid import Grid, grid
+from tests.functions.range_grids import RANGE_GRIDS
 from tests.functions.text_grids import TEXT_GRIDS
 
 _FLOATS = (
@@ -49,6 +50,7 @@ _INTERVALS = (
 GRIDS: dict[str, Grid] = {
     **TEXT_GRIDS,
     **FORM_GRIDS,
+    **RANGE_GRIDS,
     "bool": grid("boolean", "t", "f"),
     "numeric.long": grid(
         "numeric",

@@ -3,7 +3,7 @@
 numeric(p, s)                        decimal(p, s)
 numeric, and others over 38 digits   decimal(38, 10), rounded; a value that does not fit is an error
 vector                               a list of reals
-rw_int256, uuid, macaddr, inet, cidr, bit, interval, jsonb, char(n)   text
+rw_int256, uuid, macaddr, inet, cidr, bit, ranges, interval, jsonb, char(n)   text
 time                                 time, and in Delta, which has none, text
 all others, arrays, structs, maps    the same
 """

@@ -12,7 +12,7 @@ RESERVED = frozenset(
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 # Binary operators that sqlglot has nodes of its own for, or none.
-SYMBOLS = frozenset("^@ -> ->> #> #>> @> <@ && ? ?| ?& #- @? @@ <-> <#> <=> <+> <<= >>=".split())  # noqa: SIM905
+SYMBOLS = frozenset("^@ -> ->> #> #>> @> <@ && ? ?| ?& #- @? @@ <-> <#> <=> <+> <<= >>= &< &> -|-".split())  # noqa: SIM905
 # What PostgreSQL creates and drops, and this version does not: refused by name.
 OTHER_OBJECTS = frozenset(
     """

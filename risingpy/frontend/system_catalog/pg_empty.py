@@ -36,8 +36,6 @@ _COLUMNS = {
     "pg_publication_namespace": "oid oid, pnpubid oid, pnnspid oid",
     "pg_publication_rel": "oid oid, prpubid oid, prrelid oid, prqual text, prattrs _int2",
     "pg_publication_tables": "pubname name, schemaname name, tablename name, attnames _name, rowfilter text",
-    "pg_range": "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "
-    "rngcanonical regproc, rngsubdiff regproc",
     "pg_seclabel": "objoid oid, classoid oid, objsubid int4, provider text, label text",
     "pg_seclabels": "objoid oid, classoid oid, objsubid int4, objtype text, objnamespace oid, objname text,"
     "provider text, label text",

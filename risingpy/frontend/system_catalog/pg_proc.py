@@ -22,7 +22,7 @@ from risingpy.types.system_types import as_text
 from risingpy.types.type_entries import TYPES_BY_NAME
 
 _ANY_ELEMENT_OID = 2283
-_ANY_ARRAY_OID = 2277
+_SHARED = {"array": 2277, "range": 3831}  # anyarray, anyrange
 # The argument and result types of types' functions: cstring, and internal or bytea.
 _FORM_OIDS = {"in": 2275, "out": 2275, "recv": 2281, "send": 17}
 _HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # named by pg_am; they have no rows here
@@ -123,7 +123,7 @@ def _type_function_row(function: TypeFunction) -> Row:
 
 
 def _type_of(function: TypeFunction) -> int:
-    return _ANY_ARRAY_OID if function.type_name == "array" else TYPES_BY_NAME[function.type_name].oid
+    return _SHARED.get(function.type_name) or TYPES_BY_NAME[function.type_name].oid
 
 
 def _signature_texts(state: SystemState) -> Iterable[Row]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.system_catalog.objects.operator_classes import operator_class
 from risingpy.frontend.system_catalog.objects.user_types import pg_type_rows
 from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_USER_OID, schema_oid
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import function_oids
+from risingpy.types.families import FAMILIES
+from risingpy.types.ranges.elements import ELEMENTS
 from risingpy.types.type_entries import TYPES, VALUE_TYPES
 
 _PREFERRED = ("bool", "float8", "inet", "interval", "oid", "text", "timestamptz", "varbit")
@@ -24,7 +27,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
         yield (
             *(entry.oid, entry.name, schema_oid("pg_catalog"), ROOT_USER_OID, entry.length, by_value, entry.kind),
             *(entry.category, entry.name in _PREFERRED, True, ",", 0, 0, entry.element_oid, entry.array_oid),
-            *(*function_oids("array" if is_array else entry.name), 0, 0, 0),
+            *(*function_oids("array" if is_array else "range" if entry.kind == "r" else entry.name), 0, 0, 0),
             *("i", "p" if entry.length > 0 else "m" if entry.name == "numeric" else "x", False, 0, -1, 0, collation),
             *(None, None, acl_texts(state, acls.get(entry.name))),
         )
@@ -40,6 +43,20 @@ PG_TYPE = relation(
     "typmodout regproc, typanalyze regproc, typalign char, typstorage char, typnotnull bool, typbasetype oid,"
     "typtypmod int4, typndims int4, typcollation oid, typdefaultbin pg_node_tree, typdefault text, typacl _aclitem",
     _rows,
+)
+
+
+def _ranges(_state: SystemState) -> Iterable[Row]:
+    for kind, element in ELEMENTS.items():
+        yield FAMILIES[kind].oid, element.type.oid, 0, 0, operator_class(element.type), 0, 0
+
+
+PG_RANGE = relation(  # there are no multiranges, and no functions beside those of the operators
+    "pg_catalog",
+    "pg_range",
+    "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "
+    "rngcanonical regproc, rngsubdiff regproc",
+    _ranges,
 )
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from risingpy.types import SqlType
 from risingpy.types.families import FAMILIES, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 
 _PURPOSES = ("in", "out", "recv", "send")
+_RANGE = "range"
 _TEXT = TypeKind.UNKNOWN  # which has the functions of the system type text
 
 
 @dataclass(frozen=True, slots=True)
 class TypeFunction:
-    """A function of a type's: `type_name` is "array" for those that all arrays share."""
+    """A function of a type's: `type_name` is "array" or "range" for those that all of that kind share."""
 
     oid: int
     name: str
@@ -26,7 +28,12 @@ class TypeFunction:
 
 
 def _functions() -> Iterable[TypeFunction]:
-    owners = [(each.name, each.functions, each.function_prefix) for kind, each in FAMILIES.items() if kind is not _TEXT]
+    kinds = {
+        _RANGE if SqlType(kind).is_range else family.name: family
+        for kind, family in FAMILIES.items()
+        if kind is not _TEXT
+    }
+    owners = [(name, each.functions, each.function_prefix) for name, each in kinds.items()]
     owners += [(name, each.functions, each.function_prefix) for name, each in SYSTEM_FAMILIES.items() if each.functions]
     for type_name, oids, prefix in owners:
         for purpose, oid in zip(_PURPOSES, oids, strict=True):

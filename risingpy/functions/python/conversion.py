@@ -6,7 +6,7 @@ rw_int256                                  int
 date, time, timestamp, timestamptz         date, time, datetime (timestamptz: aware)
 interval                                   pyarrow.MonthDayNano
 jsonb, uuid                                what json.loads gives; uuid.UUID, a result may be its text
-macaddr, inet, cidr, bit                   its text
+macaddr, inet, cidr, bit, ranges           its text
 vector                                     list of float; a result may be any sequence of numbers, a NumPy array too
 arrays, structs, maps                      list; dict, a result may be a tuple too; list of pairs
 """
@@ -29,10 +29,12 @@ from risingpy.types.far_moments import near_values
 from risingpy.types.forms import format_text, parse_text
 from risingpy.types.jsonb import canonical
 from risingpy.types.packed import float_vector
+from risingpy.types.ranges.elements import RANGE_KINDS
 from risingpy.types.wide_numeric import to_bytes
 
 Convert = Callable[[Any], Any]
 
+_AS_TEXT = RANGE_KINDS | {TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR}
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 
@@ -63,7 +65,7 @@ def _to_python(type_: SqlType) -> Convert | None:
             return int256.to_int
         case TypeKind.UUID:
             return lambda value: UUID(bytes=value)
-        case TypeKind.MACADDR | TypeKind.INET | TypeKind.CIDR:
+        case kind if kind in _AS_TEXT:
             return lambda value: format_text(type_, value)
         case TypeKind.VECTOR:
             return lambda value: float_vector.to_reals(value).tolist()
@@ -95,7 +97,7 @@ def _to_sql(type_: SqlType) -> Convert | None:
             return _large
         case TypeKind.UUID:
             return lambda value: (value if isinstance(value, UUID) else UUID(value)).bytes
-        case TypeKind.MACADDR | TypeKind.INET | TypeKind.CIDR | TypeKind.BIT | TypeKind.VARBIT:
+        case kind if kind in _AS_TEXT or type_.is_bits:
             return lambda value: parse_text(type_, value)
         case TypeKind.VECTOR:
             return lambda value: float_vector.of_reals(type_, np.asarray(value, np.float32))

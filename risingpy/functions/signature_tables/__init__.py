@@ -10,6 +10,7 @@ from risingpy.functions.signature_tables.formatting import FORMATTING
 from risingpy.functions.signature_tables.jsonb import JSONB
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signature_tables.mathematical import MATHEMATICAL
+from risingpy.functions.signature_tables.ranges import RANGES
 from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.functions.signature_tables.text import TEXT
 from risingpy.functions.signature_tables.vectors import VECTORS
@@ -21,6 +22,7 @@ FUNCTION_TABLES: tuple[str, ...] = (
     BIT_STRINGS,
     ADDRESSES,
     VECTORS,
+    RANGES,
     DATE_AND_TIME,
     FORMATTING,
     CONDITIONAL,

@@ -29,6 +29,7 @@ from risingpy.functions.topics.numbers.wide_scales import WIDE_SCALES
 from risingpy.functions.topics.object_names import OBJECT_NAMES
 from risingpy.functions.topics.patterns.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.functions.topics.python_functions import PYTHON_FUNCTIONS
+from risingpy.functions.topics.ranges import RANGES
 from risingpy.functions.topics.row_keys import ROW_KEYS
 from risingpy.functions.topics.sequences import SEQUENCES
 from risingpy.functions.topics.storage_facts import STORAGE_FACTS
@@ -65,6 +66,7 @@ FUNCTIONS: dict[str, Function] = {
     **ADDRESSES,
     **BIT_STRINGS,
     **VECTORS,
+    **RANGES,
     **DATES_AND_TIMES,
     **FROM_PARTS,
     **PARTS,

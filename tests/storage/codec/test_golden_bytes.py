@@ -29,6 +29,13 @@ from tests.storage.codec.columns import as_values, column, schema_of
 # 1.5 and -1.5 as numerics without declared digits
 WIDE = "01" + "00000000" * 4 + "00000001" + "1dcd6500" + "00000000" * 4
 NEGATIVE_WIDE = "00" + "ffffffff" * 4 + "fffffffe" + "e2329aff" + "ffffffff" * 4
+RANGE = "01" + "01" + "8000000000000001" + "01" + "01" + "800000000000000a" + "00"  # [1,10)
+RANGE_KEY = "0101" + "0180" + "00ff" * 6 + "0101" + "0180" + "00ff" * 6 + "0a" + "00ff" + "0000"
+ALL = "01" + "00" * 10 + "02" + "00" * 9  # (,)
+FROM = "01" + "017fffffffffffffff02" + "02" + "00" * 9  # (-1,), in microseconds
+UNTIL = "01" + "00" * 10 + "01" + "8000000000000000" + "01"  # (,0]
+UP_TO = "01" + "00" * 43 + "01" + WIDE + "00"  # (,1.5)
+UP_TO_KEY = "0101" + "00ff" * 43 + "0101" + "00ff" * 19 + "011dcd65" + "00ff" * 18 + "0000"
 
 GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (types.BOOLEAN, False, "0100", "00"),
@@ -77,6 +84,13 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (types.VECTOR, bytes.fromhex("bf800000407fffff"), "01bf8000ff00ff407fffff0000", "bf800000407fffff"),  # [1,-1]
     (types.INET, bytes.fromhex("040a010000100a010203"), "01040a0100ff00ff100a0102030000", "040a010000100a010203"),
     (types.CIDR, bytes.fromhex("040a010000100a010000"), "01040a0100ff00ff100a0100ff00ff0000", "040a010000100a010000"),
+    # [1,10), the empty range, and others without a bound
+    (SqlType(TypeKind.INT4RANGE), bytes.fromhex(RANGE), RANGE_KEY, RANGE),
+    (SqlType(TypeKind.INT8RANGE), bytes(21), "01" + "00ff" * 21 + "0000", "00" * 21),
+    (SqlType(TypeKind.DATERANGE), bytes.fromhex(ALL), "0101" + "00ff" * 10 + "02" + "00ff" * 9 + "0000", ALL),
+    (SqlType(TypeKind.TSRANGE), bytes.fromhex(FROM), "0101017fffffffffffffff0202" + "00ff" * 9 + "0000", FROM),
+    (SqlType(TypeKind.TSTZRANGE), bytes.fromhex(UNTIL), "0101" + "00ff" * 10 + "0180" + "00ff" * 7 + "010000", UNTIL),
+    (SqlType(TypeKind.NUMRANGE), bytes.fromhex(UP_TO), UP_TO_KEY, UP_TO),
     (types.BIT, "101", "013130310000", "313031"),
     (types.VARBIT, "", "010000", ""),
     (SqlType(TypeKind.ENUM), 3 << 32, "018000000300000000", "0000000003000000"),  # the third label of CREATE TYPE

@@ -3,7 +3,7 @@
 type                        value                        PLAIN, UPSERT           DEBEZIUM
 boolean, integers, floats   true, 7, 1.5; NaN: null      the same
 numeric, rw_int256          1.50                         "1.50"
-varchar, char, uuid, macaddr, inet, cidr, bit            the text
+varchar, char, uuid, macaddr, inet, cidr, bit, ranges    the text
 vector                                                   [1, 2.5]
 bytea                       \\x616263                     "YWJj" (Base64)
 date                        1970-01-02                   719164 (days of CE)     1 (days since 1970)

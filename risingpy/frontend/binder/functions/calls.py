@@ -118,7 +118,7 @@ def _scalar_call(binder: ExpressionBinder, name: str, args: list[Operand], posit
         try:
             return binder.calls.function(name, args, position)
         except UndefinedFunction:
-            if not _is_users(binder, name):
+            if not _is_users(binder, name) and (name not in CAST_FUNCTIONS or len(args) != 1):
                 raise
     if name in CAST_FUNCTIONS and len(args) == 1 and not _is_users(binder, name):
         return binder.context.coercer.coerce(args[0], CAST_FUNCTIONS[name], Context.EXPLICIT)

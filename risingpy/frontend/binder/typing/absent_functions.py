@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.errors import FeatureNotSupported
 
 TEXT_SEARCH = "LIKE and regular expressions search texts; a sink can feed a system that searches by words."
-RANGES = "Keep the two ends in columns of their own, and compare them."
+MULTIRANGES = "Keep each range in a row of its own."
 _GEOMETRY = "Keep coordinates in columns of double precision, or in a vector(n)."
 
 _HINTS = {
@@ -16,15 +16,14 @@ _HINTS = {
     plainto_tsquery querytree setweight strip to_tsquery to_tsvector ts_debug ts_delete ts_filter ts_headline ts_lexize
     ts_parse ts_rank ts_rank_cd ts_rewrite ts_stat tsquery_phrase tsvector_to_array websearch_to_tsquery
     """,
-    RANGES: """
-    int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange tsmultirange
-    tstzmultirange datemultirange multirange isempty lower_inc upper_inc lower_inf upper_inf range_merge range_agg
+    MULTIRANGES: """
+    int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange multirange range_agg
     range_intersect_agg
     """,
     _GEOMETRY: "point box circle line lseg path polygon",
 }
 _HINT_OF = {name: hint for hint, names in _HINTS.items() for name in names.split()}
-_OPERATORS = {"@@": TEXT_SEARCH, "@@@": TEXT_SEARCH, "-|-": RANGES, "<<|": _GEOMETRY, "|>>": _GEOMETRY}
+_OPERATORS = {"@@": TEXT_SEARCH, "@@@": TEXT_SEARCH, "<<|": _GEOMETRY, "|>>": _GEOMETRY}
 
 
 def absent_function(name: str, position: int) -> FeatureNotSupported | None:

@@ -60,6 +60,8 @@ class Operand:
 
 
 _K = TypeKind
+TEXT_IN_ZONE = frozenset({_K.TIMESTAMPTZ, _K.TSTZRANGE})
+"""The kinds whose texts depend on the time zone."""
 
 
 def category(sql_type: SqlType) -> Category:
@@ -161,7 +163,7 @@ class Coercer:
             return system_cast(expr, target, self.names)
         if target.has_clock and target.length is not None and expr.type.kind is not target.kind:
             return Cast(self._cast(expr, replace(target, length=None)), target)
-        if self.time_zone == "UTC" or _K.TIMESTAMPTZ not in (expr.type.kind, target.kind):
+        if self.time_zone == "UTC" or not TEXT_IN_ZONE & {expr.type.kind, target.kind}:
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
         match expr.type.kind, target.kind:
@@ -171,6 +173,11 @@ class Coercer:
             case _K.TIMESTAMPTZ, _K.VARCHAR:
                 text = Call("text_at", (expr, zone), VARCHAR)
                 return text if target == VARCHAR else Cast(text, target)
+            case _K.TSTZRANGE, _K.VARCHAR:
+                text = Call("tstzrange_text_at", (expr, zone), VARCHAR)
+                return text if target == VARCHAR else Cast(text, target)
+            case _K.VARCHAR, _K.TSTZRANGE:
+                return Call("parse_tstzrange_at", (expr, zone), target)
             case _K.DATE | _K.TIMESTAMP, _K.TIMESTAMPTZ:
                 wall = expr if expr.type.kind is _K.TIMESTAMP else Cast(expr, TIMESTAMP)
                 return Call("to_utc", (zone, wall), TIMESTAMPTZ)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.frontend.binder.typing.absent_functions import absent_function, absent_operator
 from risingpy.frontend.binder.typing.coercion import (
+    TEXT_IN_ZONE,
     Coercer,
     Context,
     Operand,
@@ -20,6 +21,7 @@ from risingpy.frontend.binder.typing.coercion import (
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
+from risingpy.functions.topics import ranges
 from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
@@ -36,7 +38,7 @@ _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add expl
 # Operators that are the negation of another one.
 _NEGATIONS = {"!~~": "~~", "!~~*": "~~*", "!~": "~", "!~*": "~*"}
 
-_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series", "range"}
+_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series", "range"} | ranges.TAKE_WIDE
 _COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 
 # Which PostgreSQL declares with anycompatible: literals alone are texts to them.
@@ -175,7 +177,7 @@ class Calls:
 
     def _as_shown(self, signature: Signature, arg: Operand) -> Expr:
         """An argument of any type. What becomes text of a timestamptz depends on the time zone."""
-        if signature.result == VARCHAR and (arg.type.kind is TypeKind.TIMESTAMPTZ or is_object_identifier(arg.type)):
+        if signature.result == VARCHAR and (arg.type.kind in TEXT_IN_ZONE or is_object_identifier(arg.type)):
             return self._coercer.coerce(arg, VARCHAR, Context.EXPLICIT)
         return self._coercer.settled(arg)
 

@@ -4,7 +4,7 @@ boolean, real, double precision        boolean, float, double
 smallint, integer; bigint              int; long
 numeric(p, s)                          bytes: decimal
 numeric, rw_int256, interval, jsonb    string, as SQL shows it: no digit is lost
-varchar, char, macaddr, inet, cidr     string
+varchar, char, macaddr, inet, cidr, ranges   string
 bit, vector; uuid                      string; string: uuid
 bytea                                  bytes
 date; time                             int: date; long: time-micros
