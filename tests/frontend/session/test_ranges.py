@@ -1,0 +1,153 @@
+"""Ranges of a program over a server that runs epochs on Spark: psycopg's classes, COPY, views, a kill, and Arrow."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+from psycopg.types.range import (
+    DateRange,
+    Int4Range,
+    Int8Range,
+    NumericRange,
+    Range,
+    RangeInfo,
+    TimestampRange,
+    TimestamptzRange,
+)
+
+import risingpy
+from risingpy.server_process import HOST, ServerProcess
+from tests.postgres_oracle import PostgresOracle
+from tests.postgres_oracle import postgres_oracle as postgres_oracle
+
+_COLUMNS = "i int4range, b int8range, n numrange, d daterange, s tsrange, z tstzrange"
+_ROW = (
+    Int4Range(1, 10),
+    Int8Range(-(2**40), None),
+    NumericRange(Decimal("1.5"), Decimal(3), "(]"),
+    DateRange(date(2024, 2, 28), date(2024, 3, 1)),
+    TimestampRange(datetime(2024, 2, 28, 10), datetime(2024, 2, 29), "[]"),
+    TimestamptzRange(None, datetime(2024, 2, 28, 10, tzinfo=UTC), "()"),
+)
+_VIEWS = {
+    "by_range": "SELECT r, count(*) AS n, sum(upper(r)) AS total FROM t GROUP BY r",
+    "overlaps": "SELECT a.k AS one, b.k AS other, a.r * b.r AS common FROM t a JOIN t b ON a.r && b.r AND a.k < b.k",
+    "equal": "SELECT a.k AS one, b.k AS other FROM t a JOIN t b ON a.r = b.r AND a.k <> b.k",
+    "last": "SELECT k, r FROM t ORDER BY r DESC NULLS LAST, k LIMIT 5",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ranges") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(data, engine="spark", parallelism=2)
+    yield process
+    process.stop()
+
+
+def _client(server: ServerProcess) -> psycopg.Connection[Any]:
+    return psycopg.connect(host=HOST, port=server.port, user="root", dbname="dev", autocommit=True)
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+def test_ranges_of_a_program(server: ServerProcess, binary: bool) -> None:
+    empty, nothing = tuple(type(each)(empty=True) for each in _ROW), (None,) * len(_ROW)
+    with _client(server) as client:
+        client.execute("DROP TABLE IF EXISTS p")
+        client.execute(f"CREATE TABLE p (k int PRIMARY KEY, {_COLUMNS})")
+        cursor = client.cursor(binary=binary)
+        marks = ", ".join(["%b" if binary else "%t"] * (1 + len(_ROW)))
+        for key, row in enumerate((_ROW, empty, nothing)):
+            cursor.execute(f"INSERT INTO p VALUES ({marks})".encode(), (key, *row))
+        with cursor.copy("COPY p FROM STDIN WITH (FORMAT binary)") as copy:
+            copy.set_types(["int4", *(column.split()[1] for column in _COLUMNS.split(", "))])
+            copy.write_row((3, *_ROW))
+        found = [row[1:] for row in cursor.execute("SELECT * FROM p ORDER BY k").fetchall()]
+        assert found == [_ROW, empty, nothing, _ROW]
+        assert cursor.execute("SELECT k FROM p WHERE i = %s ORDER BY k", (_ROW[0],)).fetchall() == [(0,), (3,)]
+        assert cursor.execute("SELECT ARRAY[i, NULL], i * '[5,)' FROM p WHERE k = 0").fetchone() == (
+            [_ROW[0], None],
+            Int4Range(5, 10),
+        )
+        assert cursor.execute("SELECT %s::int4range[]", ([Range(1, 2), Range(3, 3, "[]")],)).fetchone() == (
+            [Int4Range(1, 2), Int4Range(3, 4)],
+        )
+        info = RangeInfo.fetch(client, "tsrange")
+        assert info is not None and (info.oid, info.subtype_oid) == (3908, 1114)
+
+
+def test_views_of_ranges_equal_postgres_through_changes_and_a_kill(
+    server: ServerProcess, data: Path, postgres_oracle: PostgresOracle
+) -> None:
+    chance = random.Random(7)
+    with _client(server) as ours, postgres_oracle.connect() as theirs:
+        ours.execute("SET rw_implicit_flush = true")
+        for client in (ours, theirs):
+            client.execute("DROP TABLE IF EXISTS t CASCADE")
+            client.execute("CREATE TABLE t (k int PRIMARY KEY, r numrange)")
+        for name, query in _VIEWS.items():
+            ours.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}".encode())
+        for _ in range(8):
+            for statement, given in _changes(chance):
+                for client in (ours, theirs):
+                    client.execute(statement, given)
+            _compare(ours, theirs)
+        for name, query in _VIEWS.items():
+            ours.execute(f"CREATE MATERIALIZED VIEW later_{name} AS {query}".encode())
+            assert _rows(ours, f"SELECT * FROM later_{name}") == _rows(theirs, query), name
+        server.kill()
+        again = ServerProcess(data, engine="inprocess", parallelism=2)
+        try:
+            with _client(again) as after:
+                after.execute("INSERT INTO t VALUES (1000, '[1,3)')")
+                theirs.execute("INSERT INTO t VALUES (1000, '[1,3)')")
+                after.execute("FLUSH")
+                _compare(after, theirs)
+        finally:
+            again.stop()
+
+
+def _changes(chance: random.Random) -> Iterator[tuple[bytes, Sequence[object]]]:
+    for _ in range(15):
+        key, kind = chance.randrange(40), chance.random()
+        ends = [str(chance.randint(-3, 6)) if chance.random() < 0.9 else "" for _ in "ab"]
+        if all(ends):
+            ends.sort(key=int)
+        text = "empty" if kind < 0.1 else f"{chance.choice('[(')}{ends[0]},{ends[1]}{chance.choice('])')}"
+        if kind < 0.25:
+            yield b"DELETE FROM t WHERE k = %s", (key,)
+        else:
+            yield b"INSERT INTO t VALUES (%s, %s) ON CONFLICT (k) DO UPDATE SET r = excluded.r", (key, text)
+
+
+def _compare(ours: psycopg.Connection[Any], theirs: psycopg.Connection[Any]) -> None:
+    for name, query in _VIEWS.items():
+        expected = _rows(theirs, query)
+        assert _rows(ours, query) == expected, name
+        assert _rows(ours, f"SELECT * FROM {name}") == expected, name
+
+
+def _rows(client: psycopg.Connection[Any], query: str) -> list[str]:
+    return sorted(map(repr, client.execute(query.encode()).fetchall()))
+
+
+def test_programs_in_python_have_texts(tmp_path: Path) -> None:
+    with risingpy.connect(tmp_path / "data") as db:
+        db.sql(f"CREATE TABLE p (k int PRIMARY KEY, {_COLUMNS}, l int4range[])")
+        db.sql("INSERT INTO p (k, i, s, l) VALUES (1, '[1,5]', '[2024-01-01,)', '{empty,NULL}')")
+        db.sql("INSERT INTO p (k, i) VALUES ($1, $2)", [2, "(,3]"])
+        rows = db.sql("SELECT i, s, l FROM p ORDER BY k")
+        assert rows.arrow().schema.types == [pa.string(), pa.string(), pa.list_(pa.string())]
+        assert rows.fetchall() == [("[1,6)", '["2024-01-01 00:00:00",)', ["empty", None]), ("(,4)", None, None)]
