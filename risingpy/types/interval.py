@@ -20,6 +20,8 @@ from risingpy.types.date_units import DAYS_OF, MICROS_OF, MICROS_OF_DAY, YEARS_O
 from risingpy.types.sql_type import SqlType
 from risingpy.types.time_precision import rounded_value
 
+MICROS_LIMIT = 2**63 // 1000
+"""The first number of microseconds, 292 years of them, that 64 bits of nanoseconds cannot hold."""
 _MONTHS_OF = {"month": 1, **{unit: 12 * years for unit, years in YEARS_OF.items()}}
 _TOKEN = re.compile(
     r"(?P<clock>[+-]?\d+:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
@@ -76,7 +78,7 @@ class _Sum:
         self.micros += round((number - whole) * MICROS_OF_DAY)
 
     def value(self, text: str) -> pa.MonthDayNano:
-        fits = max(abs(self.months), abs(self.days)) < 2**31 and abs(self.micros) < 2**63 // 1000
+        fits = max(abs(self.months), abs(self.days)) < 2**31 and abs(self.micros) < MICROS_LIMIT
         if not fits:
             raise SqlError(f'interval field value out of range: "{text}"', sqlstate="22015")
         return pa.MonthDayNano((self.months, self.days, self.micros * 1000))
@@ -207,7 +209,7 @@ def decode(type_: SqlType, data: bytes) -> object:
     if len(data) != type_.typlen:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     micros, days, months = struct.unpack("!qii", data)
-    if abs(micros) >= 2**63 // 1000:
+    if abs(micros) >= MICROS_LIMIT:
         raise SqlError("interval out of range", sqlstate="22008")
     return rounded_value(type_, pa.MonthDayNano((months, days, micros * 1000)))
 

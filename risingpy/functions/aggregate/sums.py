@@ -20,6 +20,8 @@ from risingpy.functions.aggregate.value_state import (
     signed_counts,
 )
 from risingpy.types import REAL, SqlType, TypeKind
+from risingpy.types.date_units import MICROS_OF_DAY
+from risingpy.types.interval import MICROS_LIMIT
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -28,6 +30,9 @@ _NUMERIC_LIMIT = 10**38  # the first number too long for numeric
 _LIMIT_HIGH = _NUMERIC_LIMIT >> 64
 _INTERVAL_PARTS = 3
 _MAX_INT32 = 2**31 - 1
+_NANOS_OF_MICRO = 1000
+_MODULUS = 2**61
+_INVERSE_OF_125 = pow(125, -1, _MODULUS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +120,17 @@ class FloatSum(ValueState):
 
 @dataclass(frozen=True, slots=True)
 class IntervalSum(ValueState):
-    """Months, days and nanoseconds, each on its own, as PostgreSQL adds intervals."""
+    """Months, days and nanoseconds, each on its own, as PostgreSQL adds intervals.
+
+    Hours of more than 292 years, which the nanoseconds of an interval cannot hold, go to the days: see `carried`.
+    """
 
     def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
         rows, argument = present(rows, arguments[0])
         sums = np.zeros((_INTERVAL_PARTS, rows.groups), np.int64)
-        for part, values in zip(sums, _interval_parts(argument), strict=True):
+        months, days, nanoseconds = _interval_parts(argument)
+        whole = nanoseconds - nanoseconds % _NANOS_OF_MICRO  # a Python function may have given fractions
+        for part, values in zip(sums, (months, days, whole), strict=True):
             add_integers(rows.codes, rows.signs, values, part)
         return [pa.array(column) for column in (*sums, signed_counts(rows))]
 
@@ -130,12 +140,29 @@ class IntervalSum(ValueState):
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         months, days, nanoseconds, count = (integers_of(state) for state in states)
         empty = count == 0
+        days, nanoseconds = carried(days, nanoseconds)
         too_large = ~empty & ((np.abs(months) > _MAX_INT32) | (np.abs(days) > _MAX_INT32))
         parts = np.empty((len(count), 2), np.int64)
         parts.view(np.int32)[:, 0] = months
         parts.view(np.int32)[:, 1] = days
         parts[:, 1] = nanoseconds
         return fixed(parts, pa.month_day_nano_interval(), empty | too_large), int(too_large.sum())
+
+
+def carried(days: Integers, nanoseconds: Integers) -> tuple[Integers, Integers]:
+    """Days and nanoseconds of sums of whole microseconds, which may have wrapped: with the days of too many hours.
+
+    The state keeps the low 64 bits of the sum of nanoseconds, 1000 = 8 * 125 times that of microseconds. As 125
+    has an inverse modulo 2^61, the bits tell the microseconds modulo 2^61: sums of up to 36,558 years are exact.
+    """
+    eighths = nanoseconds.view(np.uint64) >> np.uint64(3)
+    micros = (eighths * np.uint64(_INVERSE_OF_125) & np.uint64(_MODULUS - 1)).astype(np.int64)
+    micros = np.where(micros >= _MODULUS // 2, micros - _MODULUS, micros)
+    too_many = np.abs(micros) >= MICROS_LIMIT
+    if not too_many.any():
+        return days, nanoseconds
+    whole = np.where(too_many, np.sign(micros) * (np.abs(micros) // MICROS_OF_DAY), 0)
+    return days + whole, (micros - whole * MICROS_OF_DAY) * _NANOS_OF_MICRO
 
 
 def integers_of_words(column: pa.Array) -> Integers:

@@ -11,6 +11,8 @@ from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_
 from risingpy.functions.topics.numbers.wide_kernels import LIMBS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, NUMERIC, SqlType, TypeKind
+from risingpy.types.date_units import MICROS_OF_DAY
+from risingpy.types.interval import MICROS_LIMIT
 
 
 def plain_aggregate_sql(
@@ -74,19 +76,22 @@ def _wide_sum_over(argument: str, suffix: str) -> str:
 
 
 def _interval_sum(argument: str, suffix: str) -> str:
-    """The sum of intervals, which DuckDB lacks: sums of their months, days and microseconds."""
-    parts = (
-        ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
-        ("to_days", f"date_part('day', {argument})", "INTEGER"),
-        (
-            "to_microseconds",
-            f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
-            f" + date_part('microseconds', {argument})",
-            "BIGINT",
-        ),
+    """The sum of intervals, which DuckDB lacks: sums of their months, days and microseconds.
+
+    Hours of more than 292 years, which Arrow's intervals cannot hold, go to the days, as in `sums.carried`.
+    """
+    months = f"sum(12 * date_part('year', {argument}) + date_part('month', {argument})){suffix}"
+    days = f"sum(date_part('day', {argument})){suffix}"
+    clock = (
+        f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
+        f" + date_part('microseconds', {argument})"
     )
-    sums = [f"{make}(CAST(sum({part}){suffix} AS {kind}))" for make, part, kind in parts]
-    return f"({' + '.join(sums)})"
+    micros = f"CAST(sum({clock}){suffix} AS BIGINT)"
+    too_many = f"abs({micros}) >= {MICROS_LIMIT}"
+    rest = f"CASE WHEN {too_many} THEN {micros} % {MICROS_OF_DAY} ELSE {micros} END"
+    whole = f"(CASE WHEN {too_many} THEN ({micros} - {micros} % {MICROS_OF_DAY}) // {MICROS_OF_DAY} ELSE 0 END)"
+    parts = f"to_months(CAST({months} AS INTEGER))", f"to_days(CAST({days} + {whole} AS INTEGER))"
+    return f"({parts[0]} + {parts[1]} + to_microseconds({rest}))"
 
 
 def _average(argument: str, argument_type: SqlType, result: SqlType, *, distinct: bool, suffix: str, over: bool) -> str:

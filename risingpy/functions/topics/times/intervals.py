@@ -12,6 +12,7 @@ import pyarrow as pa
 from risingpy.errors import DivisionByZero, SqlError
 from risingpy.functions.topics.calling import Compute, Function, fail_where
 from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY, YEARS_OF
+from risingpy.types.interval import MICROS_LIMIT
 
 Integers: TypeAlias = "npt.NDArray[np.int64]"
 Doubles: TypeAlias = "npt.NDArray[np.float64]"
@@ -19,7 +20,6 @@ Fields: TypeAlias = "tuple[Integers, Integers, Integers]"
 
 _LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanos", "<i8")])
 _RANGE = "22008"
-_MICROS_LIMIT = 2**63 // 1000
 
 
 def fields_of(column: pa.Array) -> Fields:
@@ -32,7 +32,7 @@ def fields_of(column: pa.Array) -> Fields:
 def interval_column(months: Any, days: Any, micros: Any) -> pa.Array:
     """Intervals of these fields, each a column or one number. Raises 22008."""
     months, days, micros = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in (months, days, micros)))
-    too_far = (np.abs(months) >= 2**31) | (np.abs(days) >= 2**31) | (np.abs(micros) >= _MICROS_LIMIT)
+    too_far = (np.abs(months) >= 2**31) | (np.abs(days) >= 2**31) | (np.abs(micros) >= MICROS_LIMIT)
     fail_where(too_far, _RANGE, "interval out of range")
     records = np.empty(len(months), _LAYOUT)
     records["months"], records["days"], records["nanos"] = months, days, micros * 1000
@@ -66,7 +66,7 @@ def _scaled(column: pa.Array, scale: Callable[[Integers], Doubles]) -> pa.Array:
     months, days, micros = fields_of(column)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         exact_months, exact_days, exact_micros = scale(months), scale(days), scale(micros)
-    limits = ((exact_months, 2**31), (exact_days, 2**31), (exact_micros, _MICROS_LIMIT))
+    limits = ((exact_months, 2**31), (exact_days, 2**31), (exact_micros, MICROS_LIMIT))
     for value, limit in limits:
         fail_where(~(np.abs(value) < limit), _RANGE, "interval out of range")
     whole_months, whole_days = np.trunc(exact_months), np.trunc(exact_days)
