@@ -11,6 +11,8 @@ from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, struct_of
 
+_ROW_TIME = "_rw_timestamp"  # RisingWave's hidden column
+_ROW_TIME_HINT = "Rows keep no time of their last change: give the table a column such as at timestamptz DEFAULT now()."
 UNNAMED = ""  # the alias of a subquery without one: no name in SQL is empty
 
 
@@ -66,7 +68,7 @@ class Scope:
             return _whole_row(rows[0])
         if rows:
             raise SqlError(f'table reference "{name}" is ambiguous', sqlstate="42P09", position=position)
-        raise UndefinedColumn(f'column "{name}" does not exist', position=position, hint=self._hint(name, None))
+        raise self._undefined(f'column "{name}" does not exist', name, None, position)
 
     def qualified(self, schema: str | None, table: str, name: str, position: int) -> ScopeColumn:
         """The column that `table.name` or `schema.table.name` means."""
@@ -76,7 +78,14 @@ class Scope:
             return found[0]
         if found:
             raise AmbiguousColumn(f'column reference "{name}" is ambiguous', position=position)
-        raise UndefinedColumn(f"column {table}.{name} does not exist", position=position, hint=self._hint(name, table))
+        raise self._undefined(f"column {table}.{name} does not exist", name, table, position)
+
+    def _undefined(self, message: str, name: str, table: str | None, position: int) -> UndefinedColumn:
+        """The error of a name that means nothing here; it may mean something in the query around."""
+        if name == _ROW_TIME:
+            message = f"column {_ROW_TIME} is not supported"
+            return UndefinedColumn(message, sqlstate="0A000", position=position, hint=_ROW_TIME_HINT)
+        return UndefinedColumn(message, position=position, hint=self._hint(name, table))
 
     def table(self, schema: str | None, alias: str, position: int) -> ScopeTable:
         """The FROM item called `alias`."""
