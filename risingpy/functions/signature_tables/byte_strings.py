@@ -51,5 +51,11 @@ timestamp_send timestamp_send timestamp = bytea
 timestamptz_send timestamptz_send timestamptz = bytea
 interval_send interval_send interval = bytea
 jsonb_send jsonb_send jsonb = bytea
+numeric_send numeric_send numeric = bytea
+inet_send inet_send inet = bytea
+cidr_send cidr_send cidr = bytea
+macaddr_send macaddr_send macaddr = bytea
+bit_send bit_send bit = bytea
+varbit_send bit_send varbit = bytea
 varcharsend textsend text = bytea
 """

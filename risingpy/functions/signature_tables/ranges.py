@@ -15,6 +15,7 @@ _OF_EACH = """
 - range_minus {range} {range} = {range}
 * range_intersect {range} {range} = {range}
 range_merge range_merge {range} {range} = {range}
+range_send {range}_send {range} = bytea
 isempty range_is_empty {range} = bool
 lower_inc range_lower_inc {range} = bool
 upper_inc range_upper_inc {range} = bool

@@ -10,21 +10,28 @@ from risingpy.types import (
     BIGINT,
     BOOLEAN,
     BYTEA,
+    CIDR,
     DATE,
     DOUBLE,
+    INET,
     INTEGER,
     INTERVAL,
     JSONB,
+    NUMERIC,
     REAL,
     SMALLINT,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
+    VARBIT,
     VARCHAR,
     SqlType,
+    TypeKind,
+    numeric,
 )
 from risingpy.types.forms import binary_column
+from risingpy.types.ranges.elements import RANGE_KINDS
 
 
 def _sent(type_: SqlType) -> Compute:
@@ -37,6 +44,11 @@ def _sent(type_: SqlType) -> Compute:
         return pa.Array.from_buffers(fixed, len(items), [None, pa.py_buffer(items)]).cast(pa.binary())
 
     return computed
+
+
+def _numeric_sent(column: pa.Array) -> pa.Array:
+    type_ = NUMERIC if pa.types.is_binary(column.type) else numeric(column.type.precision, column.type.scale)
+    return _sent(type_)(column)
 
 
 BINARY_FORMS: dict[str, Function] = {
@@ -57,5 +69,11 @@ BINARY_FORMS: dict[str, Function] = {
         "timestamptz_send": TIMESTAMPTZ,
         "interval_send": INTERVAL,
         "jsonb_send": JSONB,
+        "inet_send": INET,
+        "cidr_send": CIDR,
+        "macaddr_send": SqlType(TypeKind.MACADDR),
+        "bit_send": VARBIT,
+        **{f"{kind.value}_send": SqlType(kind) for kind in RANGE_KINDS},
     }.items()
 }
+BINARY_FORMS["numeric_send"] = Function(_numeric_sent)

@@ -1,6 +1,7 @@
-"""Rows made of jsonb objects: jsonb_populate_record(set) by a row's type, jsonb_to_record(set) by column definitions.
+"""Rows and maps made of jsonb objects: by a row's or a map's type, or by column definitions.
 
     jsonb_populate_record(NULL::struct<a int>, j)  =>  row(CAST(jsonb_object_field_text(j, 'a') AS int))
+    jsonb_populate_map(m, j)  =>  map_cat(m, map_from_key_values(keys, values)), those of the object, cast
     FROM jsonb_to_recordset(j) AS r(a int)  =>  ProjectSet(jsonb_to_recordset(j)): a is read of each element
 
 Each member is looked up and cast for a whole chunk at once. A member that is missing is the base row's.
@@ -24,6 +25,20 @@ def populate_record(binder: ExpressionBinder, name: str, args: list[Operand], po
     base, value = base_and_json(binder, name, args, position)
     row = Call("row", members(binder.context.coercer, root_object(value), base), base.type)
     return Case(((Call("is_null", (value,), BOOLEAN), base),), row, base.type)
+
+
+def populate_map(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """RisingWave's jsonb_populate_map: the base map, with the members of an object added or put in their places."""
+    if len(args) != 2 or args[0].type.kind is not TypeKind.MAP:
+        raise no_function(name, args, position)
+    coercer = binder.context.coercer
+    base, value = coercer.settled(args[0]), root_object(json_argument(binder, name, args[1:], position))
+    keys, values = map(array_of, base.type.items)
+    names = Call("jsonb_each_text_keys", (value,), array_of(VARCHAR))
+    texts = Call("jsonb_each_text_values", (value,), array_of(VARCHAR))
+    members = _items(coercer, texts, Call("jsonb_record_members", (value,), array_of(JSONB)), values)
+    made = Call("map_from_key_values", (names if keys == names.type else Cast(names, keys), members), base.type)
+    return Call("map_cat", (base, made), base.type)
 
 
 def base_and_json(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int) -> tuple[Expr, Expr]:
@@ -84,12 +99,16 @@ def _member(coercer: Coercer, value: Expr, name: str, type_: SqlType, base: Expr
 
 
 def _array(coercer: Coercer, value: Expr, type_: SqlType) -> Expr:
-    """An array's elements as those of the type: arrays and rows among them one by one, by a lambda."""
+    texts = Call("jsonb_record_texts", (value,), array_of(VARCHAR))
+    return _items(coercer, texts, Call("jsonb_record_values", (value,), array_of(JSONB)), type_)
+
+
+def _items(coercer: Coercer, texts: Expr, values: Expr, type_: SqlType) -> Expr:
+    """Values, whose texts are there too, as an array of the type: arrays and rows one by one, by a lambda."""
     element = type_.element
     if element == JSONB:
-        return Call("jsonb_record_values", (value,), type_)
+        return values
     if not element.is_nested:
-        texts = Call("jsonb_record_texts", (value,), array_of(VARCHAR))
         return texts if type_ == texts.type else Cast(texts, type_)
     variable = Literal(f"part{_height(type_)}", VARCHAR)  # another one in each lambda around
     part = Call("lambda_parameter", (variable,), JSONB)
@@ -101,7 +120,6 @@ def _array(coercer: Coercer, value: Expr, type_: SqlType) -> Expr:
             body = Case(((Call("is_null", (part,), BOOLEAN), Literal(None, element)),), row, element)
         case _:
             raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
-    values = Call("jsonb_record_values", (value,), array_of(JSONB))
     return Call("array_transform", (values, body, variable), type_)
 
 

@@ -19,7 +19,7 @@ from risingpy.errors import (
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bound_row
 from risingpy.frontend.binder.functions.enums import ENUM_FUNCTIONS
-from risingpy.frontend.binder.functions.populate import no_record_here, populate_record
+from risingpy.frontend.binder.functions.populate import no_record_here, populate_map, populate_record
 from risingpy.frontend.binder.functions.system import current_setting_of
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
@@ -262,6 +262,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "octet_length": _octet_length,
     "proctime": _proctime,
     "jsonb_populate_record": populate_record,
+    "jsonb_populate_map": populate_map,
     "jsonb_to_record": _record_of_no_type,
     "row": lambda binder, name, args, position: bound_row(binder, args, position),
     **dict.fromkeys(

@@ -38,7 +38,11 @@ _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add expl
 # Operators that are the negation of another one.
 _NEGATIONS = {"!~~": "~~", "!~~*": "~~*", "!~": "~", "!~*": "~*"}
 
-_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series", "range"} | ranges.TAKE_WIDE
+_TAKE_WIDE = (
+    COMPUTED
+    | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series", "range", "numeric_send"}
+    | ranges.TAKE_WIDE
+)
 _COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 
 # Which PostgreSQL declares with anycompatible: literals alone are texts to them.

@@ -59,6 +59,13 @@ def _values(values: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(lists.offsets, _known(items) if len(items) else items, mask=lists.is_null())
 
 
+def _members(values: pa.Array) -> pa.Array:
+    """The values of objects' members."""
+    lists = JSONB["jsonb_each_values"].compute(values)
+    items = lists.values
+    return pa.ListArray.from_arrays(lists.offsets, _known(items) if len(items) else items)
+
+
 def _set(name: str) -> Function:
     """The elements of arrays of objects; the function `name` asks."""
 
@@ -78,6 +85,7 @@ JSONB_RECORDS: dict[str, Function] = {
     "jsonb_record_value": Function(_known),
     "jsonb_record_texts": Function(_array("jsonb_array_elements_text")),
     "jsonb_record_values": Function(_values),
+    "jsonb_record_members": Function(_members),
     "jsonb_populate_recordset": _set("jsonb_populate_recordset"),
     "jsonb_to_recordset": _set("jsonb_to_recordset"),
 }
