@@ -41,7 +41,7 @@ class KeyProbe:
         Who does not hold the view must be ready for SnapshotReleased. OverflowError: the key must be looked up by other
         means.
         """
-        vnode, prefix = self._keys.encode([key[place] for place in self._order])
+        vnode, prefix = self._keys.encode(key if len(key) == 1 else [key[place] for place in self._order])
         if len(prefix) >= LONG_KEY_PREFIX:
             raise OverflowError("a key that may be stored in its long form")
         points = view.points

@@ -90,6 +90,8 @@ class Reads:
 
     def glance(self, table_ids: Collection[int]) -> tuple[MetaState, ReadView] | None:
         """See `PublishedState.glance`; None, too, if the log has rows of these tables that the state has not."""
+        if not table_ids:
+            return self._published.glance()
         logged = self._log.last_lsn  # before the state is looked at
         found = self._published.glance()
         if found is None or logged <= found[0].committed.lsn:

@@ -23,7 +23,7 @@ from risingpy.meta.epochs.published_state import is_partial
 from risingpy.meta.writing.row_guard import Reference, RowGuard
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.meta.writing.table_locks import LockMode
-from risingpy.plan.catalog import Index, Table
+from risingpy.plan.catalog import Catalog, Index, Table
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
@@ -49,6 +49,16 @@ class _Referred:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A key whose newest row only the committed state has, if any; whether the new rows need that row."""
+
+    relation_id: int
+    probe: KeyProbe
+    key: RowKey
+    must_stand: bool
+
+
+@dataclass(slots=True)
 class KeptGuard:
     """What guards a table's new rows, by their keys."""
 
@@ -57,6 +67,7 @@ class KeptGuard:
     _primary: KeyProbe | None
     _unique: tuple[_Unique, ...]
     _references: tuple[_Referred, ...]
+    _looked_at: Catalog | None = None  # the last one in which all tables were as they are here
 
     def look(self, context: SessionContext, rows: _Rows) -> None:
         """Returns if the rows (visible columns) may come; all locks that it takes are the transaction's then.
@@ -76,61 +87,54 @@ class KeptGuard:
         for target_id in sorted(targets):
             locked(context, target_id, LockMode.FORM)
         self._check_forms(context)
-        if self._primary is not None and (
-            len(set(keys)) < len(keys) or any(self._stands(context, each) for each in keys)
-        ):
-            raise NotPlain
+        # What the log has of all keys is looked at before the committed state is, once: an epoch may take rows between.
+        asked: list[_Asked] = []
+        if self._primary is not None:
+            if len(set(keys)) < len(keys):
+                raise NotPlain
+            for key in keys:
+                _ask_for_row(context, table, key, self._primary, asked, must_stand=False)
         for each in self._references:
             for row in rows:
-                self._check_referred(context, each, tuple(row[place] for place in each.reference.places))
+                _ask_for_referred(context, each, tuple([row[place] for place in each.reference.places]), asked)
         for unique in self._unique:
             for row in rows:
-                self._check_unique(context, unique, tuple(row[place] for place in unique.places))
+                self._ask_for_unique(context, unique, tuple([row[place] for place in unique.places]), asked)
+        if asked:
+            _look_at_committed(context, asked)
 
     def _check_forms(self, context: SessionContext) -> None:
         """Raises NotPlain unless all tables are as they were when the statement was planned: no ALTER comes now."""
-        relations = context.database.reads.catalog.relations
+        catalog = context.database.reads.catalog
+        if catalog is self._looked_at:
+            return
+        relations = catalog.relations
         for table in (self.table, *(each.reference.target for each in self._references)):
             now = relations.get(table.relation_id)
             same = isinstance(now, Table) and (now.version, now.rules) == (table.version, table.rules)
             if not same or (isinstance(now, Table) and now.has_stopped):
                 raise NotPlain
+        self._looked_at = catalog
 
-    def _stands(self, context: SessionContext, key: RowKey) -> bool:
-        assert self._primary is not None
-        return _has_row(context, self.table, key, self._primary)
-
-    def _check_referred(self, context: SessionContext, referred: _Referred, key: RowKey) -> None:
-        if None in key:
-            return
-        target, index = referred.reference.target, referred.reference.index
-        if index is None:
-            stands = _has_row(context, target, key, referred.probe)
-        else:
-            # A row that is `kept` has no key that its table's committed one has not, or is left to the long way.
-            own = context.transaction.own_chunk_row(target, key, index)
-            if own is not None:
-                stands = own.place is not None
-            else:
-                stands = _is_logged_or_committed(context, target, index.relation_id, key, referred.probe)
-        if not stands:
-            raise NotPlain
-
-    def _check_unique(self, context: SessionContext, unique: _Unique, key: RowKey) -> None:
+    def _ask_for_unique(self, context: SessionContext, unique: _Unique, key: RowKey, asked: list[_Asked]) -> None:
         if None in key:
             return
         transaction, index_id = context.transaction, unique.index.relation_id
         # A key that the transaction has locked, or that its changes have, is one that it has taken before, or given up.
         # Nobody follows others here: of those whose commit is under way it is not known which unique keys they bring.
-        locks = context.database.writes.locks
-        is_locked = locks.covers(index_id, LockMode.ALONE, key, process_id=transaction.process_id)
-        if is_locked or transaction.own_chunk_row(self.table, key, unique.index) is not None:
+        if transaction.own_chunk_row(self.table, key, unique.index) is not None:
             raise NotPlain
-        for mode, wanted in ((LockMode.KEYS, None), (LockMode.ALONE, key)):
-            if not transaction.take(index_id, mode, wanted, follows=False):
-                raise NotPlain
-        if _is_logged_or_committed(context, self.table, index_id, key, unique.probe):
+        if not transaction.take(index_id, LockMode.KEYS, follows=False):
             raise NotPlain
+        held = context.database.writes.locks.take_free(index_id, key, process_id=transaction.process_id)
+        if held is None:
+            raise NotPlain
+        transaction.adopt(held)
+        stands = _is_logged(context, self.table, index_id, key)
+        if stands:
+            raise NotPlain
+        if stands is None:
+            asked.append(_Asked(index_id, unique.probe, key, must_stand=False))
 
 
 def kept_guard(guard: RowGuard) -> KeptGuard | None:
@@ -169,10 +173,42 @@ def _columns(table: Table, rows: _Rows) -> list[pa.Array]:
     return columns
 
 
-def _has_row(context: SessionContext, table: Table, key: RowKey, probe: KeyProbe) -> bool:
+def _ask_for_row(
+    context: SessionContext,
+    table: Table,
+    key: RowKey,
+    probe: KeyProbe,
+    asked: list[_Asked],
+    *,
+    must_stand: bool,
+) -> None:
+    stands = _has_row(context, table, key)
+    if stands is None:
+        asked.append(_Asked(table.relation_id, probe, key, must_stand))
+    elif stands is not must_stand:
+        raise NotPlain
+
+
+def _ask_for_referred(context: SessionContext, referred: _Referred, key: RowKey, asked: list[_Asked]) -> None:
+    if None in key:
+        return
+    target, index = referred.reference.target, referred.reference.index
+    if index is None:
+        _ask_for_row(context, target, key, referred.probe, asked, must_stand=True)
+        return
+    # A row that is `kept` has no key that its table's committed one has not, or is left to the long way.
+    own = context.transaction.own_chunk_row(target, key, index)
+    stands = _is_logged(context, target, index.relation_id, key) if own is None else own.place is not None
+    if stands is None:
+        asked.append(_Asked(index.relation_id, referred.probe, key, must_stand=True))
+    elif not stands:
+        raise NotPlain
+
+
+def _has_row(context: SessionContext, table: Table, key: RowKey) -> bool | None:
     """Whether the newest row of a primary key stands: the key is locked, or what takes it away holds the table alone.
 
-    Raises NotPlain if that is not known without waiting.
+    None: the committed state tells. Raises NotPlain if that is not known without waiting.
     """
     transaction, table_id = context.transaction, table.relation_id
     kept = transaction.kept.find(table_id, key)
@@ -188,21 +224,29 @@ def _has_row(context: SessionContext, table: Table, key: RowKey, probe: KeyProbe
         if commit not in transaction.followed:
             transaction.followed.append(commit)
         return row.last is not None
-    return _is_logged_or_committed(context, table, table_id, key, probe)
+    return _is_logged(context, table, table_id, key)
 
 
-def _is_logged_or_committed(
-    context: SessionContext, table: Table, relation_id: int, key: RowKey, probe: KeyProbe
-) -> bool:
+def _is_logged(context: SessionContext, table: Table, relation_id: int, key: RowKey) -> bool | None:
     """The same of a primary key, or of a key of a unique index, but for what transactions have that are not durable."""
-    reads = context.database.reads
     of = None if relation_id == table.relation_id else table.relation_id
-    pending = reads.pending_row(relation_id, key, of)
-    if isinstance(pending, int) or (pending is not None and pending.version != table.version):
+    pending = context.database.reads.pending_row(relation_id, key, of)
+    if pending is None:
+        return None
+    if isinstance(pending, int) or pending.version != table.version:
         raise NotPlain
-    if pending is not None:
-        return pending.place is not None
-    glance = reads.glance(())
-    if glance is None or is_partial(glance[0], (relation_id,)) or relation_id in glance[0].set_aside:
+    return pending.place is not None
+
+
+def _look_at_committed(context: SessionContext, asked: Sequence[_Asked]) -> None:
+    """Returns if the committed rows that must stand do, and no others. Raises NotPlain."""
+    glance = context.database.reads.glance(())
+    if glance is None:
         raise NotPlain
-    return probe.has_row(glance[1], key)
+    state, view = glance
+    for each in asked:
+        relation_id = each.relation_id
+        if state.set_aside and (relation_id in state.set_aside or is_partial(state, (relation_id,))):
+            raise NotPlain
+        if each.probe.has_row(view, each.key) is not each.must_stand:
+            raise NotPlain

@@ -123,6 +123,15 @@ class TableLocks:
                 hold.add(mode, 1)
         return HeldLock(self, owner, table_id, mode, key)
 
+    def take_free(self, table_id: int, key: Key, *, process_id: int) -> HeldLock | None:
+        """Takes a row alone that nobody has or waits for, the owner neither; else None."""
+        owner = _owner(process_id)
+        with self._guard:
+            if (table_id, key) in self._locks:
+                return None
+            self._locks[table_id, key] = Lock(table_id, key, {owner: Hold(process_id, {LockMode.ALONE: 1})})
+        return HeldLock(self, owner, table_id, LockMode.ALONE, key)
+
     def ask(
         self, table_id: int, mode: LockMode, key: Key, then: Callable[[], None], *, process_id: int, follows: bool
     ) -> LockRequest:
