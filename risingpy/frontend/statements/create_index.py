@@ -56,7 +56,13 @@ def _wait_for_graph(session: StatementContext, bound: BoundIndex) -> None:
     catalog = session.database.reads.catalog
     index = catalog.find(bound.name, bound.relation.schema_name, ())
     if isinstance(index, Index) and session.settings.get("background_ddl") != "true":
-        session.database.vector_indexes.until_built(catalog, index.relation_id, session.limits().look)
+        indexes = session.database.vector_indexes
+        indexes.until_built(catalog, index.relation_id, session.limits().look)
+        status = indexes.status().get(index.relation_id)
+        if status is not None and status.error is not None:
+            message = f'index "{index.name}" finds no rows yet, and searches compare all of them: {status.error}'
+            hint = "It is tried again by itself; rw_catalog.rw_vector_indexes shows its state."
+            session.notice(message, severity="WARNING", sqlstate="01000", hint=hint)
 
 
 def _create_unique(session: StatementContext, statement: CreateIndex, bound: BoundIndex, text: str) -> None:

@@ -69,9 +69,15 @@ def _secondary(state: SystemState, index: Index, indexed: IndexedRelation) -> Ro
         *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), rule is not None),
         *(rule is not None and not rule.nulls_distinct, rule is not None and rule.is_primary, False),
         not index.deferrable,
-        *(False, True, False, True, True, False),
+        *(False, _is_valid(state, index), False, True, True, False),
         *(attnums, *_orders(types), options, expressions, predicate),
     )
+
+
+def _is_valid(state: SystemState, index: Index) -> bool:
+    """Whether queries can use the index. psql's \\d shows INVALID of one whose graph could not be built."""
+    graph = None if index.index.nearest is None else state.graphs().get(index.relation_id)
+    return graph is None or graph.error is None
 
 
 def _expressions(state: SystemState, indexed: IndexedRelation, keys: Iterable[IndexKey]) -> list[str]:

@@ -9,6 +9,7 @@ from risingpy.frontend.job_progress import CREATE_TYPES, progress_text
 from risingpy.frontend.system_catalog.oids import DATABASE_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.meta.epochs.epoch_times import EpochPhase
+from risingpy.meta.vector_indexes.graphs import GraphStatus
 from risingpy.plan.catalog import MaterializedView, Table, is_temporary
 from risingpy.plan.operator_work import OperatorWork
 from risingpy.plan.state_tables import state_tables
@@ -73,6 +74,22 @@ def _epochs(state: SystemState) -> Iterable[Row]:
         yield *head, *phases, epoch.seconds * 1000
 
 
+def _graphs(state: SystemState) -> Iterable[Row]:
+    """The graphs in memory of indexes of vectors: until one is built, searches compare all rows."""
+    known = state.graphs()
+    for index, indexed in state.indexes:
+        if index.index.nearest is not None:
+            graph = known.get(index.relation_id, GraphStatus(None))
+            names = index.schema_name, index.name, indexed.name
+            yield index.relation_id, *names, graph.state, graph.vectors, graph.error
+
+
+RW_VECTOR_INDEXES = relation(
+    "rw_catalog",
+    "rw_vector_indexes",
+    "id int4, schema_name text, name text, table_name text, state text, vectors int8, error text",
+    _graphs,
+)
 RW_DDL_PROGRESS = relation(
     "rw_catalog",
     "rw_ddl_progress",

@@ -41,6 +41,7 @@ def state_of(session: StatementContext, snapshot: CommittedSnapshot) -> SystemSt
         set_aside=database.introspection.set_aside,
         errors=database.introspection.job_errors(),
         source_lags=lambda: tuple(database.introspection.source_lags()),
+        graphs=database.vector_indexes.status,
         deliveries=lambda: tuple(database.sinks.status()),
         committed_epoch=snapshot.view.epoch,
         rejected=database.introspection.rejected_messages,

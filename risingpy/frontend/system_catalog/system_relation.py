@@ -16,6 +16,7 @@ from risingpy.meta.memory_use import MemoryUse
 from risingpy.meta.sessions import SessionActivity
 from risingpy.meta.sinks.delivery import DeliveryStatus
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
+from risingpy.meta.vector_indexes.graphs import GraphStatus
 from risingpy.meta.writing.seen_locks import SeenLock
 from risingpy.meta.writing.sequence_counters import SequencePosition
 from risingpy.plan.catalog import (
@@ -144,6 +145,7 @@ class SystemState:
     set_aside: Callable[[], Iterable[JobBehind]] = tuple
     errors: Mapping[int, int] = field(default_factory=dict)
     source_lags: Callable[[], Sequence[SourceLag]] = tuple
+    graphs: Callable[[], Mapping[int, GraphStatus]] = dict  # of the indexes of vectors, by their ids
     deliveries: Callable[[], Sequence[tuple[Sink, DeliveryStatus]]] = tuple
     committed_epoch: int = 0
     rejected: Callable[[], Sequence[KeptMessage]] = tuple

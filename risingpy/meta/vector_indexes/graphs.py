@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from risingpy.types.packed.float_vector import BYTES_OF_DIMENSION
 
 LOG = logging.getLogger(__name__)
 _FOLLOW_SECONDS = 1.0  # between two looks whether the index is still there
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds before a graph that could not be built is tried again
 _BUILD_THREADS = 2
 
 
@@ -41,6 +43,19 @@ class _Followed:
     column_id: int
     epoch: int
     guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStatus:
+    """Of the graph of an index: how many `vectors` it has, None while it is built; `error`: why the last try failed."""
+
+    vectors: int | None
+    error: str | None = None
+
+    @property
+    def state(self) -> str:
+        """built, building or failed; a failed one is tried again."""
+        return "failed" if self.error is not None else "building" if self.vectors is None else "built"
 
 
 class VectorIndexes:
@@ -62,6 +77,7 @@ class VectorIndexes:
         self._guard = threading.Lock()
         self._threads: dict[int, threading.Thread] = {}
         self._built: dict[int, _Followed] = {}
+        self._errors: dict[int, str] = {}  # of graphs that could not be built
         self._changed = threading.Condition(self._guard)
         self._closed = False
 
@@ -69,8 +85,9 @@ class VectorIndexes:
         """Begins to build the graphs of indexes that are new, and forgets those of dropped ones."""
         wanted = {index.relation_id for index in _vector_indexes(catalog)}
         with self._guard:
-            for gone in self._built.keys() - wanted:
-                del self._built[gone]
+            for known in (self._built, self._errors):
+                for gone in known.keys() - wanted:
+                    del known[gone]
             if self._closed:
                 return
             for index_id in wanted - self._threads.keys():
@@ -91,9 +108,19 @@ class VectorIndexes:
         """Waits for the graph of an index, or for its failure; `look` raises if the statement is cancelled."""
         self.follow(catalog)
         with self._guard:
-            while index_id in self._threads and index_id not in self._built and not self._closed:
+            while index_id in self._threads and not self._is_settled(index_id):
                 self._changed.wait(0.1)
                 look()
+
+    def _is_settled(self, index_id: int) -> bool:
+        return index_id in self._built or index_id in self._errors or self._closed
+
+    def status(self) -> Mapping[int, GraphStatus]:
+        """Of each graph, by the id of its index."""
+        with self._guard:
+            built = {index_id: GraphStatus(len(each.graph)) for index_id, each in self._built.items()}
+            waiting = {index_id: GraphStatus(None, self._errors.get(index_id)) for index_id in self._threads}
+        return waiting | built
 
     def nearest(self, index_id: int, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]] | None:
         """The keys of the rows nearest to the vector in the newest epoch.
@@ -147,20 +174,39 @@ class VectorIndexes:
         return followed if is_one else None
 
     def _run(self, index_id: int) -> None:
+        """Builds the graph and follows; after a failure again, in ever longer pauses: searches are exact meanwhile."""
+        pause = _FIRST_PAUSE
         try:
             while self._is_wanted(index_id):
-                followed = self._build(index_id)
-                if followed is None:
-                    break
-                self._follow_changes(index_id, followed)
-        except Exception as error:  # searches are exact without the graph
-            if not self._closed:
-                LOG.warning("the graph of index %s is given up: %s", index_id, error)
+                try:
+                    followed = self._build(index_id)
+                    if followed is None:
+                        break
+                    pause = _FIRST_PAUSE
+                    self._follow_changes(index_id, followed)
+                except Exception as error:
+                    self._note_failure(index_id, error, pause)
+                    self._pause(index_id, pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
         finally:
             with self._guard:
-                self._built.pop(index_id, None)
-                self._threads.pop(index_id, None)
+                for known in (self._built, self._errors, self._threads):
+                    known.pop(index_id, None)
                 self._changed.notify_all()
+
+    def _note_failure(self, index_id: int, error: Exception, pause: float) -> None:
+        if self._is_wanted(index_id):
+            LOG.warning("the graph of index %s is tried again in %s s: %s", index_id, pause, error)
+        with self._guard:
+            self._built.pop(index_id, None)
+            self._errors[index_id] = str(error) or type(error).__name__
+            self._changed.notify_all()
+
+    def _pause(self, index_id: int, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        with self._guard:
+            while self._is_wanted(index_id) and (left := end - time.monotonic()) > 0:
+                self._changed.wait(min(left, _FOLLOW_SECONDS))
 
     def _follow_changes(self, index_id: int, followed: _Followed) -> None:
         """Until the index goes, or changes have gone that the graph does not have: then it is built again."""
@@ -184,7 +230,24 @@ class VectorIndexes:
         relation = self._published.state.catalog.relations[index.index.relation_id]
         assert isinstance(relation, FollowedRelation)
         subscription = self._ddl().create_temporary_subscription(relation)
-        state, view = self._published.acquire_view((index_id,))
+        try:
+            followed = self._filled(index, subscription.relation_id)
+        except BaseException:
+            self._ddl().drop_unused(subscription.relation_id)
+            raise
+        if followed is None:
+            self._ddl().drop_unused(subscription.relation_id)
+            return None
+        with self._guard:
+            self._built[index_id] = followed
+            self._errors.pop(index_id, None)
+            self._changed.notify_all()
+        return followed
+
+    def _filled(self, index: Index, subscription_id: int) -> _Followed | None:
+        """A graph of the index's rows in some epoch; None if the index goes meanwhile."""
+        assert index.index.nearest is not None
+        state, view = self._published.acquire_view((index.relation_id,))
         try:
             (key,) = index.index.keys
             assert isinstance(key.expression, InputRef)
@@ -193,17 +256,14 @@ class VectorIndexes:
             assert length is not None
             key_places = [part.index for part in index.table.key]
             graph = VectorGraph(index.index.nearest, length, [index.columns[i].type for i in key_places])
-            followed = _Followed(graph, subscription.relation_id, key.expression.index, state.committed.epoch)
+            followed = _Followed(graph, subscription_id, key.expression.index, state.committed.epoch)
             for batch in StorageTable(index.table, view).scan([*key_places, place]):
-                if not self._is_wanted(index_id):
+                if not self._is_wanted(index.relation_id):
                     return None
                 columns = batch.columns
                 graph.add(columns[:-1], columns[-1], threads=_BUILD_THREADS)
         finally:
             view.release()
-        with self._guard:
-            self._built[index_id] = followed
-            self._changed.notify_all()
         return followed
 
     def _catch_up(self, followed: _Followed, wait: float) -> None:

@@ -205,6 +205,7 @@ rw_tables.id rw_views.id rw_materialized_views.id rw_sources.id rw_relations.id 
 rw_relation_info.relationid rw_relation_stats.id
 rw_indexes.id rw_indexes.primary_table_id rw_depend.objid rw_depend.refobjid
 rw_streaming_jobs.id rw_streaming_errors.relation_id rw_ddl_progress.ddl_id rw_set_aside_jobs.id
+rw_vector_indexes.id
 pg_attribute.attrelid pg_attrdef.adrelid pg_index.indexrelid pg_index.indrelid pg_constraint.conrelid
 pg_constraint.conindid pg_depend.refobjid pg_rewrite.ev_class pg_stat_user_tables.relid
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,10 @@ import risingpy
 from risingpy.client.interface import OpenDatabase
 from risingpy.embedded.database import EmbeddedDatabase
 from risingpy.errors import SqlError
+from risingpy.meta.vector_indexes import graphs
+from risingpy.meta.vector_indexes.graph import VectorGraph
 from risingpy.meta.vector_indexes.graphs import VectorIndexes
+from risingpy.plan.catalog import Subscription
 
 Vector = npt.NDArray[np.float64]
 DIMENSIONS, ASKED = 12, 10
@@ -32,6 +36,12 @@ def text(vector: Vector) -> str:
 def indexes_of(database: OpenDatabase) -> VectorIndexes:
     assert isinstance(database, EmbeddedDatabase)
     return database._database.vector_indexes
+
+
+def subscriptions(database: OpenDatabase) -> int:
+    """How many there are, those that graphs follow their relations by."""
+    assert isinstance(database, EmbeddedDatabase)
+    return sum(isinstance(each, Subscription) for each in database._database.reads.catalog.relations.values())
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -132,6 +142,50 @@ def test_a_graph_is_built_again_at_a_start_and_goes_with_its_index(tmp_path: Pat
         database.sql("CREATE INDEX near ON items USING hnsw (v vector_ip_ops)")
         database.sql("DROP TABLE items")
         until(lambda: not indexes_of(database)._threads)
+
+
+def test_a_graph_that_fails_is_shown_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While there is no memory for it, searches compare all rows, and `\\d` of psql says INVALID."""
+    real, tries = VectorGraph.add, []
+
+    def fails(self: VectorGraph, *args: Any, **named: Any) -> None:
+        tries.append(1)
+        if len(tries) <= failures:
+            raise RuntimeError("Out of memory!")
+        real(self, *args, **named)
+
+    failures = 1_000_000
+    monkeypatch.setattr(VectorGraph, "add", fails)
+    monkeypatch.setattr(graphs, "_FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(graphs, "_LONGEST_PAUSE", 0.1)
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'near'::regclass"
+    state = "SELECT table_name, state, vectors, error FROM rw_catalog.rw_vector_indexes"
+    with risingpy.connect(parallelism=2) as database:
+        database.sql("CREATE TABLE items (id bigint PRIMARY KEY, v vector(2))")
+        database.sql("INSERT INTO items VALUES (1, '[1,0]'), (3, '[0,1]')")
+        database.sql("CREATE INDEX near ON items USING hnsw (v vector_l2_ops)")
+        assert database.sql(valid).fetchall() == [(False,)]
+        assert database.sql(state).fetchall() == [("items", "failed", None, "Out of memory!")]
+        assert searched(database, "<->", np.array([0.0, 0.4]), 2) == [3, 1]
+        until(lambda: len(tries) > 3)
+        failures = 0
+        until(lambda: database.sql(state).fetchall() == [("items", "built", 2, None)])
+        assert database.sql(valid).fetchall() == [(True,)]
+        assert searched(database, "<->", np.array([0.0, 0.4]), 2) == [3, 1]
+        # A failure while it follows changes, too; each try has left nothing.
+        failures = len(tries) + 1
+        database.sql("INSERT INTO items VALUES (5, '[0,0.5]')")
+        until(lambda: database.sql(state).fetchall() == [("items", "built", 3, None)])
+        assert len(tries) > failures
+        assert searched(database, "<->", np.array([0.0, 0.4]), 1) == [5]
+        until(lambda: subscriptions(database) == 1)
+        failures = 1_000_000
+        database.sql("INSERT INTO items VALUES (7, '[0,0.6]')")
+        until(lambda: database.sql(valid).fetchall() == [(False,)])
+        database.sql("DROP INDEX near")
+        until(lambda: not indexes_of(database)._threads)
+        assert database.sql(state).fetchall() == []
+        until(lambda: subscriptions(database) == 0)
 
 
 @pytest.mark.parametrize(
