@@ -11,13 +11,11 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from risingpy.batch.nearest_choice import nearest_pattern
 from risingpy.batch.parameters import Parameters, parameter_alone
 from risingpy.batch.plan import BatchPlan, NearestRows
 from risingpy.batch.point_reads import Datums, PointRead, read_of_columns
-from risingpy.functions.topics.vectors.functions import VECTORS
+from risingpy.functions.topics.vectors.functions import distances_from
 from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.plan.catalog import StoredRelation
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal, Parameter
@@ -46,13 +44,10 @@ class _Distance:
         """Of each row. None if a vector is missing, whose distance is NULL."""
         given = _value(self.given, parameters)
         vectors = [row[self.place] for row in rows]
-        if given is None or None in vectors:
+        there = [vector for vector in vectors if vector is not None]
+        if not isinstance(given, bytes) or len(there) < len(rows):
             return None
-        computed = VECTORS[self.function].compute(
-            pa.array(vectors, pa.binary()), pa.array([given] * len(rows), pa.binary())
-        )
-        values: list[float] = computed.to_pylist()
-        return values
+        return distances_from(self.function, there, given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from risingpy.functions.aggregate.grouping import encoded_rows
 from risingpy.plan.catalog import NearestRule
 from risingpy.types import SqlType
 from risingpy.types.far_moments import values_of
-from risingpy.types.packed.float_vector import reals_of
+from risingpy.types.packed.float_vector import reals_of, to_reals
 
 # Canonical names of distances, and what the library calls what orders vectors in the same way.
 METRICS = {"l2_distance": "l2sq", "negative_inner_product": "ip", "cosine_distance": "cos"}
@@ -109,9 +109,8 @@ class VectorGraph:
         """The caller has the guard."""
         if not self._labels:
             return []
-        (query,) = self._matrix(pa.array([vector], pa.binary()))
         self._index.expansion_search = max(candidates, count)
-        found = self._index.search(query, count)
+        found = self._index.search(to_reals(vector), count, threads=1)
         keys = [self._keys[label] for label in found.keys.tolist()]
         return [key for key in keys if key is not None]
 

@@ -41,9 +41,12 @@ Offsets = npt.NDArray[np.int64]
 def reals_of(array: pa.Array) -> tuple[Reals, Offsets]:
     """All dimensions of a column, one vector after the other, and where each vector begins; NULL has no dimension."""
     offsets, data = offsets_and_bytes(array)
-    words = data.view(">u4").astype(np.uint32)
-    words = np.where(words & _SIGN, words ^ _SIGN, ~words)
-    return words.view(np.float32), (offsets - offsets[0]).astype(np.int64) // BYTES_OF_DIMENSION
+    return _turned_back(data.view(">u4")), (offsets - offsets[0]).astype(np.int64) // BYTES_OF_DIMENSION
+
+
+def _turned_back(stored: npt.NDArray[np.uint32]) -> Reals:
+    words = stored.astype(np.uint32)
+    return np.where(words & _SIGN, words ^ _SIGN, ~words).view(np.float32)
 
 
 def column_of(reals: npt.NDArray[np.floating], starts: Offsets, valid: pa.Buffer | None = None) -> pa.Array:
@@ -140,7 +143,8 @@ def _bytes_of(reals: Reals) -> bytes:
 
 def to_reals(value: object) -> Reals:
     """The dimensions of one value."""
-    return reals_of(pa.array([value], pa.binary()))[0]
+    assert isinstance(value, bytes)
+    return _turned_back(np.frombuffer(value, ">u4"))
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:

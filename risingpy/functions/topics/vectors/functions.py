@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ from risingpy.types.packed.float_vector import (
 )
 
 Floats = npt.NDArray[np.float64]
+_Words = tuple[npt.NDArray[np.uint32], Offsets]
+"""The dimensions of a column as they are stored, one vector after the other, and where each vector begins."""
 
 
 def _check_same(left: Offsets, right: Offsets) -> None:
@@ -36,23 +39,61 @@ def _check_same(left: Offsets, right: Offsets) -> None:
         raise SqlError(f"different vector dimensions {a[first]} and {b[first]}", sqlstate="22000")
 
 
-def _words_of(column: pa.Array) -> tuple[npt.NDArray[np.uint32], Offsets]:
+def negated(values: Floats) -> Floats:
+    """The operator `<#>` orders the largest inner product first. 0 has no sign."""
+    return 0.0 - values
+
+
+def _as_it_is(values: Floats) -> Floats:
+    return values
+
+
+# Of each distance: what the kernel computes, and what is made of it.
+_DISTANCES: dict[str, tuple[int, Callable[[Floats], Floats]]] = {
+    "l2_distance": (kernels.L2_SQUARED, np.sqrt),
+    "inner_product": (kernels.INNER_PRODUCT, _as_it_is),
+    "negative_inner_product": (kernels.INNER_PRODUCT, negated),
+    "cosine_distance": (kernels.COSINE, _as_it_is),
+    "l1_distance": (kernels.L1, _as_it_is),
+}
+
+
+def _words_of(column: pa.Array) -> _Words:
     offsets, data = offsets_and_bytes(column)
     words = data if data.ctypes.data % BYTES_OF_DIMENSION == 0 else data.copy()
     return words.view("<u4"), (offsets - offsets[0]).astype(np.int64) // BYTES_OF_DIMENSION
 
 
 def _computed(kind: int, left: pa.Array, right: pa.Array) -> Floats:
-    a, left_starts = _words_of(left)
-    b, right_starts = _words_of(right)
+    return _of_words(kind, _words_of(left), _words_of(right))
+
+
+def _of_words(kind: int, left: _Words, right: _Words) -> Floats:
+    (a, left_starts), (b, right_starts) = left, right
     _check_same(left_starts, right_starts)
-    out: Floats = np.empty(len(left), np.float64)
+    out: Floats = np.empty(len(left_starts) - 1, np.float64)
     longest = int(np.diff(left_starts).max(initial=0))
     kernels.distances(kind, a, left_starts, b, right_starts, longest, out)
     return out
 
 
-def _distance(kind: int, finish: Callable[[Floats], Floats] = lambda values: values) -> Compute:
+def distances_from(function: str, vectors: Sequence[bytes], given: bytes) -> list[float]:
+    """The distance, by its canonical name, of each vector to the given one. For few vectors: makes no Arrow arrays.
+
+    Raises SqlError unless all have equally many dimensions.
+    """
+    kind, finish = _DISTANCES[function]
+    lengths = [len(each) // BYTES_OF_DIMENSION for each in vectors]
+    starts = np.array([0, *accumulate(lengths)], np.int64)
+    width = len(given) // BYTES_OF_DIMENSION
+    repeated = np.arange(0, width * len(vectors) + 1, width, dtype=np.int64)
+    left, right = (np.frombuffer(each, "<u4") for each in (b"".join(vectors), given * len(vectors)))
+    distances: list[float] = finish(_of_words(kind, (left, starts), (right, repeated))).tolist()
+    return distances
+
+
+def _distance(function: str) -> Compute:
+    kind, finish = _DISTANCES[function]
     return lambda left, right: pa.array(finish(_computed(kind, left, right)))
 
 
@@ -144,17 +185,8 @@ def _of_array(lists: pa.Array) -> pa.Array:
     return column_of(values, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
 
 
-def negated(values: Floats) -> Floats:
-    """The operator `<#>` orders the largest inner product first. 0 has no sign."""
-    return 0.0 - values
-
-
 VECTORS: dict[str, Function] = {
-    "l2_distance": Function(_distance(kernels.L2_SQUARED, np.sqrt)),
-    "inner_product": Function(_distance(kernels.INNER_PRODUCT)),
-    "negative_inner_product": Function(_distance(kernels.INNER_PRODUCT, negated)),
-    "cosine_distance": Function(_distance(kernels.COSINE)),
-    "l1_distance": Function(_distance(kernels.L1)),
+    **{function: Function(_distance(function)) for function in _DISTANCES},
     "vector_add": Function(_elementwise(np.add)),
     "vector_subtract": Function(_elementwise(np.subtract)),
     "vector_multiply": Function(_elementwise(np.multiply, may_vanish=True)),
