@@ -29,6 +29,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -82,6 +83,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
             | StreamProjectSet()
             | WatermarkFilter()
             | EowcSort()
+            | StreamTtl()
             | Dedup()
             | StreamChangeLog()
         ):

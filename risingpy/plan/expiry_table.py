@@ -1,8 +1,8 @@
-"""The state tables in which a table WITH TTL, or with retention_seconds or ttl, finds the rows that end."""
+"""The state tables in which a table WITH TTL, or with retention_seconds or ttl, and a view with ttl find what ends."""
 
 from __future__ import annotations
 
-from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.plan.state_tables import internal_table
 from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
@@ -24,6 +24,14 @@ def retention_table(table_id: int, relation: TableSchema) -> TableSchema:
     positions = tuple(1 + key.index(i) for i in relation.distribution)
     keys = tuple(KeyColumn(i) for i in range(len(columns)))
     return internal_table(table_id, f"{relation.name}_retention_{table_id}", columns, keys, positions)
+
+
+def rows_by_key(table_id: int, job: str, input: Properties) -> TableSchema:
+    """`stream key → the other columns`: rows of `input`, spread as they are. A float of a key is in the value, too."""
+    columns = [(field.name, field.type) for field in input.schema]
+    key, distribution = tuple(KeyColumn(i) for i in input.stream_key), input.distribution.columns
+    floats = [i for i in input.stream_key if columns[i][1].is_float]
+    return internal_table(table_id, f"{job}_ttl_{table_id}", columns, key, distribution, also_in_value=floats)
 
 
 def ages_table(table_id: int, relation: TableSchema) -> TableSchema:

@@ -240,6 +240,30 @@ class RetainedFor:
     table: TableSchema
     ages: TableSchema | None = None
 
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """The state tables."""
+        return (self.table,) if self.ages is None else (self.table, self.ages)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTtl:
+    """Keeps the input's rows for so long after the epoch in which they came or changed last, and then deletes them.
+
+    It stands above each scan of a view WITH (ttl = …). What the input says later of a row that has ended is a row that
+    comes, or nothing. Stream key: the input's. State: `table`, `stream key → the other columns`; that of `retained`.
+    """
+
+    input: StreamPlan
+    table: TableSchema
+    retained: RetainedFor
+    properties: Properties
+
+    @property
+    def tables_of_ends(self) -> tuple[TableSchema, ...]:
+        """By what the rows that end are found."""
+        return self.retained.tables
+
 
 @dataclass(frozen=True, slots=True)
 class Materialize:
@@ -267,9 +291,8 @@ class Materialize:
     @property
     def tables_of_ends(self) -> tuple[TableSchema, ...]:
         """By what the rows that end are found."""
-        retained = () if self.retained is None else (self.retained.table, self.retained.ages)
-        tables = (None if self.expiry is None else self.expiry.table, *retained)
-        return tuple(table for table in tables if table is not None)
+        retained = () if self.retained is None else self.retained.tables
+        return retained if self.expiry is None else (self.expiry.table, *retained)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +379,7 @@ StreamPlan = (
     | StreamRecursiveScan
     | Exchange
     | Share
+    | StreamTtl
     | Materialize
     | TableInputs
     | SinkInput

@@ -17,11 +17,12 @@ The table ids come from the meta service, through the planner's `allocate`.
                           bound                     shard                                       the right row's value
     Dedup                 values seen               key                                         (none)
     EowcSort              rows that are held        watermark column | stream key               the other columns
+    Ttl                   rows, times of rows       input's stream key                          the other columns; time
     Recursion             derivations               row | level                                 count, rest of the row
                           members, of UNION         row                                         level, rest of the row
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
-                          rows that will end        watermark column, or time | relation's key  (none)
+                          rows that will end (Ttl)  watermark column, or time | relation's key  (none)
     Changelog             blocks of changes         epoch | part                                block
 """
 
@@ -53,6 +54,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -82,7 +84,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize():
+        case Materialize() | StreamTtl():
             return (plan.table, *plan.tables_of_ends)
         case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
@@ -91,10 +93,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for table in both if table is not None)
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput():
             return ()
-        case LocalTopN():
-            return ()
         case (
-            StreamFilter()
+            LocalTopN()
+            | StreamFilter()
             | StreamProject()
             | StreamProjectSet()
             | LocalAgg()

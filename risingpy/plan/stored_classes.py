@@ -118,6 +118,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "plan.Materialize": operators.Materialize,
         "operators.Expiry": operators.Expiry,
         "operators.RetainedFor": operators.RetainedFor,
+        "plan.Ttl": operators.StreamTtl,
         "plan.Now": operators.Now,
         "plan.Project": operators.StreamProject,
         "plan.ProjectSet": operators.StreamProjectSet,

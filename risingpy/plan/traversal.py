@@ -26,6 +26,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -45,7 +46,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return ()
         case StreamRecursion():
             return (plan.start, plan.step)
-        case WatermarkFilter() | EowcSort() | StreamFilter() | StreamProject() | StreamProjectSet():
+        case WatermarkFilter() | EowcSort() | StreamTtl() | StreamFilter() | StreamProject() | StreamProjectSet():
             return (plan.input,)
         case LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)

@@ -23,6 +23,7 @@ from risingpy.executors.builders.watermark import (
     eowc_sort,
     expiring_rows,
     retained_rows,
+    rows_of_ttl,
     watermark_filter,
 )
 from risingpy.executors.change_chunk import empty_chunk
@@ -75,6 +76,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -120,10 +122,8 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return _recursive(plan, empty, numbers)
         case DynamicFilter():
             return _filter_by_bound(plan, empty, numbers)
-        case WatermarkFilter():
-            return watermark_filter(plan, empty, _operator(plan.input, numbers))
-        case EowcSort():
-            return eowc_sort(plan, empty, _operator(plan.input, numbers))
+        case WatermarkFilter() | EowcSort() | StreamTtl():
+            return _driven_by_time(plan, empty, _operator(plan.input, numbers))
         case StreamFilter() | StreamProject():
             return _row_operator(plan, empty, numbers)
         case StreamProjectSet():
@@ -159,6 +159,19 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return root if not isinstance(plan, Materialize) else retained_rows(plan, expiring_rows(plan, root))
         case _:
             assert_never(plan)
+
+
+def _driven_by_time(
+    plan: WatermarkFilter | EowcSort | StreamTtl, empty: pa.Table, input: CompiledOperator
+) -> CompiledOperator:
+    match plan:
+        case WatermarkFilter():
+            return watermark_filter(plan, empty, input)
+        case EowcSort():
+            return eowc_sort(plan, empty, input)
+        case StreamTtl():
+            return rows_of_ttl(plan, empty, input)
+    assert_never(plan)
 
 
 def _recursive(plan: StreamRecursion | StreamRecursiveScan, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:

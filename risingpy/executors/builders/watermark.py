@@ -18,11 +18,13 @@ from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
 from risingpy.executors.watermark.expiring_rows import ExpiringRows
 from risingpy.executors.watermark.retained_rows import RetainedRows
 from risingpy.executors.watermark.watermark_filter import WatermarkFilterExecutor
+from risingpy.executors.watermark.young_rows import YoungRows
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg
-from risingpy.plan.operators import EowcSort, Materialize, StreamPlan, WatermarkFilter
+from risingpy.plan.operators import EowcSort, Materialize, RetainedFor, StreamPlan, StreamTtl, WatermarkFilter
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.watermark_use import emitting_watermark
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 def watermark_filter(plan: WatermarkFilter, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
@@ -115,17 +117,28 @@ def retained_rows(plan: Materialize, stored: CompiledOperator) -> CompiledOperat
     if retained is None:
         return stored
 
-    def make(epoch: FragmentEpoch) -> Executor:
-        now = milliseconds(epoch.epoch_input.epoch)
-        kept = epoch.transaction.state_table(table)
-        times = epoch.transaction.state_table(retained.table)
-        end = now - 1000 * retained.seconds
-        if retained.ages is None:
-            return RetainedRows(stored.make(epoch), table=kept, times=times, now=now, end=end)
-        ages = epoch.transaction.state_table(retained.ages)
-        return AgingRows(stored.make(epoch), table=kept, times=times, ages=ages, now=now, end=end)
+    return replace(stored, make=lambda epoch: _ending_rows(stored.make(epoch), table, retained, epoch), wakes=always)
 
-    return replace(stored, make=make, wakes=always)
+
+def rows_of_ttl(plan: StreamTtl, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
+    """The operator of a StreamTtl."""
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        return _ending_rows(YoungRows(epoch.transaction.state_table(plan.table)), plan.table, plan.retained, epoch)
+
+    return CompiledOperator(make, empty, (input,), wakes=always)
+
+
+def _ending_rows(stored: Executor, table: TableSchema, retained: RetainedFor, epoch: FragmentEpoch) -> Executor:
+    """`stored`, which stores rows in `table`, with their end by the clock."""
+    now = milliseconds(epoch.epoch_input.epoch)
+    kept = epoch.transaction.state_table(table)
+    times = epoch.transaction.state_table(retained.table)
+    end = now - 1000 * retained.seconds
+    if retained.ages is None:
+        return RetainedRows(stored, table=kept, times=times, now=now, end=end)
+    ages = epoch.transaction.state_table(retained.ages)
+    return AgingRows(stored, table=kept, times=times, ages=ages, now=now, end=end)
 
 
 def _emitting_bound(plan: StreamPlan) -> Bound:

@@ -5,7 +5,8 @@ watermark_filter    drops late rows, and moves the watermark
 eowc_sort           holds rows until the watermark has passed them
 passed_rows         deletes a join's rows that can match nothing more
 expiring_rows       deletes the rows of a table WITH TTL that the watermark has passed
-aging_rows          deletes the rows of a table with ttl that are older, and tells readers
+aging_rows          deletes the rows of a table or view with ttl that are older, and tells readers
+young_rows          stores the rows that a view with ttl reads
 retained_rows       deletes the rows of a table with retention_seconds that are older
 now                 gives the time of the epoch
 """

@@ -246,6 +246,7 @@ class CreateMaterializedView:
     """CREATE MATERIALIZED VIEW. `emit_on_window_close` keeps rows back until a watermark has passed them.
 
     `recursion_limit`: so many steps may a WITH RECURSIVE in it take. `with_no_data` is WITH NO DATA, without effect.
+    `ttl`: for so long rows of what it reads count.
     """
 
     name: ObjectName
@@ -256,6 +257,7 @@ class CreateMaterializedView:
     or_replace: bool = False
     recursion_limit: int | None = None
     with_no_data: bool = False
+    ttl: OptionText | None = None
 
 
 @dataclass(frozen=True, slots=True)

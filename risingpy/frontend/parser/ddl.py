@@ -37,7 +37,7 @@ from risingpy.frontend.parser.creation.function import (
 from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
 from risingpy.frontend.parser.creation.sequence import parse_create_sequence
 from risingpy.frontend.parser.creation.table_elements import TableElements, parse_elements
-from risingpy.frontend.parser.creation.view_options import parse_recursion_limit
+from risingpy.frontend.parser.creation.view_options import ViewOptions, parse_view_options
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.parsing import (
     parse_create_database,
@@ -267,7 +267,7 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
     if_not_exists = not or_replace and cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
     columns = cursor.in_parentheses(cursor.name) if cursor.word == "(" else ()
-    recursion_limit = parse_recursion_limit(cursor) if cursor.word == "WITH" else None
+    options = parse_view_options(cursor) if cursor.word == "WITH" else ViewOptions()
     cursor.expect("AS")
     query = cursor.query()
     emit_on_window_close = with_no_data = False
@@ -278,5 +278,7 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
         with_no_data = cursor.accept("NO")
         cursor.expect("DATA")
     return CreateMaterializedView(
-        *(name, columns, query, if_not_exists, emit_on_window_close, or_replace, recursion_limit, with_no_data)
+        *(name, columns, query, if_not_exists, emit_on_window_close, or_replace, options.recursion_limit),
+        with_no_data=with_no_data,
+        ttl=options.ttl,
     )

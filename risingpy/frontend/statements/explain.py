@@ -22,6 +22,7 @@ from risingpy.frontend.binder import (
     bind_update,
     bind_view,
 )
+from risingpy.frontend.binder.ddl.end_of_rows import ttl_of_view
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import (
@@ -209,6 +210,7 @@ def _explain_view(session: StatementContext, explain: Explain, statement: Create
         name=statement.name.name,
         output_names=bound.column_names,
         emit_on_window_close=statement.emit_on_window_close,
+        ttl=ttl_of_view(statement),
         table_rows=session.database.reads.table_rows,
         check=session.check,
     )

@@ -25,7 +25,7 @@ from risingpy.optimizer.now import QUARTER_MILLISECONDS
 from risingpy.plan.expressions import Expr
 from risingpy.plan.graph import Job
 from risingpy.plan.joins import DynamicFilter
-from risingpy.plan.operators import Materialize, RetainedFor
+from risingpy.plan.operators import Materialize, RetainedFor, StreamTtl
 from risingpy.plan.traversal import nodes_of_fragment, over_now
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine.read_views import ReadView
@@ -80,7 +80,7 @@ class PassingTime:
 def _filters_of(job: Job) -> Iterator[_TimeFilter | _AgingRows]:
     for fragment in job.fragments:
         for node in nodes_of_fragment(fragment.root):
-            if isinstance(node, Materialize) and node.retained is not None:
+            if isinstance(node, Materialize | StreamTtl) and node.retained is not None:
                 yield _AgingRows(node.retained, node.table)
             if isinstance(node, DynamicFilter):
                 bound = over_now(node.right)
@@ -90,7 +90,7 @@ def _filters_of(job: Job) -> Iterator[_TimeFilter | _AgingRows]:
 
 @dataclass(frozen=True, slots=True)
 class _AgingRows:
-    """The rows of a table that end by the clock."""
+    """The rows of a table, or those that a view keeps, that end by the clock."""
 
     retained: RetainedFor
     table: TableSchema

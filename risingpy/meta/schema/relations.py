@@ -65,7 +65,10 @@ class NewView:
 
 @dataclass(frozen=True, slots=True)
 class NewMaterializedView:
-    """CREATE MATERIALIZED VIEW: its logical plan, its columns' names, which of these are `texts`, and their domains."""
+    """CREATE MATERIALIZED VIEW: its logical plan, its columns' names, which of these are `texts`, and their domains.
+
+    `ttl`: for so many seconds a row that it reads counts.
+    """
 
     schema_name: str
     name: str
@@ -79,6 +82,7 @@ class NewMaterializedView:
     is_temporary: bool = False
     texts: tuple[bool, ...] = ()
     domains: tuple[DomainType | None, ...] = ()
+    ttl: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,7 @@ def add_materialized_view(
         name=view.name,
         output_names=view.column_names,
         emit_on_window_close=view.emit_on_window_close,
+        ttl=view.ttl,
         table_rows=table_rows,
         check=check,
     )

@@ -27,6 +27,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -65,10 +66,8 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
         case StreamRecursion():
             kept = {"derivations": plan.rows.derivations, "members": plan.rows.members}
             return [f"table {t.table_id} {name}: {table_text(t)}" for name, t in kept.items() if t is not None]
-        case Materialize():
-            ending = ("retention", "ages") if plan.expiry is None else ("expiry", "retention")
-            named = zip(("relation", *ending), state_tables(plan), strict=False)
-            return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in named]
+        case Materialize() | StreamTtl():
+            return _details_of_ends(plan)
         case Changelog():
             return [f"table {plan.table.table_id} changes: {table_text(plan.table)}"]
         case IntoTable():
@@ -89,6 +88,15 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             return []
         case _:
             assert_never(plan)
+
+
+def _details_of_ends(plan: Materialize | StreamTtl) -> list[str]:
+    """The rows, and by what those are found that end."""
+    first = "relation" if isinstance(plan, Materialize) else "rows"
+    by_watermark = isinstance(plan, Materialize) and plan.expiry is not None
+    ending = ("expiry", "retention") if by_watermark else ("retention", "ages")
+    named = zip((first, *ending), state_tables(plan), strict=False)
+    return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in named]
 
 
 def _cleaned_by(passed: PassedRows, table: TableSchema) -> str:

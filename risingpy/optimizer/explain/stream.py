@@ -41,6 +41,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -108,6 +109,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_watermark_filter(plan)
         case EowcSort():
             return "StreamEowcSort", {"sort_column": _input_names(plan)[plan.column]}
+        case StreamTtl():
+            return "StreamTtl", {"ends_after": f"{plan.retained.seconds} s"}
         case StreamFilter():
             return "StreamFilter", {"predicate": expression_text(plan.predicate, _input_names(plan))}
         case StreamProject():

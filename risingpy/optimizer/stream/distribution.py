@@ -26,6 +26,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -72,6 +73,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             StreamFilter()
             | WatermarkFilter()
             | EowcSort()
+            | StreamTtl()
             | StreamProjectSet()
             | StreamChangeLog()
             | StreamExpand()

@@ -164,10 +164,11 @@ def plan_materialized_view(
     name: str,
     output_names: Sequence[str],
     emit_on_window_close: bool = False,
+    ttl: int | None = None,
     table_rows: TableRows = no_table_rows,
     check: Check = unchecked,
 ) -> StreamJobPlan:
-    """The job of a materialized view of `query`.
+    """The job of a materialized view of `query`, of rows that are not older than `ttl` seconds.
 
     `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only rows
     that are final by the watermarks below. `table_rows` tells large relations from small ones; `check` is called often.
@@ -180,7 +181,8 @@ def plan_materialized_view(
     query = optimize_for_stream(ordered.query, check)
     # Which operator closes windows depends on all operators below it, so parts are not shared there.
     common = {} if emit_on_window_close else common_subplans(query)
-    planner = StreamPlanner(catalog, allocate, name, RowEstimates(table_rows), emit_on_window_close, common, check)
+    rows = RowEstimates(table_rows)
+    planner = StreamPlanner(catalog, allocate, name, rows, emit_on_window_close, common, check, ttl=ttl)
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)

@@ -30,7 +30,7 @@ from risingpy.optimizer.stream.recursion import (
     refuse_time,
     with_keys,
 )
-from risingpy.optimizer.stream.scan import plan_scan
+from risingpy.optimizer.stream.scan import plan_scan, with_ttl
 from risingpy.optimizer.stream.temporal_join import (
     has_scattered_matches,
     left_with_pairs,
@@ -71,7 +71,8 @@ class StreamPlanner:
     """Plans the operators of one job, bottom-up; `notices` are for the client.
 
     `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
-    `scans`: within the step of recursions, what reads them, by their names.
+    `scans`: within the step of recursions, what reads them, by their names. `ttl`: scans give the rows of so many
+    seconds.
     `estimates` tells large inputs from small ones; `check` is called before each operator is planned.
     """
 
@@ -85,6 +86,7 @@ class StreamPlanner:
     shared: dict[int, operators.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     scans: Mapping[str, StreamRecursiveScan] = field(default_factory=dict)
+    ttl: int | None = None
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
         """The stream plan of `query`."""
@@ -102,7 +104,8 @@ class StreamPlanner:
     def _planned(self, query: logical.LogicalPlan) -> StreamPlan:
         match query:
             case logical.Scan():
-                return plan_scan(query, self.catalog.relations[query.relation_id], self.job, self.allocate)
+                scanned = plan_scan(query, self.catalog.relations[query.relation_id], self.job, self.allocate)
+                return scanned if self.ttl is None else with_ttl(scanned, self.ttl, self.job, self.allocate)
             case logical.SystemScan():
                 raise InternalError("a system relation is part of a view")
             case logical.Values():

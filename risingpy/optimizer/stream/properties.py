@@ -29,6 +29,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -62,6 +63,7 @@ Operator = TypeVar(
     Share,
     SimpleAgg,
     StreamTopN,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TemporalJoin,
@@ -114,7 +116,7 @@ def append_only(plan: StreamPlan) -> bool:
             return True
         case StreamOverWindow():  # a row that comes changes its neighbours' results
             return plan.emit_on_window_close
-        case StreamTopN():  # a row that comes pushes another one out
+        case StreamTopN() | StreamTtl():  # a row that comes pushes another one out; a row ends
             return False
         case TemporalJoin():  # changes of the table do not change earlier results
             return plan.input.properties.append_only

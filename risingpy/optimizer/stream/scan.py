@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from risingpy.errors import InternalError
-from risingpy.optimizer.stream.distribution import SOME_SHARD, hash_by
+from risingpy.optimizer.stream.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.catalog import (
     ExternalSource,
@@ -27,10 +27,20 @@ from risingpy.plan.catalog import (
     View,
     Watermark,
 )
+from risingpy.plan.expiry_table import ages_table, retention_table, rows_by_key
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import Field, Scan, Schema
-from risingpy.plan.operators import Source, StreamPlan, StreamProject, TableScan, WatermarkFilter
+from risingpy.plan.operators import (
+    Exchange,
+    RetainedFor,
+    Source,
+    StreamPlan,
+    StreamProject,
+    StreamTtl,
+    TableScan,
+    WatermarkFilter,
+)
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.plan.state_tables import progress_table
 from risingpy.storage.codec.table_schema import TableSchema
@@ -101,6 +111,16 @@ def _table_scan(scan: Scan, relation: Table | MaterializedView | Index, progress
         watermarks=tuple(sorted(watermarks, key=lambda each: each.column)),
     )
     return TableScan(table, columns, properties, progress)
+
+
+def with_ttl(input: StreamPlan, seconds: int, job: str, allocate: Callable[[], int]) -> StreamPlan:
+    """The rows of a scan that have come within so many seconds. Nothing above it keeps older ones."""
+    properties = input.properties
+    if not brings_together(properties.distribution, properties.stream_key):
+        input = derived(Exchange(input, replace(properties, distribution=hash_by(properties.stream_key))))
+    table = rows_by_key(allocate(), job, input.properties)
+    retained = RetainedFor(seconds, retention_table(allocate(), table), ages_table(allocate(), table))
+    return derived(StreamTtl(input, table, retained, underived(properties.schema)))
 
 
 def watermark_filter(

@@ -19,6 +19,7 @@ from risingpy.plan.operators import (
     Dml,
     EowcSort,
     Exchange,
+    Expiry,
     IntoTable,
     Materialize,
     Now,
@@ -31,6 +32,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -59,12 +61,12 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return tuple(column.index for column in plan.table.key)
         case StreamFilter() | LocalTopN() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Changelog():
             return plan.input.properties.stream_key  # the same rows, or some of them
-        case Materialize(expiry=expiry):  # the same rows; one that has ended is another one than the next with its key
-            added = () if expiry is None else (expiry.column,)
-            return tuple(dict.fromkeys((*plan.input.properties.stream_key, *added)))
+        case Materialize(expiry=Expiry(column)):  # a row that has ended is another one than the next with its key
+            return tuple(dict.fromkeys((*plan.input.properties.stream_key, column)))
+        case StreamTtl() | Materialize():  # the same rows
+            return plan.input.properties.stream_key
         case StreamChangeLog():  # the input's, the kind of the change, and the epoch
-            width = len(plan.properties.schema)
-            return (*plan.input.properties.stream_key, width - 2, width - 1)
+            return (*plan.input.properties.stream_key, *range(len(plan.properties.schema))[-2:])
         case StreamExpand():  # the input's, and the number of the copy
             return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
         case StreamProject():  # the input's, which the projection must keep

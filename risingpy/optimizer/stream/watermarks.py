@@ -41,6 +41,7 @@ from risingpy.plan.operators import (
     StreamPlan,
     StreamProject,
     StreamProjectSet,
+    StreamTtl,
     StreamUnion,
     StreamValues,
     TableInputs,
@@ -118,6 +119,8 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             return _moved(plan.input, plan.group_key, range(len(plan.group_key)))
         case EowcSort():  # its rows were held: by other columns they come late
             return _moved(plan.input, (plan.column,), (plan.column,))
+        case StreamTtl():  # rows end when the watermark has long passed them
+            return ()
         case StreamTopN():  # a new row changes its group
             return _moved(plan.input, plan.group_key, plan.group_key)
         case StreamOverWindow():  # a new row changes its partition, from as far before it as the functions look ahead

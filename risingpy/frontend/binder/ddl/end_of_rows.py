@@ -1,4 +1,4 @@
-"""WITH (ttl = …) and WITH (retention_seconds = …) of CREATE TABLE, and SET of them in ALTER TABLE."""
+"""WITH (ttl = …) and WITH (retention_seconds = …) of tables and views, and SET of them in ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, SqlError
-from risingpy.frontend.parser.ast import CreateTable
+from risingpy.frontend.parser.ast import CreateMaterializedView, CreateTable
 from risingpy.frontend.parser.ast_alter import SetEndOfRows
 from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition
 from risingpy.frontend.parser.ast_create import OptionText
@@ -29,6 +29,19 @@ def end_of_rows(statement: CreateTable) -> EndOfRows | None:
     if statement.ttl is not None:
         return _ttl(statement, statement.ttl)
     return None if statement.retention is None else _retention(statement, statement.retention)
+
+
+def ttl_of_view(statement: CreateMaterializedView) -> int | None:
+    """For how many seconds rows count for a view WITH (ttl = …).
+
+    Raises FeatureNotSupported for EMIT ON WINDOW CLOSE, whose rows are final.
+    """
+    if statement.ttl is None:
+        return None
+    if statement.emit_on_window_close:
+        message = f'ttl of materialized view "{statement.name.name}" is not supported: it emits rows on window close'
+        raise FeatureNotSupported(message, position=statement.ttl.position)
+    return _seconds_of_ttl(statement.ttl)
 
 
 def altered_end_of_rows(catalog: Catalog, table: Table, action: SetEndOfRows) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from risingpy.errors import Check, FeatureNotSupported
 from risingpy.frontend.binder import BoundView, SessionValues, bind_view
+from risingpy.frontend.binder.ddl.end_of_rows import ttl_of_view
 from risingpy.frontend.deparse.sight import sight_of
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateMaterializedView
@@ -36,6 +37,7 @@ def new_materialized_view(
         depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         functions=bound.query.functions,
         emit_on_window_close=statement.emit_on_window_close,
+        ttl=ttl_of_view(statement),
     )
 
 
