@@ -156,4 +156,4 @@ def _constant(expr: Expr) -> Expr:
     if any(isinstance(part, Parameter) for part in walk(expr)):
         raise InvalidTableDefinition("a materialized view cannot have parameters")
     (values,), _ = evaluate_constants([expr])
-    return Literal(value_of(values[0], 0), expr.type)
+    return Literal(value_of(values, 0), expr.type)
