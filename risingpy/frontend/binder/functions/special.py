@@ -18,6 +18,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bound_row
+from risingpy.frontend.binder.functions.domains import domain_of_value, shown_domain
 from risingpy.frontend.binder.functions.enums import ENUM_FUNCTIONS
 from risingpy.frontend.binder.functions.populate import no_record_here, populate_map, populate_record
 from risingpy.frontend.binder.functions.system import current_setting_of
@@ -130,6 +131,9 @@ def _octet_length(binder: ExpressionBinder, name: str, args: list[Operand], posi
 def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     if len(args) != 1:
         raise no_function(name, args, position)
+    domain = domain_of_value(binder, args[0].expr)
+    if domain is not None:
+        return Literal(shown_domain(binder, domain, args[0].type), VARCHAR)
     known = binder.context.coercer.settled(args[0]).type if args[0].type.kind is TypeKind.MAP else args[0].type
     return Literal(known.name, VARCHAR)
 
