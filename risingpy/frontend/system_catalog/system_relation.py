@@ -202,9 +202,13 @@ class SystemState:
 
     @property
     def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:
-        """The usable indexes, each with its relation."""
-        indexes = (r for r in self.catalog.own_relations if isinstance(r, Index) and not r.is_being_created)
-        return tuple((index, self.catalog.indexed_by(index)) for index in indexes)
+        """The usable indexes, each with its relation. A unique one counts from the moment on that its rule holds.
+
+        Else a start after a crash amid CREATE TABLE would show a constraint without its index for a moment.
+        """
+        indexes = (r for r in self.catalog.own_relations if isinstance(r, Index))
+        usable = (r for r in indexes if r.index.unique is not None or not r.is_being_created)
+        return tuple((index, self.catalog.indexed_by(index)) for index in usable)
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
