@@ -61,7 +61,7 @@ def send_at_once(connected: socket.socket, data: bytes) -> int:
     return sent
 
 
-class _Calls:
+class _SystemCalls:
     """The C library's `recv` and `send`, called with the interpreter's lock."""
 
     def __init__(self, library: ctypes.PyDLL) -> None:
@@ -80,10 +80,10 @@ class _Buffer(threading.local):
         self.bytes, self.address = memoryview(buffer).cast("B"), ctypes.addressof(buffer)
 
 
-def _found_calls() -> _Calls | None:
+def _found_calls() -> _SystemCalls | None:
     """None where the process hides its C library's functions, or the system has no such flags."""
     try:
-        return _Calls(ctypes.PyDLL(None, use_errno=True)) if hasattr(socket, "MSG_NOSIGNAL") else None
+        return _SystemCalls(ctypes.PyDLL(None, use_errno=True)) if hasattr(socket, "MSG_NOSIGNAL") else None
     except (AttributeError, OSError, TypeError):
         return None
 

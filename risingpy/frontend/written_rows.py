@@ -21,11 +21,10 @@ from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.writing.dml_log import Spill, TableChange
 from risingpy.meta.writing.row_keys import MOST_KEYS
 from risingpy.plan.catalog import Table
+from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
-
-ROW_ID = "_row_id"
 
 
 def inserted(session: StatementContext, relation: Table, visible: pa.Table, *, looks_at_rules: bool = True) -> pa.Table:

@@ -27,12 +27,12 @@ from risingpy.frontend.statements.placing import made_temporary, relation_schema
 from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_source
 from risingpy.frontend.table_definition import definition_of_columns
-from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.schema.relations import check_new_name
 from risingpy.meta.schema.schemas import check_schema
 from risingpy.meta.schema.tables import FedBy, NewTable
 from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.plan.catalog import OWN_TEMPORARY_SCHEMA, ColumnDesc, Webhook, is_temporary_schema
+from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.types import BIGINT, SqlType
 
 

@@ -29,6 +29,7 @@ from risingpy.plan.catalog import (
     Watermark,
     Webhook,
 )
+from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.types import BIGINT
 
@@ -194,7 +195,7 @@ def source_of_table(
     """The source that feeds a table: it has the table's columns, and a row id as the last one."""
     if primary_key:
         fresh = 1 + max(column.column_id for column in columns)
-        columns = (*columns, ColumnDesc(fresh, "_row_id", BIGINT, True, hidden=True))
+        columns = (*columns, ColumnDesc(fresh, ROW_ID, BIGINT, True, hidden=True))
     return replace(source, columns=columns, table_key=primary_key)
 
 

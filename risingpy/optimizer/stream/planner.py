@@ -41,6 +41,7 @@ from risingpy.optimizer.stream.top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream.union import plan_union
 from risingpy.plan import logical, operators
 from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import StreamPlan
@@ -212,7 +213,7 @@ class StreamPlanner:
     def _values(self, values: logical.Values) -> operators.StreamValues:
         numbers = [Literal(number, BIGINT) for number in range(len(values.rows))]
         rows = tuple((*self._of_rows(row, [number]), number) for row, number in zip(values.rows, numbers, strict=True))
-        schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
+        schema = (*values.schema, Field(ROW_ID, BIGINT, hidden=True))
         return derived(operators.StreamValues(rows, underived(schema), marker_table(self.allocate(), self.job)))
 
     def _aggregate(self, query: logical.Aggregate) -> StreamPlan:

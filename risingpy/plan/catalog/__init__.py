@@ -29,6 +29,7 @@ from risingpy.plan.catalog.acl import ReadColumns
 from risingpy.plan.catalog.any_relation import JobRelation, JobStatus
 from risingpy.plan.catalog.columns import (
     GREATEST_INTEGERS,
+    ROW_ID,
     ColumnDesc,
     Counting,
     Generated,
@@ -108,6 +109,7 @@ __all__ = [
     "INTERNAL_PREFIX",
     "OWN_TEMPORARY_SCHEMA",
     "READ_ALL_STATS_ROLE_ID",
+    "ROW_ID",
     "UNLIMITED",
     "Catalog",
     "CheckConstraint",

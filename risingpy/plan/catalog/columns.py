@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from risingpy.plan.catalog.domains import DomainType
 from risingpy.plan.expression_trees import columns_read
 from risingpy.plan.expressions import Expr
+from risingpy.storage.codec.table_schema import ROW_ID as ROW_ID
 from risingpy.storage.codec.table_schema import ColumnHistory
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.system_types import as_text

@@ -65,6 +65,10 @@ class KeyColumn:
     nulls_first: bool = False
 
 
+ROW_ID = "_row_id"
+"""The hidden key of a table without a primary key. Each INSERT gives its rows numbers that no row has had before."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableSchema:
     """A stored table.
@@ -82,6 +86,11 @@ class TableSchema:
     value_columns: tuple[int, ...]
     value_format: ValueFormat
     read_prefix: int = 0
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the key is the rows' hidden number."""
+        return [self.columns[each.index].name for each in self.key] == [ROW_ID]
 
 
 def shards_of_vnodes(vnodes: npt.NDArray[np.uint16], shards: int) -> npt.NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ from risingpy.executors.relation import backfill as table_scan
 from risingpy.plan.catalog import ColumnDesc
 from risingpy.plan.operators import ConflictBehavior, Materialize, TableScan
 from risingpy.plan.state_tables import progress_table, relation_table
-from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
+from risingpy.storage.codec.table_schema import ROW_ID, KeyColumn, TableSchema
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, VARCHAR
 from tests.examples import examples
 from tests.executors.bench import (
@@ -79,6 +81,61 @@ def test_overwrite_keeps_the_last_write_of_a_key(epochs: list[list[tuple[int, *R
             output.take(bench.run(chunk([(op, tuple(row)) for op, *row in logged], TYPES)))
             assert set(output.rows) == as_set(model)
             assert bench.state() == [as_set(model)]
+
+
+def numbered(table_id: int) -> TableSchema:
+    """A table without a primary key, as CREATE TABLE makes it, but for the place of the hidden column."""
+    columns = [ColumnDesc(k + 1, f"f{k}" if k else ROW_ID, type_) for k, type_ in enumerate(TYPES)]
+    return relation_table(table_id, "relation", columns, (KeyColumn(0),), (0,))
+
+
+@given(choices=st.lists(st.lists(st.tuples(st.sampled_from("iiiudm"), texts, doubles), max_size=6), max_size=6))
+@examples(60)
+def test_a_table_without_a_key_has_its_log(choices: list[list[tuple[str, str | None, float | None]]]) -> None:
+    """INSERTs of new numbers, UPDATEs and DELETEs of rows, also of the same epoch, and messages that come twice."""
+    table = numbered(1)
+    model: dict[object, Row] = {}
+    number = 0
+    with FragmentBench(materialize(ConflictBehavior.OVERWRITE, table), [table]) as bench:
+        output = Output((0,))
+        for epoch in choices:
+            logged: list[tuple[int, Row]] = []
+            for what, text, value in epoch:
+                standing = [each for each in model if isinstance(each, int) and each >= 0]
+                if what == "i" or (what in "ud" and not standing):
+                    number += 1
+                    key = number
+                elif what == "m":
+                    key = -1
+                else:
+                    key = standing[-1]
+                    logged.append((-1, model.pop(key)))
+                if what != "d" or not standing:
+                    model[key] = (key, text, value, None)
+                    logged.append((1, model[key]))
+            output.take(bench.run(chunk(logged, TYPES)))
+            assert set(output.rows) == as_set(model)
+            assert bench.state() == [as_set(model)]
+
+
+def test_new_numbers_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, look = numbered(1), StateTable.get_rows
+    looked: list[int] = []
+
+    def get_rows(self: StateTable, keys: Sequence[pa.Array]) -> object:
+        looked.append(len(keys[0]))
+        return look(self, keys)
+
+    monkeypatch.setattr(StateTable, "get_rows", get_rows)
+    row: Row = (7, "a", 1.0, None)
+    with FragmentBench(materialize(ConflictBehavior.OVERWRITE, table), [table]) as bench:
+        bench.run(chunk([(1, row), (1, (9, "b", 1.0, None)), (1, (8, "c", 1.0, None))], TYPES))
+        assert not looked
+        assert rows_of(bench.run(chunk([(-1, row), (1, (7, "d", 1.0, None))], TYPES))), "an UPDATE"
+        assert looked
+        assert bench.state() == [
+            as_set({key: (key, text, 1.0, None) for key, text in {7: "d", 8: "c", 9: "b"}.items()})
+        ]
 
 
 def test_overwriting_a_row_with_itself_changes_nothing() -> None:

@@ -51,6 +51,7 @@ from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark, Webhook, is_of_session
+from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.catalog.domains import domain_default
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan
@@ -64,7 +65,6 @@ _VERSION_TYPES = frozenset(
         *(TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.VARCHAR),
     }
 )
-ROW_ID = "_row_id"
 _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID)
 
 
