@@ -21,7 +21,7 @@ from benchmarks import (
 )  # fmt: skip
 from benchmarks.measurement import Measurement
 from benchmarks.messages import avro, kafka
-from benchmarks.serving import pgbench
+from benchmarks.serving import pgbench, trigger
 from benchmarks.tpch import views
 
 
@@ -29,13 +29,15 @@ from benchmarks.tpch import views
 class Scale:
     """How much is measured. The mappings give epochs by rows per epoch; q_retract's count its loads.
 
-    `spark`: beside every case, or beside q_agg only, since its start takes longer than the measurement.
+    `copies`: the rows of each COPY, and how many. `spark`: beside every case, or beside q_agg only, since its start
+    takes longer than the measurement.
     """
 
     epochs: Mapping[int, int]
     retract_loads: Mapping[int, int]
     samples: int
     copy_rows: int
+    copies: tuple[int, int]
     idle_seconds: float
     serving_seconds: int
     recovered_rows: tuple[int, ...]
@@ -51,6 +53,7 @@ FULL = Scale(
     retract_loads={50_000: 12, 200_000: 9, 1_000_000: 6},
     samples=300,
     copy_rows=1_000_000,
+    copies=(50_000, 40),
     idle_seconds=20.0,
     serving_seconds=8,
     recovered_rows=(1_000_000, 5_000_000),
@@ -65,6 +68,7 @@ QUICK = Scale(
     retract_loads={50_000: 3},
     samples=30,
     copy_rows=100_000,
+    copies=(50_000, 6),
     idle_seconds=4.0,
     serving_seconds=2,
     recovered_rows=(100_000,),
@@ -95,6 +99,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "tpch": lambda scale: views.measure(scale.tpch),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
+    "trigger": lambda scale: trigger.measure(*scale.copies),
     "serving": lambda scale: pgbench.measure(scale.serving_seconds),
     "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),
     "start": lambda _scale: start_up.measure_start(),

@@ -23,6 +23,7 @@ WARM_CALLS = 10
 RISINGPY = "RisingPy"
 DUCKDB = "DuckDB"
 SPARK = "Spark"
+POSTGRESQL = "PostgreSQL"
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,7 @@ SECTIONS = (
         ),
     ),
     Section("COPY FROM STDIN, acknowledged", ("COPY",), (Column("rows/s", "rows_per_second"), *_RESOURCES)),
+    Section("COPY into a table with a view, beside PostgreSQL's trigger", ("trigger",), _ROWS),
     Section("Doing nothing", ("idle",), (Column("% of a core", "idle_cores", 2, 100.0), *_RESOURCES)),
     Section("Kafka: a topic counted by a view", ("kafka",), _MESSAGES),
     Section("Avro: a view to a topic of Kafka, and a topic counted by a view", ("avro",), _ROWS),

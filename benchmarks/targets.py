@@ -10,7 +10,7 @@ from benchmarks.epoch_files import ARROW, PARQUET
 from benchmarks.expressions import BIGINT_SUM, NUMERIC_SUM, PYTHON_BATCHES, PYTHON_ROWS, TWENTY, variant
 from benchmarks.expressions import CASE as EXPRESSIONS
 from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_SELECT
-from benchmarks.measurement import RISINGPY, SPARK, Measurement
+from benchmarks.measurement import POSTGRESQL, RISINGPY, SPARK, Measurement
 from benchmarks.messages.kafka import CASE as KAFKA
 from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
@@ -18,6 +18,8 @@ from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
 from benchmarks.serving.neighbours import KINDS
 from benchmarks.serving.pgbench import SERVING, beside_name
+from benchmarks.serving.trigger import ALONE, KEPT, copies_of
+from benchmarks.serving.trigger import CASE as TRIGGER
 from benchmarks.start_up import EMBEDDED, IDLE, START
 from benchmarks.subscriptions import AFTER_COMMIT
 from benchmarks.subscriptions import CASE as SUBSCRIPTIONS
@@ -97,6 +99,17 @@ def _against_spark(rows: int) -> Target:
     )
 
 
+def _over_trigger(query: str) -> Target:
+    shown, name = copies_of(query, 50_000), "rows_per_cpu_second"
+    return Target(
+        f"{shown}, rows per CPU second over those of PostgreSQL with a trigger",
+        1.5,
+        _ratio(_figure(TRIGGER, shown, name), lambda results: figure(results, TRIGGER, shown, name, engine=POSTGRESQL)),
+        True,
+        "×",
+    )
+
+
 def _kafka(size: int, floor: float) -> Target:
     variant = f"{size:,} bytes"
     value = _figure(KAFKA, variant, "messages_per_cpu_second")
@@ -108,6 +121,14 @@ TARGETS = (
         "PostgreSQL CDC, a transaction into a table and a view",
         100_000,
         _figure(POSTGRES_CDC, STREAM, "rows_per_cpu_second"),
+        True,
+        "rows/CPU s",
+    ),
+    *(_over_trigger(query) for query in KEPT),
+    Target(
+        "COPY without a view, its epochs included",
+        1_200_000,
+        _figure(TRIGGER, copies_of(ALONE, 50_000), "rows_per_cpu_second"),
         True,
         "rows/CPU s",
     ),
