@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import DuplicateRelation, FeatureNotSupported
+from risingpy.errors import DuplicateRelation
 from risingpy.frontend.binder import BoundAlterTable, BoundIndex, bind_index
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges
 from risingpy.frontend.binder.ddl.constraints import BoundUnique, refuse_special
@@ -31,7 +31,7 @@ def bind(
         catalog = session.scope.schema.shown(session.database.reads.catalog)
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         check_indexes(session, bound.relation)
-        if bound.definition.unique is not None:
+        if bound.definition.unique is not None and isinstance(bound.relation, Table):
             _create_unique(session, statement, bound, parsed.text)
             return Result(CommandTag("CREATE INDEX"))
         index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
@@ -68,9 +68,7 @@ def _wait_for_graph(session: StatementContext, bound: BoundIndex) -> None:
 def _create_unique(session: StatementContext, statement: CreateIndex, bound: BoundIndex, text: str) -> None:
     """CREATE UNIQUE INDEX. Raises 23505 if rows of the table have equal keys."""
     table, position = bound.relation, statement.table.position
-    if not isinstance(table, Table):
-        message = f'a unique index on {table.noun} "{table.name}" is not supported'
-        raise FeatureNotSupported(message, position=position)
+    assert isinstance(table, Table)
     catalog = session.database.reads.catalog
     refuse_special(table, catalog, f'create a unique index on table "{table.name}"', position)
     if catalog.find(bound.name, table.schema_name, ()) is not None:

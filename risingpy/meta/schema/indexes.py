@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from risingpy.errors import FeatureNotSupported
 from risingpy.meta.schema.relations import check_new_name, check_unchanged, with_job
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import plan_index
-from risingpy.plan.catalog import Index, IndexDefinition, IndexedRelation, JobStatus
+from risingpy.plan.catalog import Index, IndexDefinition, IndexedRelation, JobStatus, MaterializedView
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.graph import Job
@@ -32,6 +33,8 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
     index_id = allocate()
     indexed = state.catalog.relations[index.relation.relation_id]
     assert isinstance(indexed, IndexedRelation)
+    if isinstance(indexed, MaterializedView) and index.definition.unique is not None:
+        refuse_unkept_rule(indexed, index)
     planned = plan_index(indexed, index.definition, table_id=index_id, name=index.name, allocate=allocate)
     relation = Index(
         relation_id=index_id,
@@ -48,6 +51,23 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
     )
     after = with_job(state, relation, planned, allocate)
     return replace(after, fresh_jobs=after.fresh_jobs | {index_id}), index_id
+
+
+def refuse_unkept_rule(view: MaterializedView, index: NewIndex) -> None:
+    """Raises FeatureNotSupported for a unique index unless the view's rows are told apart by columns that are its keys.
+
+    A row that breaks the rule has no statement that could be refused, and stopping the view would be worse.
+    """
+    keys = {key.expression.index for key in index.definition.keys if isinstance(key.expression, InputRef)}
+    told_apart = [view.columns[place] for place in view.stream_key]
+    if {column.column_id for column in told_apart} <= keys:
+        return
+    hint = "Rows of the view are told apart by columns that it does not show. Create the index without UNIQUE."
+    if not any(column.hidden for column in told_apart):
+        names = ", ".join(column.name for column in told_apart)
+        hint = f"Rows of the view are told apart by ({names}): an index that has these as keys may be unique."
+    what = f'a unique index on materialized view "{view.name}"'
+    raise FeatureNotSupported(f"{what} is not supported whose keys its query does not keep apart", hint=hint)
 
 
 def _with_types(definition: IndexDefinition, indexed: IndexedRelation) -> IndexDefinition:
