@@ -199,7 +199,7 @@ class Transaction:
     def set_savepoint(self, name: str, restore: Callable[[], None]) -> None:
         """SAVEPOINT. `restore` is called when the transaction goes back to it."""
         self.settle()
-        self._savepoints.append(SavedPlace(name, len(self._changes), len(self._held), restore))
+        self._savepoints.append(SavedPlace(name, len(self._changes), len(self._held), restore, self.deferral.copy()))
 
     def release_savepoint(self, name: str) -> None:
         """Forgets the newest savepoint of that name, and those after it. UndefinedSavepoint if there is none."""
@@ -214,6 +214,7 @@ class Transaction:
         del self._savepoints[place + 1 :]
         self._forget_since(self._savepoints[place])
         self._savepoints[place].restore()
+        self.deferral = self._savepoints[place].deferral.copy()
         self.status = TransactionStatus.ACTIVE
 
     def write_with(self, draft: Draft, cancelled: threading.Event) -> None:

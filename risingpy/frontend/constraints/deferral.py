@@ -9,7 +9,7 @@ and that is looked at in its turn.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from risingpy.errors import SqlError
@@ -27,6 +27,10 @@ class Deferral:
     modes: dict[int, bool] = field(default_factory=dict)
     mode_of_all: bool | None = None
     of_statement: set[int] | None = None  # put off to the end of the running statement, which has several parts
+
+    def copy(self) -> Deferral:
+        """What it is now, for a savepoint: going back undoes SET CONSTRAINTS, and what it has looked at is put off."""
+        return replace(self, put_off=set(self.put_off), modes=dict(self.modes))
 
     def set_all(self, *, deferred: bool) -> None:
         """SET CONSTRAINTS ALL: what was said of single ones before does not count any more."""
