@@ -84,7 +84,7 @@ constraints-test: $(STAMP) ## eight clients write by chance under constraints, b
 	RISINGPY_CONSTRAINT_ROUNDS=100 RISINGPY_CONSTRAINT_TRANSACTIONS=50 $(PYTEST) -n 0 -s --timeout 0 tests/crash/constraints
 
 engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one task and shuffled; idle for 10 s
-	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
+	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming types ddl alter index dml" \
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/executors/spark tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
 
