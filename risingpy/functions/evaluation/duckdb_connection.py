@@ -27,7 +27,7 @@ from risingpy.errors import (
     UndefinedObject,
     UndefinedTable,
 )
-from risingpy.functions.evaluation.sql.text import ABOUT_MARK, ERROR_MARK
+from risingpy.functions.evaluation.sql.text import ERROR_MARK, REST_MARK
 
 # Marked by `raised`, inside a text that is no integer, or by one of our functions, at the end.
 _MARKED_TEXT = re.compile(rf"Could not convert string '{ERROR_MARK}(\w{{5}}) (.*)' to INT32", re.DOTALL)
@@ -95,10 +95,11 @@ def translate_error(error: duckdb.Error) -> SqlError:
     text = str(error)
     marked = _MARKED_TEXT.search(text) or _MARKED_EXCEPTION.search(text)
     if marked:
-        message, _, about = marked[2].strip().partition(ABOUT_MARK)
+        message, _, rest = marked[2].strip().partition(REST_MARK)
         error_of_ours = _of_state(marked[1], message)
-        if about:
-            error_of_ours.about = tuple((code, value) for code, value in json.loads(about))
+        if rest:
+            error_of_ours.detail, error_of_ours.hint, about = json.loads(rest)
+            error_of_ours.about = tuple((code, value) for code, value in about)
         return error_of_ours
     for pattern, sqlstate, words in _KNOWN:
         found = pattern.search(text)

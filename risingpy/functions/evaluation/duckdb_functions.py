@@ -26,7 +26,7 @@ from risingpy.functions import topics as functions
 from risingpy.functions.evaluation import numeric_arithmetic
 from risingpy.functions.evaluation.nested_texts import NESTED_TEXTS
 from risingpy.functions.evaluation.sql.casts import parse_function
-from risingpy.functions.evaluation.sql.text import ABOUT_MARK, ERROR_MARK, OWN_RESULTS, further_result, own_function
+from risingpy.functions.evaluation.sql.text import ERROR_MARK, OWN_RESULTS, REST_MARK, further_result, own_function
 from risingpy.statement_limits import look
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import (
@@ -111,8 +111,9 @@ def register_function(
             return function(*columns)
         except SqlError as error:
             # Of an exception DuckDB keeps the text only.
-            about = f"{ABOUT_MARK}{json.dumps(error.about)}" if error.about else ""
-            raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}{about}") from error
+            rest = [error.detail, error.hint, error.about]
+            written = f"{REST_MARK}{json.dumps(rest)}" if any(rest) else ""
+            raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}{written}") from error
 
     type_ = connection.type(result.duckdb)
     connection.create_function(

@@ -24,6 +24,7 @@ from psycopg.types.range import (
 )
 
 import risingpy
+from risingpy.errors import SqlError
 from risingpy.server_process import HOST, ServerProcess
 from tests.postgres_oracle import PostgresOracle
 from tests.postgres_oracle import postgres_oracle as postgres_oracle
@@ -151,3 +152,13 @@ def test_programs_in_python_have_texts(tmp_path: Path) -> None:
         rows = db.sql("SELECT i, s, l FROM p ORDER BY k")
         assert rows.arrow().schema.types == [pa.string(), pa.string(), pa.list_(pa.string())]
         assert rows.fetchall() == [("[1,6)", '["2024-01-01 00:00:00",)', ["empty", None]), ("(,4)", None, None)]
+
+
+def test_errors_tell_what_is_wrong_and_what_to_write(tmp_path: Path) -> None:
+    with risingpy.connect(tmp_path / "data") as db:
+        with pytest.raises(SqlError) as flags:
+            db.sql("SELECT int4range(n, 10, 'x') FROM generate_series(1, 2) AS n")
+        assert (flags.value.sqlstate, flags.value.hint) == ("42601", 'Valid values are "[]", "[)", "(]", and "()".')
+        with pytest.raises(SqlError) as commas:
+            db.sql("SELECT ('[1,2,' || n || ')')::int4range FROM generate_series(3, 4) AS n")
+        assert (commas.value.sqlstate, commas.value.detail) == ("22P02", "Too many commas.")

@@ -27,7 +27,7 @@ from risingpy.types.sql_type import BARE_TYPES
 
 # Only the error of a failed cast can be caught by DuckDB's TRY; `translate_error` reads the mark.
 ERROR_MARK = "risingpy error "
-ABOUT_MARK = "\x1e"  # before what an error is about (`SqlError.about`), as JSON
+REST_MARK = "\x1e"  # before an error's detail, its hint and what it is about (`SqlError.about`), as JSON
 
 
 def quoted(text: str) -> str:
