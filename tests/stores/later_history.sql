@@ -24,4 +24,8 @@ CREATE MATERIALIZED VIEW of_types AS SELECT m, count(*) AS n, max(p) AS most, ma
 DELETE FROM typed WHERE m = 'sad';
 CREATE FUNCTION with_double(n int) RETURNS TABLE (m int) LANGUAGE sql AS 'SELECT n UNION ALL SELECT n * 2';
 CREATE MATERIALIZED VIEW of_function AS SELECT id, t.m FROM typed, LATERAL with_double(p) AS t;
+CREATE TABLE ranged (id int PRIMARY KEY, r int4range, n numrange, z tstzrange);
+INSERT INTO ranged SELECT i, int4range(i % 5, i % 7 + 5), numrange(i / 4.0, NULL), tstzrange('2024-01-01', timestamptz '2024-01-02 00:00:00+00' + i * interval '1 hour', '[]') FROM generate_series(1, 20) i;
+CREATE MATERIALIZED VIEW of_ranges AS SELECT r, count(*) AS n, max(upper(z)) AS last FROM ranged GROUP BY r;
+UPDATE ranged SET r = 'empty' WHERE id = 3;
 FLUSH
