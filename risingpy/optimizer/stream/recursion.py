@@ -91,7 +91,7 @@ def plan_recursion(
     key = (0, *identity) if query.distinct else (0, *identity, 1 + len(schema))
     scan = StreamRecursiveScan(number, Properties(scanned, key, SINGLE, append_only=False))
     step = step_of(with_keys(_levelled(query), 1), scan)
-    _check_leaves(step)
+    _check_leaves(step, number)
     output = schema if query.distinct else (*schema, _LEVEL, _NUMBER)
     own = rows.identity if query.distinct else (*rows.identity, len(schema), len(schema) + 1)
     limit = DEFAULT_LIMIT if query.limit is None else query.limit
@@ -117,11 +117,18 @@ def _levelled(query: Recursion) -> LogicalPlan:
     return Project(step, (following, *columns), (_LEVEL, *query.schema))
 
 
-def _check_leaves(step: StreamPlan) -> None:
-    """Raises InternalError if a further run of the step would read more than the recursion's rows."""
+def _check_leaves(step: StreamPlan, number: int) -> None:
+    """Raises InternalError if a further run of the step would read more than the recursion's rows.
+
+    What comes through an exchange may have recursions of its own.
+    """
     for node in nodes_of_fragment(step):
-        if isinstance(node, Exchange) and any(isinstance(n, StreamRecursiveScan) for n in nodes_of_fragment(node)):
+        if isinstance(node, Exchange) and any(_reads(n, number) for n in nodes_of_fragment(node)):
             raise InternalError("an exchange within the step of a recursion")
+
+
+def _reads(node: StreamPlan, number: int) -> bool:
+    return isinstance(node, StreamRecursiveScan) and node.number == number
 
 
 def refuse_time() -> None:
