@@ -114,8 +114,13 @@ def _table_scan(scan: Scan, relation: Table | MaterializedView | Index, progress
 
 
 def with_ttl(input: StreamPlan, seconds: int, job: str, allocate: Callable[[], int]) -> StreamPlan:
-    """The rows of a scan that have come within so many seconds. Nothing above it keeps older ones."""
+    """The rows of a scan that have come within so many seconds. Nothing above it keeps older ones.
+
+    What always has one row, an aggregate without groups, keeps it.
+    """
     properties = input.properties
+    if not properties.stream_key:
+        return input
     if not brings_together(properties.distribution, properties.stream_key):
         input = derived(Exchange(input, replace(properties, distribution=hash_by(properties.stream_key))))
     table = rows_by_key(allocate(), job, input.properties)
