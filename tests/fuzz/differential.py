@@ -43,6 +43,8 @@ CHANGES = 6
 SHARDS = (1, 2, 1, 2, 8)
 _AT_ONCE = 12  # views that are made at the same time, and share the epochs of their backfill
 _TRIED_AGAIN = 0.1
+_EACH_WITH_TTL = 5  # of the views, each n-th deletes rows by their age, which none reaches
+_ENDS_LATE = " WITH (ttl = '1000 days')"
 Answer = Counter[tuple[object, ...]]
 Run = Callable[[str], Answer]
 Postgres = psycopg.Connection[tuple[object, ...]]
@@ -153,7 +155,10 @@ class _History:
         made: dict[int, str] = {}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             done = pool.map(
-                lambda k: self._made(self.sessions[k % _AT_ONCE], f"{prefix}_{k}", queries[k]), range(len(queries))
+                lambda k: self._made(
+                    self.sessions[k % _AT_ONCE], f"{prefix}_{k}{_ENDS_LATE * (k % _EACH_WITH_TTL == 0)}", queries[k]
+                ),
+                range(len(queries)),
             )
             for k, refused in enumerate(done):
                 if refused is None:
