@@ -18,7 +18,7 @@ from tests.clients.environments import needs_environments, python_of, run, sourc
 PROGRAMS = Path(__file__).parent / "programs"
 SQLALCHEMY = ("sqlalchemy>=2.0", "psycopg[binary]", "psycopg2-binary", "asyncpg", "greenlet", "pytest", "numpy")
 DJANGO = ("django==5.2.*", "psycopg[binary,pool]")
-SLICE = ("ordering", "aggregation", "queries", "backends")
+SLICE = ("ordering", "aggregation", "queries", "backends", "constraints")
 
 pytestmark = [needs_environments, pytest.mark.timeout(3600)]
 
