@@ -16,7 +16,7 @@ from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.domain_names import refuse_domain
 from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.type_names import is_text_name, resolve_type
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement, TypeName
 from risingpy.frontend.parser.parse import parse
@@ -58,6 +58,7 @@ def bind(
             batch=statement.batch,
             kind=_kind(statement),
             column=statement.columns[0].name if len(statement.columns) == 1 else "",
+            texts=_texts(statement),
         )
         function = _with_defaults(session, function, statement)
         check_uses_types(session, (*function.argument_types, function.result))
@@ -76,6 +77,13 @@ def bind(
         return Result(CommandTag(f"CREATE {function.noun.upper()}"))
 
     return Command(run)
+
+
+def _texts(statement: CreateFunction) -> tuple[bool, ...]:
+    """Which arguments, and then which columns of the result, are written `text`; a relation's are not."""
+    results = [statement.returns] if statement.returns is not None else [each.type for each in statement.columns]
+    types = [*(argument.type for argument in statement.arguments), *results]
+    return tuple(is_text_name(each.text) for each in types)
 
 
 def bind_drop(

@@ -21,7 +21,7 @@ def definition(function: FunctionDesc, arguments: str) -> str:
         *returns,
         f" LANGUAGE {function.language.value}",
         *([f" {' '.join(marks)}"] if marks else []),
-        f"AS {_dollar_quoted(function.body)}",
+        f"AS {_dollar_quoted(function.body, function.noun)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -32,8 +32,8 @@ def built_in_definition(name: str, arguments: str, result: str, canonical: str) 
     return f"{head} LANGUAGE internal\n IMMUTABLE PARALLEL SAFE\nAS {_dollar_quoted(canonical)}\n"
 
 
-def _dollar_quoted(body: str) -> str:
-    tag = "$function$"
+def _dollar_quoted(body: str, noun: str = "function") -> str:
+    tag = f"${noun}$"
     while tag in body:
         tag = f"{tag[:-1]}x$"
     return f"{tag}{body}{tag}"
@@ -44,8 +44,10 @@ def spellings(state: SystemState, function: FunctionDesc) -> Iterable[tuple[str,
     schema, name = quote_name(function.schema_name), quote_name(function.name)
     names = [f"{schema}.{name}", *([name] if function.schema_name in state.search_path else [])]
     yield from ((text, False) for text in names)
-    types = ",".join(map(_type_text, function.argument_types))
-    yield from ((f"{text}({types})", True) for text in names)
+    # What PostgreSQL shows, and what every spelling of a text is reduced to where a name is looked up.
+    shown = ",".join(type_.name for type_ in function.shown_arguments)
+    for types in dict.fromkeys((shown, ",".join(map(_type_text, function.argument_types)))):
+        yield from ((f"{text}({types})", True) for text in names)
 
 
 def built_in_spellings(name: str, types: Iterable[str]) -> Iterable[tuple[str, bool]]:

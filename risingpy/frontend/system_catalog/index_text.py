@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -16,6 +17,8 @@ from risingpy.plan.operator_classes import CLASS_OF_DISTANCE
 
 PrintedPart: TypeAlias = Callable[[IndexKey | IndexPredicate], str]
 """Prints a key that is an expression, or a predicate, as PostgreSQL does."""
+_CALL_OF = re.compile(r'(\w+|"[^"]+")\(((?:[^()]|\([^()]*\))*)\)')
+_CAST_OF = re.compile(r"\(?(\w+)\)?::[\w ]+")
 _IS_CALL = re.compile(r'(?:\w+|"[^"]+")(?:\.(?:\w+|"[^"]+"))?\(')
 
 
@@ -61,6 +64,21 @@ def shown_key(key: IndexKey, indexed: IndexedRelation, printed: PrintedPart | No
         return key.text  # as it was written
     text = key.text if printed is None else printed(key)
     return text if _IS_CALL.match(text) and text.endswith(")") else f"({text})"
+
+
+def column_names(texts: Sequence[str | None]) -> list[str]:
+    """What PostgreSQL calls an index's columns: None stands for a key that has a name, the others are expressions.
+
+    A call is called like its function, a cast like its column, any other one `expr`; if the name is taken, with a
+    number.
+    """
+    names = list[str]()
+    for text in texts:
+        found = None if text is None else _CALL_OF.fullmatch(text) or _CAST_OF.fullmatch(text)
+        base = "" if text is None else "expr" if found is None else found[1].strip('"').lower()
+        taken = (f"{base}{number or ''}" for number in count())
+        names.append(next(name for name in taken if not base or name not in names))
+    return names
 
 
 def ordered_text(

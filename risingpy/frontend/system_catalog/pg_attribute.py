@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.system_catalog.constraints.expression_texts import default_text, generated_text
-from risingpy.frontend.system_catalog.index_text import named_included_numbers
+from risingpy.frontend.system_catalog.constraints.expression_texts import default_text, generated_text, part_of_index
+from risingpy.frontend.system_catalog.index_text import column_names, named_included_numbers
 from risingpy.frontend.system_catalog.objects.composites import attributes, own_composites
 from risingpy.frontend.system_catalog.oids import (
     DEFAULT_COLLATION_OID,
@@ -20,6 +20,7 @@ from risingpy.frontend.system_catalog.visible_columns import declared_key, visib
 from risingpy.plan.catalog import ColumnDesc, Index, IndexedRelation
 from risingpy.plan.expressions import InputRef
 from risingpy.types import NUMERIC, SqlType, TypeKind
+from risingpy.types.system_types import as_text
 
 _BY_VALUE_BYTES = (1, 2, 4, 8)
 
@@ -90,7 +91,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
             column = found.columns[position]
             yield _column_row(index_oid(found), number, column, not_null=False, has_default=False)
     for index, indexed in state.indexes:
-        for number, (name, type_) in enumerate(_index_columns(index, indexed), start=1):
+        for number, (name, type_) in enumerate(_index_columns(state, index, indexed), start=1):
             yield _row(relation_oid(index), name, number, type_oid=type_.oid, length=type_.typlen, typmod=type_.typmod)
     for sequence in state.sequences:
         for number, column in enumerate(sequence.columns, start=1):
@@ -105,16 +106,17 @@ def _rows(state: SystemState) -> Iterable[Row]:
             yield _row(owner, described.name, number, type_oid=described.type.oid, length=length)
 
 
-def _index_columns(index: Index, indexed: IndexedRelation) -> Iterable[tuple[str, SqlType]]:
-    """The keys and included columns, with PostgreSQL's names for an index's columns: `expr` for an expression."""
-    named = {column.column_id: column for column in indexed.columns}
-    expressions = 0
-    for key in index.index.keys:
+def _index_columns(state: SystemState, index: Index, indexed: IndexedRelation) -> Iterable[tuple[str, SqlType]]:
+    """The keys and included columns, with PostgreSQL's names for an index's columns."""
+    named, keys = {column.column_id: column for column in indexed.columns}, index.index.keys
+    is_named = [isinstance(key.expression, InputRef) for key in keys]
+    texts = [None if has else part_of_index(state, indexed, key) for key, has in zip(keys, is_named, strict=True)]
+    for key, name in zip(keys, column_names(texts), strict=True):
         if isinstance(key.expression, InputRef):
             yield named[key.expression.index].name, named[key.expression.index].shown_type
         else:
-            yield f"expr{expressions or ''}", key.expression.type
-            expressions += 1
+            type_ = key.expression.type
+            yield name, as_text(type_) if type_.kind is TypeKind.VARCHAR and type_.length is None else type_
     for number in named_included_numbers(index, indexed):
         yield indexed.columns[number - 1].name, indexed.columns[number - 1].shown_type
 
@@ -138,4 +140,21 @@ PG_ATTRIBUTE = relation(
     _rows,
 )
 
+
+def _pretty_defaults(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        for _, column in visible_columns(found):
+            plain, pretty = (
+                generated_text(state, found, column, pretty=is_pretty)
+                or default_text(state, found, column, pretty=is_pretty)
+                for is_pretty in (False, True)
+            )
+            if plain != pretty:
+                yield relation_oid(found), plain, pretty
+
+
+# What pg_get_expr with true as its last argument gives, where it differs.
+PRETTY_DEFAULTS = relation(
+    "risingpy", "rp_pretty_texts", "rp_owner oid, rp_plain text, rp_pretty text", _pretty_defaults
+)
 PG_ATTRDEF = relation("pg_catalog", "pg_attrdef", "oid oid, adrelid oid, adnum int2, adbin text", _defaults)

@@ -30,6 +30,18 @@ from risingpy.plan.catalog import (
     is_temporary_schema,
 )
 
+# What is a view in PostgreSQL's pg_catalog, as is all whose name begins with pg_stat but for two tables.
+_VIEWS = frozenset(
+    """
+    pg_available_extension_versions pg_available_extensions pg_backend_memory_contexts pg_config pg_cursors
+    pg_file_settings pg_group pg_hba_file_rules pg_ident_file_mappings pg_indexes pg_locks pg_matviews pg_policies
+    pg_prepared_statements pg_prepared_xacts pg_publication_tables pg_replication_origin_status pg_replication_slots
+    pg_roles pg_rules pg_seclabels pg_sequences pg_settings pg_shadow pg_shmem_allocations pg_tables
+    pg_timezone_abbrevs pg_timezone_names pg_user pg_user_mappings pg_views
+    """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+)
+_TABLES = frozenset({"pg_statistic", "pg_statistic_ext", "pg_statistic_ext_data"})
+
 
 def relation_kind(of: Table | MaterializedView | View | ExternalSource) -> str:
     """pg_class.relkind."""
@@ -134,10 +146,9 @@ def _rows(state: SystemState) -> Iterable[Row]:
             made.relation_id, made.name, made.schema_name, "c", len(made.names), owner=made.owner, of=made.type_id
         )
     for system in state.system_relations:
-        kind = "r" if system.schema == "pg_catalog" else "v"
-        yield _row(
-            system_relation_oid(system.schema, system.name), system.name, system.schema, kind, len(system.columns)
-        )
+        is_view = system.schema != "pg_catalog" or system.name in _VIEWS or system.name.startswith("pg_stat")
+        head = system_relation_oid(system.schema, system.name), system.name, system.schema
+        yield _row(*head, "v" if is_view and system.name not in _TABLES else "r", len(system.columns))
 
 
 PG_CLASS = relation(

@@ -19,7 +19,7 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.rights import language_of
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.system_types import as_text
-from risingpy.types.type_entries import TYPES_BY_NAME
+from risingpy.types.type_entries import TYPES_BY_NAME, TYPES_BY_OID
 
 _ANY_ELEMENT_OID = 2283
 _SHARED = {"array": 2277, "range": 3831}  # anyarray, anyrange
@@ -74,27 +74,28 @@ def _all_arguments(function: FunctionDesc) -> tuple[list[int] | None, list[str] 
     """Types, modes and names of the arguments, and behind them of the columns of RETURNS TABLE."""
     names, columns = list(function.argument_names), list[tuple[str, int]]()
     if function.kind is FunctionKind.TABLE and function.result.kind is TypeKind.STRUCT:
-        columns = [(n, t.oid) for n, t in zip(function.result.names, function.result.items, strict=True)]
+        row = function.shown_result
+        columns = [(n, t.oid) for n, t in zip(row.names, row.items, strict=True)]
     elif function.column:
-        columns = [(function.column, function.result.oid)]
+        columns = [(function.column, function.shown_result.oid)]
     names += [name for name, _ in columns]
     shown = names if any(names) else None
     if not columns:
         return None, None, shown
-    types = [*(type_.oid for type_ in function.argument_types), *(oid for _, oid in columns)]
+    types = [*(type_.oid for type_ in function.shown_arguments), *(oid for _, oid in columns)]
     return types, ["i"] * len(function.argument_types) + ["t"] * len(columns), shown
 
 
 def _made(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.own_functions:
-        arguments = [type_.oid for type_ in function.argument_types]
+        arguments = [type_.oid for type_ in function.shown_arguments]
         kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
         language = LANGUAGE_OIDS["python"] if function.language is FunctionLanguage.PYTHON else LANGUAGE_OIDS["sql"]
         owner = (schema_oid(function.schema_name), function.owner, language, kind, is_set, function.strict)
         volatility = "i" if function.immutable else "v"
         acl = acl_texts(state, function.acl)
         defaults = function.argument_defaults
-        result = _VOID_OID if kind == "p" else function.result.oid
+        result = _VOID_OID if kind == "p" else function.shown_result.oid
         yield (
             *(function.function_id, function.name, *owner, volatility, len(arguments), len(defaults), result),
             *(arguments, *_all_arguments(function), ", ".join(defaults) or None, function.body, None, acl, "u", False),
@@ -113,13 +114,18 @@ def _made(state: SystemState) -> Iterable[Row]:
 
 
 def _type_function_row(function: TypeFunction) -> Row:
-    form, type_oid = _FORM_OIDS[function.purpose], _type_of(function)
-    result, argument = (type_oid, form) if function.purpose in ("in", "recv") else (form, type_oid)
+    result, argument = _types_of(function)
     return (
         *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], "f"),
         *(False, True, "i", 1, 0, result, [argument], None, None, None, None, function.name, None, None, "s", False),
         *(1.0, 0.0, *_UNSAID),
     )
+
+
+def _types_of(function: TypeFunction) -> tuple[int, int]:
+    """(The result's, the argument's)."""
+    form, type_oid = _FORM_OIDS[function.purpose], _type_of(function)
+    return (type_oid, form) if function.purpose in ("in", "recv") else (form, type_oid)
 
 
 def _type_of(function: TypeFunction) -> int:
@@ -128,10 +134,13 @@ def _type_of(function: TypeFunction) -> int:
 
 def _signature_texts(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.own_functions:
-        identity = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in function.arguments)
-        arguments = function.arguments_text if function.argument_defaults else identity
+        identity, arguments = function.identity_text, function.arguments_text
         result = None if function.kind is FunctionKind.PROCEDURE else function.result_text
         yield function.function_id, result, arguments, identity, definition(function, arguments)
+    for each in TYPE_FUNCTIONS:
+        result, arguments = (TYPES_BY_OID[oid].display for oid in _types_of(each))
+        text = built_in_definition(each.name, arguments, result, each.name)
+        yield each.oid, result, arguments, arguments, text
     for oid, _kind, signature in _numbered():
         result, arguments = _type_text(signature.result), ", ".join(map(_type_text, signature.args))
         yield (

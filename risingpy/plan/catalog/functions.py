@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from risingpy.plan.catalog.acl import Acl
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.system_types import as_text
 
 
 class FunctionLanguage(Enum):
@@ -36,9 +38,9 @@ class FunctionDesc:
 
     An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
     `batch` a Python function takes and gives Arrow arrays. A table function's `result` is a row's type, a struct for
-    several columns; `column` is the name of its only column, empty for SETOF. `retracts`: whether an aggregate can take
-    back a row from its state. `owner` is the id of a role, and
-    `acl` its list of rights.
+    several columns; `column` is the name of its only column, empty for SETOF. `texts`: whether each argument was
+    written `text`, as in `ColumnDesc.as_text`, and after them the result or its columns. `retracts`: whether an
+    aggregate can take back a row from its state. `owner` is the id of a role, and `acl` its list of rights.
     """
 
     function_id: int
@@ -60,6 +62,7 @@ class FunctionDesc:
     database_id: int = DEFAULT_DATABASE_ID
     acl: Acl | None = None
     argument_defaults: tuple[str, ...] = ()
+    texts: tuple[bool, ...] = ()
 
     @property
     def noun(self) -> str:
@@ -68,16 +71,43 @@ class FunctionDesc:
 
     @property
     def arguments(self) -> tuple[tuple[str, SqlType], ...]:
-        """Their names and types."""
-        return tuple(zip(self.argument_names, self.argument_types, strict=True))
+        """Their names, and their types as clients hear of them."""
+        return tuple(zip(self.argument_names, self.shown_arguments, strict=True))
+
+    @property
+    def shown_arguments(self) -> tuple[SqlType, ...]:
+        """The types of the arguments, which tell text from character varying."""
+        return self._shown(self.argument_types, 0)
+
+    @property
+    def shown_result(self) -> SqlType:
+        """Likewise the result's."""
+        places = len(self.argument_types)
+        if self.kind is FunctionKind.TABLE and self.result.kind is TypeKind.STRUCT:
+            return replace(self.result, items=self._shown(self.result.items, places))
+        return self._shown((self.result,), places)[0]
+
+    def _shown(self, types: Sequence[SqlType], first: int) -> tuple[SqlType, ...]:
+        marks = self.texts[first : first + len(types)] or (False,) * len(types)  # none of one that is older
+        return tuple(as_text(each) if is_text else each for each, is_text in zip(types, marks, strict=True))
 
     @property
     def arguments_text(self) -> str:
         """`a integer, b integer DEFAULT 2`."""
         needed = len(self.argument_types) - len(self.argument_defaults)
-        texts = [f"{n} {t}".strip() for n, t in zip(self.argument_names, self.argument_types, strict=True)]
+        texts = self._argument_texts()
         given = [f"{text} DEFAULT {value}" for text, value in zip(texts[needed:], self.argument_defaults, strict=True)]
         return ", ".join([*texts[:needed], *given])
+
+    @property
+    def identity_text(self) -> str:
+        """`a integer, b integer`: without defaults."""
+        return ", ".join(self._argument_texts())
+
+    def _argument_texts(self) -> list[str]:
+        """As PostgreSQL writes them: those of a procedure say how they are passed."""
+        mode = "IN " if self.kind is FunctionKind.PROCEDURE else ""
+        return [mode + f"{name} {type_}".strip() for name, type_ in self.arguments]
 
     @property
     def shown(self) -> str:
@@ -88,9 +118,10 @@ class FunctionDesc:
     @property
     def result_text(self) -> str:
         """`integer`, `SETOF integer`, `TABLE(a integer, b text)`."""
+        result = self.shown_result
         if self.kind is not FunctionKind.TABLE:
-            return str(self.result)
-        if self.result.kind is TypeKind.STRUCT:
-            columns = zip(self.result.names, self.result.items, strict=True)
+            return str(result)
+        if result.kind is TypeKind.STRUCT:
+            columns = zip(result.names, result.items, strict=True)
             return f"TABLE({', '.join(f'{name} {type_}' for name, type_ in columns)})"
-        return f"TABLE({self.column} {self.result})" if self.column else f"SETOF {self.result}"
+        return f"TABLE({self.column} {result})" if self.column else f"SETOF {result}"

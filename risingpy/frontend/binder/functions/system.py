@@ -190,10 +190,15 @@ def _digest(binder: ExpressionBinder, name: str, args: list[Operand], position: 
 
 
 def _get_expr(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    """A pg_node_tree is kept as the text that it means."""
+    """A pg_node_tree is kept as the text that it means, with all parentheses."""
     if len(args) not in (2, 3):
         raise no_function(name, args, position)
-    return binder.context.coercer.coerce(args[0], TEXT, Context.EXPLICIT)
+    coercer = binder.context.coercer
+    text = coercer.coerce(args[0], TEXT, Context.EXPLICIT)
+    if len(args) == 2:
+        return text
+    owner, pretty = (coercer.coerce(a, t, Context.IMPLICIT) for a, t in zip(args[1:], (OID, BOOLEAN), strict=True))
+    return Call("pg_get_expr_pretty", (text, owner, pretty), TEXT)
 
 
 def _user_by_id(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:

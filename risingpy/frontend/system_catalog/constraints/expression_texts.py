@@ -18,21 +18,21 @@ from risingpy.types import BOOLEAN
 _NO_DEFAULT = "null"
 
 
-def default_text(state: SystemState, relation: Relation, column: ColumnDesc) -> str | None:
-    """A column's DEFAULT; None if it has none, of which NULL is one."""
+def default_text(state: SystemState, relation: Relation, column: ColumnDesc, *, pretty: bool = False) -> str | None:
+    """A column's DEFAULT, `pretty` with few parentheses; None if it has none, of which NULL is one."""
     if column.default is None or column.default.strip().lower() == _NO_DEFAULT:
         return None
     if column.sequences:
         return shown_default(column, state.catalog.relations, state.display_name)
-    return state.printed(column.default, relation, column.shown_type, False) or column.default
+    return state.printed(column.default, relation, column.shown_type, pretty) or column.default
 
 
-def generated_text(state: SystemState, relation: Relation, column: ColumnDesc) -> str | None:
+def generated_text(state: SystemState, relation: Relation, column: ColumnDesc, *, pretty: bool = False) -> str | None:
     """What a generated column is computed of."""
     if column.generated is None:
         return None
     text = column.generated.text
-    return state.printed(text, relation, column.shown_type, False) or f"({text})"
+    return state.printed(text, relation, column.shown_type, pretty) or (text if pretty else f"({text})")
 
 
 def check_text(state: SystemState, table: Table, check: CheckConstraint, *, pretty: bool = False) -> str:

@@ -63,9 +63,10 @@ def pg_type_rows(state: SystemState, domain: DomainDesc) -> Iterator[Row]:
 # -- constraints --------------------------------------------------------------------------------------------------
 
 
-def constraint_definition(check: CheckConstraint) -> str:
-    """As CREATE DOMAIN has it."""
-    return f"CHECK (({check.text})){'' if check.validated else ' NOT VALID'}"
+def constraint_definition(check: CheckConstraint, *, pretty: bool = False) -> str:
+    """As CREATE DOMAIN has it; `pretty` without parentheses that it does not need."""
+    text = check.text if pretty else f"({check.text})"
+    return f"CHECK ({text}){'' if check.validated else ' NOT VALID'}"
 
 
 def pg_constraint_rows(state: SystemState) -> Iterator[Row]:
@@ -83,8 +84,8 @@ def constraint_objects(state: SystemState) -> Iterator[Row]:
     """The checks of domains, as `lookups` has objects."""
     for domain in own_domains(state.catalog):
         for check in domain.checks:
-            text = constraint_definition(check)
-            yield check.constraint_id, check.name, True, True, text, text
+            plain, pretty = constraint_definition(check), constraint_definition(check, pretty=True)
+            yield check.constraint_id, check.name, True, True, plain, pretty
 
 
 def check_clauses(state: SystemState) -> Iterator[Row]:

@@ -182,6 +182,10 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     "pg_get_viewdef_wrapped": _body(
         "CASE WHEN b IS NOT NULL THEN (SELECT rp_definition FROM rp_pretty_view_texts WHERE rp_oid = a) END"
     ),
+    "pg_get_expr_pretty": _body(
+        "CASE WHEN c THEN coalesce((SELECT min(rp_pretty) FROM rp_pretty_texts WHERE rp_owner = b AND rp_plain = a), a)"
+        " WHEN NOT c THEN a END"
+    ),
     "obj_description": _described,
     "shobj_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_shared AND rp_catalog = b)"),
     "col_description": _body(f"(SELECT rp_comment {_COMMENTS} AND rp_catalog = 'pg_class' AND rp_subid = b)"),
