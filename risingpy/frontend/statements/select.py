@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from risingpy.batch.parameters import bound as with_values
 from risingpy.frontend.binder import SetConfig, bind_query
@@ -13,7 +14,7 @@ from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Literal
-from risingpy.plan.logical import Schema
+from risingpy.plan.logical import Limit, LogicalPlan, Project, Schema, Sort, SortKey, TopN
 from risingpy.types import SqlType
 
 
@@ -29,7 +30,7 @@ def bind(
         parameter_types,
         session=session.session_values(),
     )
-    query = session.planned(optimize(bound.plan, session.check), catalog)
+    query = session.planned(optimize(_in_order_of_firsts(bound.plan), session.check), catalog)
     fields = result_fields(bound.shown_fields, bound.origins)
 
     def run(parameters: Parameters) -> Result:
@@ -41,6 +42,21 @@ def bind(
     takes_constants = query.takes_constants(len(bound.parameter_types))
     plain = None if bound.settings else PlainQuery(query, tuple(bound.dependencies))
     return Command(run, fields, bound.parameter_types, takes_constants=takes_constants, plain=plain)
+
+
+def _in_order_of_firsts(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with the rows of a DISTINCT ON in the order of its expressions, unless ORDER BY says another.
+
+    PostgreSQL finds the first rows in sorted ones, and tools rely on that (Drizzle-kit, for the columns of an index).
+    The binder makes a TopN of nothing else.
+    """
+    match plan:
+        case TopN():
+            return Sort(plan, tuple(map(SortKey, plan.group_key)))
+        case Project() | Limit():
+            below = _in_order_of_firsts(plan.input)
+            return plan if below is plan.input else replace(plan, input=below)
+    return plan
 
 
 def set_settings(session: StatementContext, settings: Sequence[SetConfig], parameters: Parameters) -> None:

@@ -22,7 +22,7 @@ exports.books = pgTable("books", {
   id: integer("id").primaryKey().generatedAlwaysAsIdentity(),
   author: integer("author").notNull().references(() => exports.authors.id, { onDelete: "cascade" }),
   title: text("title").notNull(), price: numeric("price", { precision: 10, scale: 2 }), tags: text("tags").array(),
-}, (t) => [index("by_title").on(t.title), check("priced", sql\`\${t.price} > 0\`)]);\n`;
+}, (t) => [index("by_title").on(t.title), index("by_price").on(t.price, t.author, t.title), check("priced", sql\`\${t.price} > 0\`)]);\n`;
 const second = first.replace('data: jsonb("data"),', 'data: jsonb("data"), active: boolean("active").default(true),')
   .replace('index("by_title").on(t.title)', 'uniqueIndex("by_title").on(t.title)');
 
