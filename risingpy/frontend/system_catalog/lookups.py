@@ -47,9 +47,9 @@ def _objects(state: SystemState) -> Iterable[Row]:
     for sequence in state.sequences:
         yield relation_oid(sequence), state.display_name(sequence), state.is_visible(sequence), False, None, None
     for index, indexed in state.indexes:
-        printed = partial(part_of_index, state, indexed)
-        text = index_definition_text(index, indexed, printed=printed)
-        pretty = index_definition_text(index, indexed, state.display_name(indexed), printed)
+        text = index_definition_text(index, indexed, printed=partial(part_of_index, state, indexed))
+        shown = partial(part_of_index, state, indexed, pretty=True)
+        pretty = index_definition_text(index, indexed, state.display_name(indexed), shown)
         yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text, pretty
     for system in state.system_relations:
         found_by_name = system.schema in IMPLICIT_SCHEMAS
@@ -103,14 +103,15 @@ def _type_spellings(state: SystemState) -> Iterable[Row]:
 def _columns(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
-            yield relation_oid(found), number, quote_name(column.name)
+            yield relation_oid(found), number, *(quote_name(column.name),) * 2
         for number, position in enumerate(declared_key(found), start=1):
-            yield index_oid(found), number, quote_name(found.columns[position].name)
+            yield index_oid(found), number, *(quote_name(found.columns[position].name),) * 2
     for index, indexed in state.indexes:
         for number, key in enumerate(index.index.keys, start=1):
-            yield relation_oid(index), number, shown_key(key, indexed, partial(part_of_index, state, indexed))
+            texts = (partial(part_of_index, state, indexed, pretty=each) for each in (False, True))
+            yield relation_oid(index), number, *(shown_key(key, indexed, printed) for printed in texts)
         for number, included in enumerate(named_included_numbers(index, indexed), start=len(index.index.keys) + 1):
-            yield relation_oid(index), number, quote_name(indexed.columns[included - 1].name)
+            yield relation_oid(index), number, *(quote_name(indexed.columns[included - 1].name),) * 2
 
 
 def _schemas(state: SystemState) -> Iterable[Row]:
@@ -126,5 +127,7 @@ OBJECTS = relation(
 SPELLINGS = relation("risingpy", "rp_spellings", "rp_text text, rp_named oid", _spellings)
 TYPE_TEXTS = relation("risingpy", "rp_types", "rp_oid oid, rp_display text", _types)
 TYPE_SPELLINGS = relation("risingpy", "rp_type_spellings", "rp_text text, rp_named oid", _type_spellings)
-COLUMN_NAMES = relation("risingpy", "rp_columns", "rp_owner oid, rp_number int2, rp_column text", _columns)
+COLUMN_NAMES = relation(
+    "risingpy", "rp_columns", "rp_owner oid, rp_number int2, rp_column text, rp_pretty_column text", _columns
+)
 SCHEMA_NAMES = relation("risingpy", "rp_schemas", "rp_oid oid, rp_name text", _schemas)

@@ -141,20 +141,23 @@ PG_ATTRIBUTE = relation(
 )
 
 
-def _pretty_defaults(state: SystemState) -> Iterable[Row]:
+def _pretty_texts(state: SystemState) -> Iterable[Row]:
+    """Of the conditions of partial indexes, of defaults and of generated columns."""
+    for index, indexed in state.indexes:
+        condition = index.index.predicate
+        if condition is not None:
+            plain, pretty = (part_of_index(state, indexed, condition, pretty=each) for each in (False, True))
+            yield relation_oid(indexed), plain, pretty
     for found in state.relations:
         for _, column in visible_columns(found):
-            plain, pretty = (
-                generated_text(state, found, column, pretty=is_pretty)
-                or default_text(state, found, column, pretty=is_pretty)
-                for is_pretty in (False, True)
+            default, shown = (
+                generated_text(state, found, column, pretty=each) or default_text(state, found, column, pretty=each)
+                for each in (False, True)
             )
-            if plain != pretty:
-                yield relation_oid(found), plain, pretty
+            if default != shown:
+                yield relation_oid(found), default, shown
 
 
 # What pg_get_expr with true as its last argument gives, where it differs.
-PRETTY_DEFAULTS = relation(
-    "risingpy", "rp_pretty_texts", "rp_owner oid, rp_plain text, rp_pretty text", _pretty_defaults
-)
+PRETTY_TEXTS = relation("risingpy", "rp_pretty_texts", "rp_owner oid, rp_plain text, rp_pretty text", _pretty_texts)
 PG_ATTRDEF = relation("pg_catalog", "pg_attrdef", "oid oid, adrelid oid, adnum int2, adbin text", _defaults)

@@ -40,8 +40,10 @@ def check_text(state: SystemState, table: Table, check: CheckConstraint, *, pret
     return state.printed(check.text, table, BOOLEAN, pretty) or f"({check.text})"
 
 
-def part_of_index(state: SystemState, indexed: IndexedRelation, part: IndexKey | IndexPredicate) -> str:
+def part_of_index(
+    state: SystemState, indexed: IndexedRelation, part: IndexKey | IndexPredicate, *, pretty: bool = False
+) -> str:
     """A key that is no column, or the condition of a partial index."""
     if isinstance(part, IndexPredicate):
-        return state.printed(part.text, indexed, BOOLEAN, False) or f"({part.text})"
-    return state.printed(part.text, indexed, None, False) or part.text
+        return state.printed(part.text, indexed, BOOLEAN, pretty) or (part.text if pretty else f"({part.text})")
+    return state.printed(part.text, indexed, None, pretty) or part.text

@@ -196,7 +196,8 @@ CATALOG: dict[str, Callable[[Call, list[str]], str]] = {
     "pg_get_indexdef_column": _body(
         "CASE WHEN b = 0 THEN"
         " (SELECT CASE WHEN c THEN rp_pretty ELSE rp_definition END FROM rp_objects WHERE rp_oid = a)"
-        " ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = a AND rp_number = b) END"
+        " ELSE (SELECT CASE WHEN c THEN rp_pretty_column ELSE rp_column END"
+        " FROM rp_columns WHERE rp_owner = a AND rp_number = b) END"
     ),
     "pg_get_function_result": _template("(SELECT rp_result FROM rp_functions WHERE rp_oid = {0})"),
     "pg_get_function_arguments": _template("(SELECT rp_arguments FROM rp_functions WHERE rp_oid = {0})"),
