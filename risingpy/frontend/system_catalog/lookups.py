@@ -48,8 +48,8 @@ def _objects(state: SystemState) -> Iterable[Row]:
         yield relation_oid(sequence), state.display_name(sequence), state.is_visible(sequence), False, None, None
     for index, indexed in state.indexes:
         text = index_definition_text(index, indexed, printed=partial(part_of_index, state, indexed))
-        shown = partial(part_of_index, state, indexed, pretty=True)
-        pretty = index_definition_text(index, indexed, state.display_name(indexed), shown)
+        printed = partial(part_of_index, state, indexed, pretty=True)
+        pretty = index_definition_text(index, indexed, state.display_name(indexed), printed)
         yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text, pretty
     for system in state.system_relations:
         found_by_name = system.schema in IMPLICIT_SCHEMAS
