@@ -33,6 +33,10 @@ CREATE FUNCTION plus_one(a int) RETURNS int LANGUAGE sql AS 'SELECT a + 1';
 ALTER FUNCTION plus_one(int) RENAME TO next_of;
 CREATE TABLE ending (id int PRIMARY KEY) WITH (ttl = '2 days');
 ALTER TABLE ending SET (ttl = '3 days');
+CREATE TABLE lasting (id int PRIMARY KEY);
+INSERT INTO lasting VALUES (1);
+ALTER TABLE lasting SET (ttl = '3 days');
+ALTER TABLE lasting RESET (ttl);
 ALTER TABLE t ADD COLUMN added int;
 ALTER TABLE t ADD COLUMN filled varchar NOT NULL DEFAULT 'old', ADD COLUMN many int[] DEFAULT ARRAY[1, 2];
 INSERT INTO t (id, a, b, added) VALUES (41, 41, 'new', 9);
@@ -165,6 +169,7 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "SetNotNull": " SET NOT NULL",
         "SetType": " TYPE ",
         "SetEndOfRows": " SET (ttl = ",
+        "ResetTtl": " RESET (ttl)",
         "AlterFunction": "ALTER FUNCTION ",
         "AlterConnection": "ALTER CONNECTION ",
         "AlterConnector": "ALTER SOURCE files CONNECTOR WITH ",
