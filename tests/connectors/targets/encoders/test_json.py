@@ -81,6 +81,12 @@ CASES: list[tuple[SqlType, str, object, object]] = [
     (VARBIT, "", "", ""),
     (VECTOR, "[1,-2.5,0.1]", [1.0, -2.5, 0.1], [1.0, -2.5, 0.1]),
     (SqlType(TypeKind.MACADDR), "08:00:2b:01:02:03", "08:00:2b:01:02:03", "08:00:2b:01:02:03"),
+    (SqlType(TypeKind.INT4RANGE), "[1,5]", "[1,6)", "[1,6)"),
+    (SqlType(TypeKind.INT8RANGE), "empty", "empty", "empty"),
+    (SqlType(TypeKind.NUMRANGE), "(1.5,]", "(1.5,)", "(1.5,)"),
+    (SqlType(TypeKind.DATERANGE), "[2026-01-01,2026-02-01)", "[2026-01-01,2026-02-01)", "[2026-01-01,2026-02-01)"),
+    (SqlType(TypeKind.TSRANGE), "[2026-01-01,)", '["2026-01-01 00:00:00",)', '["2026-01-01 00:00:00",)'),
+    (SqlType(TypeKind.TSTZRANGE), "(,)", "(,)", "(,)"),
 ]
 
 
