@@ -114,7 +114,7 @@ def test_deallocate(table: Any) -> None:
             11,
         ),
         ("EXECUTE p($1)", "42P02", "there is no parameter $1", None),
-        ("EXECUTE p((SELECT 1))", "0A000", "cannot use subquery in EXECUTE parameters", 11),
+        ("EXECUTE p((SELECT 1))", "0A000", "cannot use subquery in EXECUTE parameter", 11),
         ("PREPARE q AS SELECT nosuch FROM t", "42703", 'column "nosuch" does not exist', 21),
         ("PREPARE q AS SELECT 1 +", "42601", "syntax error at end of input", 24),
         ("PREPARE q AS CREATE TABLE x (a int)", "42601", 'syntax error at or near "CREATE"', 14),

@@ -131,7 +131,8 @@ def test_a_client_that_hangs_up_ends_its_subscription(
     dial: Dial, writer: psycopg.Connection[Any], database: Database
 ) -> None:
     reader = dial()
-    assert next(iter(reader.cursor().stream("SUBSCRIBE TO t")))[1] == "Insert"
+    rows = reader.cursor().stream("SUBSCRIBE TO t")  # which ends the statement when it is forgotten
+    assert next(rows)[1] == "Insert"
     assert len([r for r in database.reads.catalog.relations.values() if r.noun == "subscription"]) == 1
     assert writer.execute("SHOW SUBSCRIPTIONS").fetchall() == []
     reader.pgconn.finish()
