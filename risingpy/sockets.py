@@ -11,8 +11,6 @@ statements of all connections: beside heavy queries its answers come three times
 from __future__ import annotations
 
 import ctypes
-import errno
-import os
 import select
 import socket
 import threading
@@ -39,26 +37,23 @@ def has_hung_up(connected: socket.socket) -> bool:
 
 def receive_at_once(connected: socket.socket) -> bytes:
     """At most `MOST_BYTES` that have come; b"" at the end. BlockingIOError if there are none; OSError as of `recv`."""
-    if _CALLS is None:
-        return connected.recv(MOST_BYTES, socket.MSG_DONTWAIT)
-    buffer = _BUFFER.bytes
-    received = _CALLS.recv(connected.fileno(), _BUFFER.address, MOST_BYTES, socket.MSG_DONTWAIT)
-    if received < 0:
-        raise _failure()
-    return bytes(buffer[:received])
+    if _CALLS is not None:
+        received = _CALLS.recv(connected.fileno(), _BUFFER.address, MOST_BYTES, _CALLS.receive_flags)
+        if received >= 0:
+            return bytes(_BUFFER.bytes[:received])
+    return connected.recv(MOST_BYTES, socket.MSG_DONTWAIT)  # which knows why there is nothing, and says it
 
 
 def send_at_once(connected: socket.socket, data: bytes) -> int:
     """Sends what the system takes now of the bytes; returns how many those were. OSError as of `send`."""
+    if _CALLS is not None and len(data) <= MOST_BYTES:
+        sent: int = _CALLS.send(connected.fileno(), data, len(data), _CALLS.send_flags)
+        if sent >= 0:
+            return sent
     try:
-        if _CALLS is None or len(data) > MOST_BYTES:
-            return connected.send(data, socket.MSG_DONTWAIT)
-        sent: int = _CALLS.send(connected.fileno(), data, len(data), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-        if sent < 0:
-            raise _failure()
+        return connected.send(data, socket.MSG_DONTWAIT)
     except BlockingIOError:
         return 0
-    return sent
 
 
 class _SystemCalls:
@@ -70,6 +65,8 @@ class _SystemCalls:
         self.recv.argtypes = (descriptor, ctypes.c_void_p, size, flags)
         self.send.argtypes = (descriptor, ctypes.c_char_p, size, flags)
         self.recv.restype = self.send.restype = ctypes.c_ssize_t
+        self.receive_flags = int(socket.MSG_DONTWAIT)  # plain numbers: members of an enumeration take a microsecond
+        self.send_flags = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
 
 class _Buffer(threading.local):
@@ -83,15 +80,9 @@ class _Buffer(threading.local):
 def _found_calls() -> _SystemCalls | None:
     """None where the process hides its C library's functions, or the system has no such flags."""
     try:
-        return _SystemCalls(ctypes.PyDLL(None, use_errno=True)) if hasattr(socket, "MSG_NOSIGNAL") else None
+        return _SystemCalls(ctypes.PyDLL(None)) if hasattr(socket, "MSG_NOSIGNAL") else None
     except (AttributeError, OSError, TypeError):
         return None
-
-
-def _failure() -> OSError:
-    number = ctypes.get_errno()
-    # A signal is not waited for either: the descriptor is ready still, and is looked at again.
-    return OSError(errno.EAGAIN if number == errno.EINTR else number, os.strerror(number))
 
 
 _CALLS = _found_calls()
