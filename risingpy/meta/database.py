@@ -241,7 +241,15 @@ class Database:
         def change(between_epochs: GraphChange) -> MetaState:
             return self._changes.apply(between_epochs, cancelled)
 
-        return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
+        return back_up(
+            target,
+            self.data_dir,
+            change,
+            self._store,
+            self._meta_store,
+            lambda: self._log.last_lsn,
+            check_of(cancelled),
+        )
 
     def close(self) -> None:
         """Stops after the running epoch and the running deliveries, and releases the directory."""

@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from risingpy.cli import main
-from risingpy.errors import SqlError
-from risingpy.meta.recovery.backup import NOTE, restore
+from risingpy.errors import Check, SqlError
+from risingpy.meta.durable_state import RowIds
+from risingpy.meta.recovery.backup import NOTE, _PinnedDatabase, restore
 from risingpy.meta.recovery.check import check
-from tests.meta.conftest import Server
+from tests.meta.conftest import Client, Server
 
 
 def test_a_backup_under_load_is_of_one_epoch(server: Server, tmp_path: Path) -> None:
@@ -53,6 +54,43 @@ def test_a_backup_under_load_is_of_one_epoch(server: Server, tmp_path: Path) -> 
     assert client.run("SELECT * FROM m ORDER BY n") == recomputed
     client.run("INSERT INTO t VALUES (-1, 0)")
     assert client.run("SELECT count(*) FROM t") == [(rows + 1,)]
+
+
+def test_rows_that_come_while_it_copies_are_not_in_it(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their numbers and values of a sequence are given after the meta store is pinned, so they come again."""
+    monkeypatch.setattr(RowIds, "BLOCK", 4)
+    client = server.client()
+    client.run("CREATE TABLE t (a INT)")
+    client.run("CREATE TABLE s (id SERIAL PRIMARY KEY, a INT)")
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT count(*), sum(a) FROM t")
+    copies = _PinnedDatabase.copy_to
+
+    def copy_to(self: _PinnedDatabase, target: Path, check: Check) -> None:
+        _insert(client, 100)
+        copies(self, target, check)
+
+    monkeypatch.setattr(_PinnedDatabase, "copy_to", copy_to)
+    _insert(client, 3)
+    server.client().run(f"BACKUP TO '{tmp_path / 'copy'}'")
+    server.stop()
+    restore(tmp_path / "copy", tmp_path / "restored")
+    server.data_dir = tmp_path / "restored"
+    server.start()
+    client = server.client()
+    _insert(client, 200)
+    client.run("FLUSH")
+    expected = [(203, 3 + sum(range(200)))]
+    for relation in ("t", "s"):
+        assert client.run(f"SELECT count(*), sum(a) FROM {relation}") == expected
+    assert client.run("SELECT * FROM m") == expected
+
+
+def _insert(client: Client, rows: int) -> None:
+    for number in range(rows):
+        client.run(f"INSERT INTO t VALUES ({number})")
+        client.run(f"INSERT INTO s (a) VALUES ({number})")
 
 
 def test_what_is_there_is_not_overwritten(server: Server, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.engine.shard_store import shard_directory
 from risingpy.storage.format_note import read_note as read_format_note
 from risingpy.storage.format_note import write_note as write_format_note
+from risingpy.storage.log.cut import cut_log
 from risingpy.storage.log.segment import segment_paths
 from risingpy.storage.log.spill import spill_paths
 from risingpy.storage.log.write_ahead_log import log_directory
@@ -38,10 +39,13 @@ def back_up(
     change: Callable[[Callable[[MetaState], MetaState]], object],
     store: StateStore,
     meta_store: MetaStore,
+    last_lsn: Callable[[], int],
     check: Check = unchecked,
 ) -> int:
     """Copies the database to a new directory; returns the epoch. `change` calls a function between two epochs.
 
+    `last_lsn` is the log's last record. What is logged later is not copied: the meta store, as it is pinned, does not
+    know the numbers of those rows, nor their values of sequences, and would give them again.
     If `check` cancels it, the directory that it leaves has no note, and is no backup.
     """
     _check_target(target)
@@ -50,7 +54,7 @@ def back_up(
     def pin(state: MetaState) -> MetaState:
         # This runs between two epochs, so the shards, the meta store and the log agree.
         view = store.open_read_view(state.committed.epoch)  # its own view, because a copy keeps it busy
-        pinned.append(_PinnedDatabase(data_dir, state, view, meta_store))
+        pinned.append(_PinnedDatabase(data_dir, state, view, meta_store, last_lsn()))
         return state
 
     change(pin)
@@ -64,10 +68,11 @@ def back_up(
 class _PinnedDatabase:
     """The state that a backup copies. Made between two epochs, it keeps everything readable until `close`."""
 
-    def __init__(self, data_dir: Path, state: MetaState, view: ReadView, store: MetaStore) -> None:
+    def __init__(self, data_dir: Path, state: MetaState, view: ReadView, store: MetaStore, last_lsn: int) -> None:
         """`view` is a view of the state's committed epoch that nobody else uses."""
         self.epoch = state.committed.epoch
         self._view = view
+        self._last_lsn = last_lsn  # before the meta store: what gives numbers notes them there, and then logs the rows
         self._stack = ExitStack()
         self._stack.callback(view.release)
         self._meta = self._stack.enter_context(store.pinned())
@@ -86,6 +91,7 @@ class _PinnedDatabase:
             make_directory(log_directory(target))
             for name, segment in self._segments:
                 _copy_file(segment, log_directory(target) / name, check)
+            cut_log(log_directory(target), self._last_lsn)
             sync_directory(log_directory(target))
             write_format_note(target)
             _write_note(target, {"epoch": self.epoch, "shards": shards, "made_at": int(time.time())})
