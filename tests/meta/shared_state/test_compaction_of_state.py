@@ -114,10 +114,11 @@ def test_who_does_not_lead_any_more_deletes_nothing(servers: SharedServers) -> N
     compact = compactor(servers, "a", 2, 1)
     compact.look()
     servers.start("b")
-    before = [found.name for found in DirectoryObjects(servers.shared).list("")]
+    before = {found.name for found in DirectoryObjects(servers.shared).list("")}
     with pytest.raises(SqlError, match="another server has taken over"):
         compact.vacuum()
-    assert [found.name for found in DirectoryObjects(servers.shared).list("")] == before
+    # The server that leads writes meanwhile: objects may come, and none may go.
+    assert before <= {found.name for found in DirectoryObjects(servers.shared).list("")}
 
 
 def test_a_vacuum_that_lacks_a_version_deletes_nothing(servers: SharedServers) -> None:
@@ -126,10 +127,11 @@ def test_a_vacuum_that_lacks_a_version_deletes_nothing(servers: SharedServers) -
     version = pin_state(servers.uri, "monday")
     objects = DirectoryObjects(servers.shared)
     objects.delete(version_name(version.slot))
-    before = [found.name for found in objects.list("")]
+    before = {found.name for found in objects.list("")}
     with pytest.raises(DamagedState, match="is missing, and a pin"):
         compactor(servers, "a", 2, 1).vacuum()
-    assert [found.name for found in objects.list("")] == before
+    # Epochs go on writing to the journal: objects may come, and none may go.
+    assert before <= {found.name for found in objects.list("")}
 
 
 def test_a_pin_is_a_backup(servers: SharedServers, tmp_path: Path) -> None:
