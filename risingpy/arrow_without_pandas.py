@@ -1,7 +1,8 @@
-"""Keeps PyArrow from importing pandas, which our processes never use and whose import takes 0.3 to 0.5 s.
+"""Keeps PyArrow from importing pandas, whose import takes 0.2 to 0.5 s, before somebody wants it.
 
-The first `pyarrow.array` of a Python list tests whether pandas is installed by importing it, and remembers the result.
-If this function is called before, the test fails. Other code can still import pandas later.
+The first `pyarrow.array` of a Python list tests whether pandas is installed by importing it, and remembers the result:
+here, that pandas is missing. A program that opens a database in its own process may use data frames at any later time,
+so whoever imports pandas first makes PyArrow look again.
 """
 
 from __future__ import annotations
@@ -23,8 +24,32 @@ class _NoPandas:
         return None
 
 
+class _PandasForArrow:
+    """An import hook that finds pandas as the hooks after this one do, and shows it to PyArrow once it is loaded."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "pandas":
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next((found for finder in others if (found := finder.find_spec(name, path, target))), None)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_show(module: ModuleType) -> None:
+                load(module)
+                sys.meta_path.remove(self)
+                _look_for_pandas()
+
+            spec.loader.exec_module = load_and_show  # type: ignore[method-assign]
+        return spec
+
+
 def begin_without_pandas() -> None:
-    """Call it before anything that makes Arrow arrays is imported."""
+    """Call it before anything that makes Arrow arrays is imported. Does nothing where pandas is imported already."""
+    if "pandas" in sys.modules:
+        return
     import pyarrow  # noqa: PLC0415 - whoever imports this module for another reason needs no Arrow
 
     hook = _NoPandas()
@@ -33,3 +58,11 @@ def begin_without_pandas() -> None:
         pyarrow.array([0])
     finally:
         sys.meta_path.remove(hook)
+    sys.meta_path.insert(0, _PandasForArrow())
+
+
+def _look_for_pandas() -> None:
+    """PyArrow looks again where it cannot do without."""
+    import pyarrow  # noqa: PLC0415
+
+    pyarrow.nulls(0).to_pandas()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from risingpy.client.interface import OpenDatabase
+from risingpy.arrow_without_pandas import begin_without_pandas
 from risingpy.errors import InvalidParameterValue
 from risingpy.garbage import no_collections
+
+if TYPE_CHECKING:
+    from risingpy.client.interface import OpenDatabase
 
 _SCHEMES = ("postgresql://", "postgres://")
 
@@ -39,6 +42,7 @@ def connect(
         opened = import_module("risingpy.client.server_database").ServerDatabase(target)
     else:
         with no_collections():
+            begin_without_pandas()
             embedded = import_module("risingpy.embedded")
         opened = embedded.open_directory(target, parallelism=parallelism, engine=engine or "inprocess", memory=memory)
-    return cast(OpenDatabase, opened)
+    return cast("OpenDatabase", opened)
