@@ -86,6 +86,36 @@ class _HasNoSequences:
         raise _no_session()
 
 
+class AdvisoryLocks(Protocol):
+    """What a session does with locks of numbers: one bigint, or two integers."""
+
+    def lock(self, numbers: tuple[int, ...], *, shared: bool, transaction: bool, wait: bool) -> bool:
+        """Takes a lock, for the session or its transaction; false if it would have to wait, and must not."""
+
+    def unlock(self, numbers: tuple[int, ...], *, shared: bool) -> bool:
+        """Gives up one of the session; false if there is none."""
+
+    def unlock_all(self) -> None:
+        """Gives up all of the session."""
+
+
+class _HasNoLocks:
+    """Where no session works."""
+
+    def lock(self, numbers: tuple[int, ...], *, shared: bool, transaction: bool, wait: bool) -> bool:
+        raise _locks_nothing()
+
+    def unlock(self, numbers: tuple[int, ...], *, shared: bool) -> bool:
+        raise _locks_nothing()
+
+    def unlock_all(self) -> None:
+        raise _locks_nothing()
+
+
+def _locks_nothing() -> InternalError:
+    return InternalError("only statements of sessions take advisory locks")
+
+
 def _waits_for_nobody(_process_id: int) -> list[int]:
     return []
 
@@ -98,11 +128,12 @@ def _no_session() -> InternalError:
 class StatementLimits:
     """`memory` is in bytes; `setting` is the parameter that a user can raise to have more.
 
-    `written`: how many bytes of rows an epoch may write to one table (None: any number).
-    `signal(function, process id, milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session.
-    `blocking(process id)` are the sessions for whose locks a session waits. `set_config(name, value, local)` changes a
-    setting of the session, and gives its new value. `sequences` answers nextval and its like. `notify(channel,
-    payload)` is pg_notify. Within the block of `calling(call)`, `call` is called when the statement is cancelled.
+    `written`: how many bytes of rows an epoch may write to one table (None: any number). `signal(function, process id,
+    milliseconds)` does what pg_cancel_backend and pg_terminate_backend do to a session. `blocking(process id)` are the
+    sessions for whose locks a session waits. `set_config(name, value, local)` changes a setting of the session, and
+    gives its new value. `sequences` answers nextval and its like, `advisory` pg_advisory_lock and its like.
+    `notify(channel, payload)` is pg_notify. Within the block of `calling(call)`, `call` is called when the statement is
+    cancelled.
     """
 
     memory: int
@@ -114,6 +145,7 @@ class StatementLimits:
     blocking: Callable[[int], list[int]] = _waits_for_nobody
     set_config: Callable[[str, str, bool], str] = _has_no_settings
     sequences: Sequences = field(default_factory=_HasNoSequences)
+    advisory: AdvisoryLocks = field(default_factory=_HasNoLocks)
     notify: Callable[[str, str], None] = _notifies_nobody
     calling: Callable[[Callable[[], None]], AbstractContextManager[None]] = _is_never_cancelled
 

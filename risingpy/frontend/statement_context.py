@@ -13,6 +13,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.demands import Demands
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
+from risingpy.frontend.session_advisory_locks import SessionAdvisoryLocks
 from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.session_notifications import SessionNotifications
 from risingpy.frontend.session_sequences import SessionSequences
@@ -87,6 +88,10 @@ class StatementContext(Protocol):
     @property
     def sequences(self) -> SessionSequences:
         """The numbers that the session has taken of sequences."""
+
+    @property
+    def advisory(self) -> SessionAdvisoryLocks:
+        """The advisory locks that the session has."""
 
     @property
     def notifications(self) -> SessionNotifications:

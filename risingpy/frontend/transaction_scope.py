@@ -148,6 +148,7 @@ class TransactionScope:
         if self._transaction.status is TransactionStatus.IDLE:
             if self._transaction.implicit or self._notifications.waits_for_commit:
                 self.commit()
+            self._transaction.release_statement_locks()
             self._temporaries.end_transaction(committed=True)
             self._portals.end_transaction(committed=True)
 

@@ -9,11 +9,19 @@ SEQUENCE_CALLS = frozenset(
     {"nextval", "currval", "lastval", "setval", "pg_sequence_last_value", "sequence_position", "sequence_was_called"}
     | {"pg_get_serial_sequence"}
 )
+ADVISORY_CALLS = frozenset(
+    {
+        *(f"pg_{tried}advisory_{lock}" for tried in ("", "try_") for lock in ("lock", "xact_lock")),
+        *(f"pg_{tried}advisory_{lock}_shared" for tried in ("", "try_") for lock in ("lock", "xact_lock")),
+        *("pg_advisory_unlock", "pg_advisory_unlock_shared", "pg_advisory_unlock_all"),
+    }
+)
 NON_DETERMINISTIC = frozenset(
     {"random", "gen_random_uuid", "gen_random_bytes", "clock_timestamp", "proctime"}
     | {"pg_sleep", "pg_sleep_for", "pg_sleep_until"}
     | {"pg_cancel_backend", "pg_terminate_backend", "pg_blocking_pids", "set_config", "pg_notify"}
     | SEQUENCE_CALLS
+    | ADVISORY_CALLS
 )
 # What a view computes in place of such a call, of a seed and the key of the row.
 OF_ROW = MappingProxyType({"random": "random_of_row", "gen_random_uuid": "uuid_of_row"})

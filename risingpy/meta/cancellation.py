@@ -17,6 +17,7 @@ class WaitEvent(Enum):
 
     CLIENT = ("Client", "ClientRead")
     TABLE_LOCK = ("Lock", "relation")
+    ADVISORY_LOCK = ("Lock", "advisory")
     EPOCH = ("IPC", "EpochCommit")
     TURN = ("IPC", "QueryAdmission")
 

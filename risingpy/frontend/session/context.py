@@ -34,6 +34,7 @@ from risingpy.frontend.session.signals import send_signal
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.session.values import values_of
+from risingpy.frontend.session_advisory_locks import SessionAdvisoryLocks
 from risingpy.frontend.session_identity import SessionIdentity
 from risingpy.frontend.session_sequences import SessionSequences
 from risingpy.frontend.session_temporaries import SessionTemporaries
@@ -112,6 +113,8 @@ class SessionContext:
             self.identity,
             lambda verb: check_writable(self, verb),
         )
+        warning = partial(self.notice, severity="WARNING", sqlstate="01000")
+        self.advisory = SessionAdvisoryLocks(lambda: self.database, self.transaction, self.cancelled, warning)
         self._runner = BatchRunner(
             self.transaction, database.query_engines, self.limits, self._system, finds_nearest(self)
         )
@@ -172,6 +175,7 @@ class SessionContext:
             blocking=self.database.writes.locks.blocking,
             set_config=self._set_config,
             sequences=self.sequences,
+            advisory=self.advisory,
             notify=self._notify,
             calling=self.cancelled.calling,
         )
@@ -355,6 +359,7 @@ class SessionContext:
         try:
             self.transaction.rollback()
         finally:
+            self.advisory.unlock_all()
             self.notifications.close()
             self.temporaries.close()
             self.database.sessions.remove(self.record)

@@ -16,9 +16,10 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Discard, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """DISCARD ALL closes cursors, forgets prepared statements and resets settings; it raises 25001 in a transaction.
+    """DISCARD ALL closes cursors, forgets prepared statements, gives up advisory locks and resets settings.
 
-    DISCARD SEQUENCES forgets what currval and lastval give, DISCARD TEMP drops temporary relations. Plans need none.
+    It raises 25001 in a transaction. DISCARD SEQUENCES forgets what currval and lastval give, DISCARD TEMP drops
+    temporary relations. Plans need none.
     """
 
     def run(parameters: Parameters) -> Result:
@@ -29,6 +30,7 @@ def bind(
             session.subscription_cursors.close_all()
             session.statements.clear()
             session.sequences.forget()
+            session.advisory.unlock_all()
             session.notifications.unlisten(None)  # as its statement ends
             session.temporaries.discard()
             session.settings.reset("all")

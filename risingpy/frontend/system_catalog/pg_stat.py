@@ -10,6 +10,7 @@ from risingpy.frontend.system_catalog.oids import index_oid, relation_oid
 from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.pg_index import keyed_tables
 from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
+from risingpy.meta.writing.advisory_locks import AdvisoryKey
 from risingpy.plan.catalog import Table
 
 
@@ -37,27 +38,17 @@ def _activity(state: SystemState) -> Iterable[Row]:
 def _locks(state: SystemState) -> Iterable[Row]:
     """Locks of tables and rows are all that sessions wait for; each is of a transaction, which has no number.
 
-    A row's lock is seen, as in PostgreSQL, only while somebody waits for it; rw_locks has all.
+    A row's lock is seen, as in PostgreSQL, only while somebody waits for it; rw_locks has all. An advisory lock is a
+    session's, or its transaction's.
     """
     for lock in state.locks():
-        if lock.is_row and not lock.is_awaited:
-            continue
-        yield (
-            *(
-                "tuple" if lock.is_row else "relation",
-                _database_of(state, lock.table_id),
-                lock.table_id,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-                None,
-            ),
-            *(lock.process_id, lock.mode, lock.is_granted, False, _at(lock.waits_since)),
-        )
+        held = None, lock.process_id, lock.mode, lock.is_granted, False, _at(lock.waits_since)
+        if isinstance(lock.key, AdvisoryKey):
+            database_id, *numbers = lock.key.fields
+            yield "advisory", database_id, *(None,) * 5, *numbers, *held
+        elif lock.is_awaited or not lock.is_row:
+            kind = "tuple" if lock.is_row else "relation"
+            yield kind, _database_of(state, lock.table_id), lock.table_id, *(None,) * 7, *held
 
 
 def _database_of(state: SystemState, table_id: int) -> int | None:

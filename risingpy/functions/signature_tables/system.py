@@ -30,6 +30,17 @@ pg_database_size pg_database_size oid = int8 | text = int8
 pg_cancel_backend pg_cancel_backend int4 = bool
 pg_blocking_pids pg_blocking_pids int4 = int4[]
 pg_notify pg_notify text text = void
+pg_advisory_lock pg_advisory_lock int8 = void | int4 int4 = void
+pg_advisory_lock_shared pg_advisory_lock_shared int8 = void | int4 int4 = void
+pg_advisory_xact_lock pg_advisory_xact_lock int8 = void | int4 int4 = void
+pg_advisory_xact_lock_shared pg_advisory_xact_lock_shared int8 = void | int4 int4 = void
+pg_try_advisory_lock pg_try_advisory_lock int8 = bool | int4 int4 = bool
+pg_try_advisory_lock_shared pg_try_advisory_lock_shared int8 = bool | int4 int4 = bool
+pg_try_advisory_xact_lock pg_try_advisory_xact_lock int8 = bool | int4 int4 = bool
+pg_try_advisory_xact_lock_shared pg_try_advisory_xact_lock_shared int8 = bool | int4 int4 = bool
+pg_advisory_unlock pg_advisory_unlock int8 = bool | int4 int4 = bool
+pg_advisory_unlock_shared pg_advisory_unlock_shared int8 = bool | int4 int4 = bool
+pg_advisory_unlock_all pg_advisory_unlock_all = void
 pg_terminate_backend pg_terminate_backend int4 = bool | int4 int8 = bool
 rw_vnode rw_vnode int4 every… = int2
 pg_column_size pg_column_size_1 bool = int4

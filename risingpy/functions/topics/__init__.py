@@ -7,6 +7,7 @@ whole chunks (`arrow_functions.py`), and from DuckDB's SQL by `rpy_<result type>
 from __future__ import annotations
 
 from risingpy.functions.topics.addresses import ADDRESSES
+from risingpy.functions.topics.advisory_locks import ADVISORY_LOCKS
 from risingpy.functions.topics.aggregates import AGGREGATES
 from risingpy.functions.topics.backends import BACKENDS
 from risingpy.functions.topics.binary_forms import BINARY_FORMS
@@ -85,6 +86,7 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB_CHANGES,
     **WAITING,
     **BACKENDS,
+    **ADVISORY_LOCKS,
     **JSONB_PATHS,
     **JSONB_RECORDS,
     **FIELDS_BY_NAME,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from risingpy.errors import DeadlockDetected
+from risingpy.meta.writing.advisory_locks import AdvisoryKey
 
 LOG = logging.getLogger(__name__)
 
@@ -162,13 +163,18 @@ def deadlock(circle: list[LockRequest]) -> DeadlockDetected:
     """The error of a circle of waits, which the server's log has, too."""
     lines = []
     for request, blocker in zip(circle, [*circle[1:], circle[0]], strict=True):
-        row = "" if request.lock.key is None else "a row of "
-        lines.append(
-            f"Process {request.process_id} waits for {request.mode.value} on {row}relation {request.lock.table_id} "
-            f"of database {DATABASE_OID}; blocked by process {blocker.process_id}."
-        )
+        waits = f"Process {request.process_id} waits for {request.mode.value} on {_shown(request.lock)}"
+        lines.append(f"{waits}; blocked by process {blocker.process_id}.")
     LOG.info("deadlock detected: %s", " ".join(lines))
     return DeadlockDetected("deadlock detected", detail="\n".join(lines), hint="See server log for query details.")
+
+
+def _shown(lock: Lock) -> str:
+    """What is locked, in PostgreSQL's words."""
+    if isinstance(lock.key, AdvisoryKey):
+        return f"advisory lock [{','.join(map(str, lock.key.fields))}]"
+    row = "" if lock.key is None else "a row of "
+    return f"{row}relation {lock.table_id} of database {DATABASE_OID}"
 
 
 def _way(led_to: dict[int, LockRequest], last: LockRequest) -> list[LockRequest]:

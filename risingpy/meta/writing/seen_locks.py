@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class SeenLock:
     """A lock that a session has, or waits for. `since`: since when, in seconds since 1970.
 
-    `key` is that of a row, or a name (the table is then no table's id); None for a whole table. `mode` is PostgreSQL's
-    name for a lock of that strength. `blocked_by` are the sessions that this one waits for. A process id of 0 is the
-    group commit's, which writes for many sessions.
+    `key` is that of a row, or a name or an advisory lock's (the table is then no table's id); None for a whole table.
+    `mode` is PostgreSQL's name for a lock of that strength. `blocked_by` are the sessions that this one waits for. A
+    process id of 0 is the group commit's, which writes for many sessions.
     """
 
     table_id: int

@@ -7,8 +7,9 @@
     ALONE    who reads a table before writing to it; ALTER, DROP        all
 
 A lock belongs to a session, whatever thread serves it; where there is no session, to the thread. A key is locked ALONE,
-by an owner that has its table in mode KEYS: so each conflict with a whole table is found at the table. Those who wait
-are in a queue and get the lock in their order, so that none waits for ever.
+by an owner that has its table in mode KEYS: so each conflict with a whole table is found at the table. An advisory lock
+has no such table, and is SHARED or ALONE. Those who wait are in a queue and get the lock in their order, so that none
+waits for ever.
 
 An owner waits for the holders of a table or key, and for those before it in the queue, if their modes conflict with its
 own. Who would close a circle of such waits gets DeadlockDetected at once. Only who begins to wait can close a circle:
@@ -29,6 +30,7 @@ from dataclasses import dataclass
 
 from risingpy.errors import LockNotAvailable, QueryCanceled
 from risingpy.meta.cancellation import CancelFlag, WaitEvent, waiting
+from risingpy.meta.writing.advisory_locks import ADVISORY
 from risingpy.meta.writing.lock_requests import Hold, Key, Lock, LockMode, LockRequest, circle_of, deadlock
 from risingpy.meta.writing.seen_locks import SeenLock
 
@@ -101,7 +103,7 @@ class TableLocks:
                 self._forget(request)
                 raise LockNotAvailable("could not obtain the lock")
         if not request.granted.is_set():
-            with waiting(cancelled, WaitEvent.TABLE_LOCK):
+            with waiting(cancelled, WaitEvent.ADVISORY_LOCK if table_id == ADVISORY else WaitEvent.TABLE_LOCK):
                 self._wait(request, cancelled)
         return HeldLock(self, owner, table_id, mode, key)
 

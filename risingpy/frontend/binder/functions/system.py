@@ -29,7 +29,6 @@ from risingpy.types.system_types import (
     REGCLASS,
     SYSTEM_TYPES,
     TEXT,
-    VOID,
     is_oid,
     is_vector,
 )
@@ -58,7 +57,6 @@ _CONSTANTS: dict[str, Literal] = {
     "pg_char_to_encoding": Literal(_UTF8, INTEGER),
     "pg_client_encoding": Literal("UTF8", NAME),
     "getdatabaseencoding": Literal("UTF8", NAME),
-    "pg_advisory_unlock_all": Literal("", VOID),
     "pg_export_snapshot": Literal("00000000-00000000-1", TEXT),
     "txid_current": Literal(0, BIGINT),
     **{name: Literal(value.bytes, UUID) for name, value in UUID_CONSTANTS.items()},

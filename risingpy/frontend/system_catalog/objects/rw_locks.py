@@ -1,4 +1,4 @@
-"""rw_locks: who has, and who waits for, which table or row, which index or key of it, or which name."""
+"""rw_locks: who has, and who waits for, which table or row, index or key of it, name, or advisory lock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from risingpy.frontend.drafted_schema import NAMES
 from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
+from risingpy.meta.writing.advisory_locks import AdvisoryKey
 from risingpy.meta.writing.row_keys import key_text, unique_places
 from risingpy.meta.writing.seen_locks import SeenLock
 from risingpy.plan.catalog import Index, Table
@@ -18,7 +19,10 @@ def _locks(state: SystemState) -> Iterable[Row]:
             continue  # whoever has a name has it, too, and nobody ever waits for it
         since = datetime.fromtimestamp(lock.since, UTC)
         held = lock.process_id or None, lock.mode, lock.is_granted, since, list(lock.blocked_by)
-        yield *(_name(state, lock) if lock.table_id == NAMES else _relation(state, lock)), *held
+        if isinstance(lock.key, AdvisoryKey):
+            yield *_advisory(state, lock.key), *held
+        else:
+            yield *(_name(state, lock) if lock.table_id == NAMES else _relation(state, lock)), *held
 
 
 def _name(state: SystemState, lock: SeenLock) -> Row:
@@ -26,6 +30,12 @@ def _name(state: SystemState, lock: SeenLock) -> Row:
     assert isinstance(lock.key, tuple)
     database_id, schema, name = lock.key
     return "name", _database(state, database_id), schema, name, None, None
+
+
+def _advisory(state: SystemState, key: AdvisoryKey) -> Row:
+    """A number that applications lock: its two halves, and whether they were given as two integers (2)."""
+    database_id, *numbers = key.fields
+    return "advisory", _database(state, database_id), None, None, None, f"({', '.join(map(str, numbers))})"
 
 
 def _relation(state: SystemState, lock: SeenLock) -> Row:

@@ -16,7 +16,7 @@ from risingpy.functions.evaluation.sql.maps import MAPS
 from risingpy.functions.evaluation.sql.nested import NESTED, numbers_as_keys
 from risingpy.functions.evaluation.sql.strings import STRINGS
 from risingpy.functions.evaluation.sql.text import own_call, raised
-from risingpy.functions.volatile import SEQUENCE_CALLS
+from risingpy.functions.volatile import ADVISORY_CALLS, SEQUENCE_CALLS
 from risingpy.plan.expressions import Call
 from risingpy.types import BYTEA, TypeKind
 
@@ -124,7 +124,7 @@ SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     **dict.fromkeys(("clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **dict.fromkeys(("pg_cancel_backend", "pg_terminate_backend", "pg_blocking_pids"), _each_time),
     **dict.fromkeys(("set_config", "pg_notify", "gen_random_bytes"), _each_time),
-    **dict.fromkeys(SEQUENCE_CALLS, _each_time),
+    **dict.fromkeys(SEQUENCE_CALLS | ADVISORY_CALLS, _each_time),
     **ARITHMETIC,
     **STRINGS,
     **DATE_AND_TIME,
