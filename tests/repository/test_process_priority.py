@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.process_priority import lower_priority
+from risingpy.process_priority import FairShare, ProcessorTime, lower_priority, processor_time
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="priorities of sessions are Linux's")
 
@@ -40,6 +40,74 @@ def test_a_child_that_has_ended_is_nobodys_concern(child: subprocess.Popen[bytes
     child.kill()
     child.wait()
     lower_priority(child.pid, 7)
+
+
+def test_a_process_gets_its_priority_back_in_steps_while_it_starves() -> None:
+    share = FairShare(may_raise=True)
+    found = [share.niceness]
+    for second in range(1, 13):  # each second it runs 0.1 s, and waits for 0.9 s
+        share.look(ProcessorTime(0.1 * second, 0.9 * second))
+        found.append(share.niceness)
+    assert found == [10] * 5 + [5] * 5 + [0] * 3
+
+
+def test_a_process_that_gets_a_fair_part_keeps_its_low_priority() -> None:
+    share = FairShare(may_raise=True)
+    changes = [share.look(ProcessorTime(0.3 * second, 0.7 * second)) for second in range(1, 100)]
+    assert (any(changes), share.niceness) == (False, 10)
+
+
+def test_plenty_for_a_long_time_takes_a_step_back_and_a_short_rest_does_not() -> None:
+    share = FairShare(may_raise=True)
+    now = ProcessorTime(0.0, 0.0)
+
+    def spend(seconds: int, ran: float, waited: float) -> None:
+        nonlocal now
+        for _ in range(seconds):
+            now = ProcessorTime(now.ran + ran, now.waited + waited)
+            share.look(now)
+
+    spend(10, 0.1, 0.9)
+    assert share.niceness == 0
+    for _ in range(5):  # a rest of the others is too short each time
+        spend(20, 1.0, 0.0)
+        spend(1, 0.4, 0.6)
+    assert share.niceness == 0
+    spend(60, 1.0, 0.0)
+    assert share.niceness == 10
+    spend(100, 0.0, 0.0)  # without work it does not starve
+    assert share.niceness == 10
+
+
+def test_who_may_not_raise_priorities_stays_between_the_steps() -> None:
+    share = FairShare(may_raise=False)
+    changes = [share.look(ProcessorTime(0.1 * second, 0.9 * second)) for second in range(1, 100)]
+    assert (any(changes), share.niceness) == (False, 5)
+
+
+def test_a_new_process_of_the_work_begins_with_the_priority_that_it_had(child: subprocess.Popen[bytes]) -> None:
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    share = FairShare(may_raise=True)
+    for second in range(1, 6):
+        share.look(ProcessorTime(0.1 * second, 0.9 * second))
+    share.begin(child.pid)
+    assert os.getpriority(os.PRIO_PROCESS, child.pid) == min(usual + 5, 19)
+    assert not share.look(ProcessorTime(0.01, 0.0))  # the new process's times begin anew
+
+
+def test_linux_counts_what_a_process_ran_and_waited(child: subprocess.Popen[bytes]) -> None:
+    before = processor_time(child.pid)
+    if before is None:
+        pytest.skip("the kernel does not count")
+    own = processor_time(os.getpid())
+    assert own is not None
+    sum(range(3_000_000))
+    after = processor_time(os.getpid())
+    assert after is not None
+    assert after.ran > own.ran
+    child.kill()
+    child.wait()
+    assert processor_time(child.pid) is None
 
 
 def _of_session(pid: int) -> str:

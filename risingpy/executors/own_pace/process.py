@@ -14,9 +14,7 @@ from pathlib import Path
 
 import risingpy
 from risingpy.executors.own_pace.messages import Answer, Step
-from risingpy.process_priority import lower_priority
-
-NICENESS = 10
+from risingpy.process_priority import LOOK_SECONDS, FairShare
 
 
 class OwnPaceProcess:
@@ -24,11 +22,15 @@ class OwnPaceProcess:
     process has ended though nobody ended it.
 
     That thread starts the process, too, and waits until the system has taken its memory back: either may take a while.
+    While a step runs, the thread looks whether the process starves: a job that is late must come to its end.
     """
 
-    def __init__(self, data_dir: Path, shards: int, on_answer: Callable[[Answer | None], None]) -> None:
+    def __init__(
+        self, data_dir: Path, shards: int, on_answer: Callable[[Answer | None], None], share: FairShare
+    ) -> None:
         self._connection, theirs = Pipe()
         self._ended = False
+        self._share = share
         self._on_answer = on_answer
         self._process: subprocess.Popen[bytes] | None = None
         self._guard = threading.Lock()  # of the process while it starts
@@ -56,7 +58,10 @@ class OwnPaceProcess:
                     if self._ended:
                         return
                     self._process = _started(theirs, data_dir, shards)
+                    self._share.begin(self._process.pid)
                 while True:
+                    while not self._connection.poll(LOOK_SECONDS):
+                        self._share.look_at(self._process.pid)
                     self._on_answer(self._connection.recv())
             except (EOFError, OSError):
                 if not self._ended:
@@ -68,7 +73,7 @@ class OwnPaceProcess:
 def _started(connection: Connection, data_dir: Path, shards: int) -> subprocess.Popen[bytes]:
     root = str(Path(risingpy.__file__).parents[1])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [
             sys.executable, "-m", "risingpy.executors.own_pace.worker",
             str(connection.fileno()), str(data_dir), str(shards),
@@ -77,5 +82,3 @@ def _started(connection: Connection, data_dir: Path, shards: int) -> subprocess.
         pass_fds=[connection.fileno()],
         env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
-    lower_priority(process.pid, NICENESS)
-    return process

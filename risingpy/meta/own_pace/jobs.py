@@ -230,7 +230,7 @@ class OwnPaceJobs:
     def _start_process(self, pace: Pace, shards: int) -> None:
         pace.process_since = time.monotonic()
         pace.turn += 1
-        pace.process = OwnPaceProcess(self._data_dir, shards, partial(self._take, pace, pace.turn))
+        pace.process = OwnPaceProcess(self._data_dir, shards, partial(self._take, pace, pace.turn), pace.share)
 
     def _start_step(self, state: MetaState, pace: Pace) -> bool:
         """Has the process pin the committed epoch, and run a step from there. False if it does not pin it."""

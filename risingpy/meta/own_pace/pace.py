@@ -10,6 +10,7 @@ from risingpy.errors import OutOfMemory
 from risingpy.executors.epoch.handed_over import Pieces
 from risingpy.executors.own_pace.messages import Step, StepDone, StepFailed
 from risingpy.executors.own_pace.process import OwnPaceProcess
+from risingpy.process_priority import FairShare, may_raise_priorities
 
 FIRST_REST_SECONDS = 5.0  # a job whose last changes were too much for an epoch rests so long before it may rejoin
 LONGEST_REST_SECONDS = 3600.0
@@ -58,6 +59,7 @@ class Pace:
     broken_turns: int = 0
     process_since: float = 0.0
     heavy_until: float = field(default_factory=time.monotonic)
+    share: FairShare = field(default_factory=lambda: FairShare(may_raise=may_raise_priorities()))
 
     def __post_init__(self) -> None:
         self.rest()
