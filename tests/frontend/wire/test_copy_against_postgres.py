@@ -123,6 +123,11 @@ _INPUT = [
     b'1,""\n',
     b'"1",x\n2\n',
     b'1,"a\nb"\nz,y\n',
+    *(
+        number + delimiter + b"0x\n007" + delimiter + b"x\n"
+        for number in (b"0x1f", b"0X1F", b"-0x1f", b"+5", b" 5", b"5 ", b"- 5", b"-0", b"1_0", b"1e3", b'" 5"', b'"+5"')
+        for delimiter in (b"\t", b",")
+    ),
 ]
 
 
