@@ -41,7 +41,7 @@ def test_a_column_is_what_its_texts_are(type_: SqlType, data: st.DataObject) -> 
             assert wrong.get(row) == str(error), text
         else:
             assert row not in wrong, text
-            assert values[row].as_py() == pa.scalar(expected, type_.arrow).as_py(), text
+            assert values[row].equals(pa.scalar(expected, type_.arrow)), text  # Python has no date of the year 10000
 
 
 def test_other_characters_are_seen() -> None:
