@@ -11,8 +11,9 @@ import psutil
 from risingpy.meta.database import Database
 from risingpy.server_process import ServerProcess
 
-# How long nothing may happen. `make engines-test` waits for longer.
-QUIET_SECONDS = float(os.environ.get("RISINGPY_QUIET_SECONDS", "0.3"))
+# How long nothing may happen, at the end of each of 500 tests: a loop that does not rest commits every few
+# milliseconds. `make engines-test` waits for longer.
+QUIET_SECONDS = float(os.environ.get("RISINGPY_QUIET_SECONDS", "0.1"))
 SETTLE_SECONDS = 30.0  # for what is still to be done: a purge, a compaction
 
 

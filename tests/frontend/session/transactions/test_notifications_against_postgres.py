@@ -41,7 +41,7 @@ class Sessions:
         for place in range(SESSIONS):
             # All have ended their transactions, and the server sends what there is before it answers.
             self.connections[place].execute("SELECT 1")
-            heard = self.connections[place].notifies(timeout=0.1)
+            heard = self.connections[place].notifies(timeout=0.001)
             told.append([(each.channel, each.payload, self.pids.index(each.pid)) for each in heard])
         return told
 
