@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from risingpy.server_process import ServerProcess
+from tests.crash.forked_servers import ForkingServers
 from tests.frontend.session.ddl_in_transactions.random_statements import CATALOG, CLEAN, TABLES, Statements
 from tests.postgres_oracle import PostgresOracle
 from tests.postgres_oracle import postgres_oracle as postgres_oracle
@@ -29,7 +29,8 @@ from tests.postgres_oracle import postgres_oracle as postgres_oracle
 TRANSACTIONS = int(os.environ.get("RISINGPY_DDL_TRANSACTIONS", "40"))
 SEED = int(os.environ.get("RISINGPY_DDL_SEED", "5"))
 _BETWEEN_KILLS = (10, 30)  # transactions
-_LONGEST_COMMIT = 0.05  # seconds within which the server dies after COMMIT was sent
+_LONGEST_COMMITS = (0.005, 0.05)  # seconds within which the server dies after COMMIT was sent
+_TOLD = 500  # transactions, after which it says how far it is
 _ROUND = 50  # transactions, after which all begins anew: few names are used again and again
 
 
@@ -38,10 +39,10 @@ class Campaign:
 
     def __init__(self, directory: Path, model: psycopg.Connection[Any], observer: psycopg.Connection[Any]) -> None:
         self.model, self.observer = model, observer
-        self._directory = directory
+        self._directory, self._servers = directory, ForkingServers()
         self.random = Random(SEED)
         self.statements = Statements(Random(SEED))
-        self.server = ServerProcess(directory, engine="inprocess")
+        self.server = self._servers.start(directory)
         self.ours = self.server.connect()
         self.kills = self.torn = 0
 
@@ -49,6 +50,7 @@ class Campaign:
         """Ends the server."""
         self.ours.close()
         self.server.kill()
+        self._servers.close()
 
     def clean(self) -> None:
         """Both have nothing but the schema s1 afterwards."""
@@ -77,7 +79,7 @@ class Campaign:
         else:
             self.server.kill()
         self.ours.close()
-        self.server = ServerProcess(self._directory, engine="inprocess")
+        self.server = self._servers.start(self._directory)
         self.ours = self.server.connect()
         found = _catalog(self.ours)
         way = next((way for way, catalog in possible.items() if catalog == found), None)
@@ -87,7 +89,7 @@ class Campaign:
         assert _rows(self.ours, self.model) is None
 
     def _die_at_commit(self) -> None:
-        killer = threading.Timer(self.random.uniform(0, _LONGEST_COMMIT), self.server.kill)
+        killer = threading.Timer(self.random.uniform(0, self.random.choice(_LONGEST_COMMITS)), self.server.kill)
         killer.start()
         _state(self.ours, "COMMIT")
         killer.join()
@@ -114,6 +116,9 @@ def test_transactions_are_whole_after_each_kill(campaign: Campaign) -> None:
             next_kill += campaign.random.randint(*_BETWEEN_KILLS)
         else:
             campaign.transaction()
+        if (number + 1) % _TOLD == 0:
+            seconds = time.monotonic() - started
+            print(f"{number + 1} transactions, {campaign.kills} kills, {seconds:.0f} s", flush=True)
     seconds = time.monotonic() - started
     told = f"{campaign.kills} kills, after {campaign.torn} of which a transaction at its COMMIT was not there"
     print(f"{TRANSACTIONS} transactions in {seconds:.0f} s, {told}")
