@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,9 +17,9 @@ from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.domain_names import refuse_domain
 from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
-from risingpy.frontend.binder.typing.type_names import is_text_name, resolve_type
+from risingpy.frontend.binder.typing.type_names import element_name, is_text_name, resolve_type
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement, TypeName
+from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
 from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.settings import is_on
@@ -52,7 +53,7 @@ def bind(
             result=_result(session, statement),
             language=FunctionLanguage(statement.language),
             body=f"SELECT {statement.body}" if statement.returns_expression else statement.body,
-            definition=parsed.text,
+            definition=_without_names_of_rows(session, parsed.text, statement),
             immutable=statement.immutable,
             strict=statement.strict,
             batch=statement.batch,
@@ -77,6 +78,29 @@ def bind(
         return Result(CommandTag(f"CREATE {function.noun.upper()}"))
 
     return Command(run)
+
+
+def _without_names_of_rows(session: StatementContext, text: str, statement: CreateFunction) -> str:
+    """The text with types such as `struct<a integer>` in place of names of relations, whose rows they are now.
+
+    A function does not follow a relation that changes, so neither may its text. Raises FeatureNotSupported if a name
+    does not stand there as it is read.
+    """
+    known = known_types(session)
+    results = [statement.returns] if statement.returns is not None else [each.type for each in statement.columns]
+    names = [*(argument.type for argument in statement.arguments), *results]
+    for name in sorted(names, key=lambda each: each.position, reverse=True):
+        written = element_name(name.text)
+        row = known.row_meant(written)
+        if row is None:
+            continue
+        begin = name.position - 1
+        there = re.compile(r"\s*".join(map(re.escape, written.split(" ")))).match(text, begin)  # blanks are normalized
+        if there is None:
+            message = f"the name of the type {written} is not supported with comments in it"
+            raise FeatureNotSupported(message, position=name.position)
+        text = f"{text[:begin]}{row}{text[there.end() :]}"
+    return text
 
 
 def _texts(statement: CreateFunction) -> tuple[bool, ...]:
@@ -114,28 +138,15 @@ def bind_drop(
 
 
 def _result(session: StatementContext, statement: CreateFunction) -> SqlType:
-    """The result's type; for a table function, that of a row. SETOF a relation has its columns."""
+    """The result's type; for a table function, that of a row. The name of a relation means that of its rows."""
     if statement.procedure:
         return VARCHAR
     if statement.returns is not None:
         refuse_domain(statement.returns.text, statement.returns.position, known_types(session), "a function's result")
-        return resolve_type(statement.returns.text, statement.returns.position, known_types(session))
-    if len(statement.columns) == 1 and not statement.columns[0].name:
-        row = _row_of_relation(session, statement.columns[0].type)
-        if row is not None:
-            return row
+        known = known_types(session)
+        return resolve_type(statement.returns.text, statement.returns.position, known, of_rows=True)
     types = _types(session, statement.columns)
     return types[0] if len(types) == 1 else struct_of([column.name for column in statement.columns], types)
-
-
-def _row_of_relation(session: StatementContext, type_: TypeName) -> SqlType | None:
-    """The row type of the relation that a type's name means, if no type has that name."""
-    *schema, name = [part.strip('"') for part in type_.text.split(".")]
-    relation = session.database.reads.catalog.find(name, schema[-1] if schema else None, session.search_path())
-    if relation is None:
-        return None
-    columns = [column for column in relation.columns if not column.hidden]
-    return struct_of([column.name for column in columns], [column.type for column in columns])
 
 
 def _kind(statement: CreateFunction) -> FunctionKind:
@@ -165,7 +176,7 @@ def _types(session: StatementContext, arguments: Sequence[FunctionArgument]) -> 
     known = known_types(session)
     for each in arguments:
         refuse_domain(each.type.text, each.type.position, known, "a function's argument or result")
-    return tuple(resolve_type(each.type.text, each.type.position, known) for each in arguments)
+    return tuple(resolve_type(each.type.text, each.type.position, known, of_rows=True) for each in arguments)
 
 
 def _checked(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:

@@ -88,7 +88,8 @@ class FunctionDesc:
         return self._shown((self.result,), places)[0]
 
     def _shown(self, types: Sequence[SqlType], first: int) -> tuple[SqlType, ...]:
-        marks = self.texts[first : first + len(types)] or (False,) * len(types)  # none of one that is older
+        marks = self.texts[first : first + len(types)]  # none of one that is older, one of SETOF a relation
+        marks += (False,) * (len(types) - len(marks))
         return tuple(as_text(each) if is_text else each for each, is_text in zip(types, marks, strict=True))
 
     @property

@@ -9,11 +9,12 @@ from sqlglot import exp
 from risingpy.errors import CannotCoerce, FeatureNotSupported, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import constructed
+from risingpy.frontend.binder.scope.context import SystemUse
 from risingpy.frontend.binder.scope.copies import bound_once
 from risingpy.frontend.binder.trees import begin_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.typing.domain_names import domain_named, refuse_domain
-from risingpy.frontend.binder.typing.type_names import internal_name, resolve_type
+from risingpy.frontend.binder.typing.type_names import element_name, internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.plan.catalog import DomainType
@@ -51,8 +52,7 @@ def _domain_cast(binder: ExpressionBinder, tree: exp.Cast, domain: DomainType) -
 def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
     if isinstance(tree.this, exp.Array | MapConstructor):
         to = tree.args["to"]
-        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, of_column=False)
-        binder.context.note_type(target, position_of(to))
+        target = _named(binder, to)
         if target.kind is TypeKind.MAP and not tree.this.expressions:
             return Call("map", (), target)
         if target.kind is TypeKind.ARRAY and isinstance(tree.this, exp.Array):
@@ -97,10 +97,19 @@ def _depth_of(operand: Operand) -> int:
     return operand.type.depth if operand.type.kind is TypeKind.ARRAY else 0
 
 
+def _named(binder: ExpressionBinder, to: exp.Expr) -> SqlType:
+    """The type that a cast names. What is stored cannot name one of the system, or of a relation's rows."""
+    context, text, position = binder.context, str(to.meta[TYPE_TEXT]), position_of(to)
+    target = resolve_type(text, position, context.types, of_column=False, of_rows=True)
+    context.note_type(target, position)
+    if target.leaf.kind is TypeKind.STRUCT and context.types.row_meant(element_name(text)) is not None:
+        context.system_uses.append(SystemUse(element_name(text), position, of_rows=True))
+    return target
+
+
 def _plain_cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
     to = tree.args["to"]
-    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, of_column=False)
-    binder.context.note_type(target, position_of(to))
+    target = _named(binder, to)
     operand = binder.bind(tree.this)
     target = _as_deep(target, _depth_of(operand))
     operand = binder.context.coercer.as_deep_as(operand, target)
@@ -133,7 +142,7 @@ def _bits(binder: ExpressionBinder, operand: Operand, target: SqlType) -> Expr:
 def bind_try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
     """A cast that gives NULL where it fails; a literal that is none of the type is NULL too."""
     to = tree.args["to"]
-    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, of_column=False)
+    target = _named(binder, to)
     refuse_domain(str(to.meta[TYPE_TEXT]), position_of(to), binder.context.types, "TRY_CAST")
     plain = exp.Cast(this=tree.this.copy(), to=to.copy())
     plain.meta.update(tree.meta)

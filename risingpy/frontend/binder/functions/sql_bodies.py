@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.expressions.nested import field_of
 from risingpy.frontend.binder.functions.array_query import array_of_rows
 from risingpy.frontend.binder.plans import converted, project, references
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
@@ -137,11 +138,17 @@ def _check_recursion(binder: ExpressionBinder, function: FunctionDesc) -> None:
 
 
 def _scope(function: FunctionDesc, args: Sequence[Expr]) -> Scope:
-    """The arguments by name, perhaps after the function's, and as `$1`."""
+    """The arguments by name, perhaps after the function's, and as `$1`; of a row `r`, its fields as `r.a`, too."""
     numbered = [ScopeColumn(f"${number}", arg) for number, arg in enumerate(args, 1)]
     named = [ScopeColumn(name, arg) for name, arg in zip(function.argument_names, args, strict=True) if name]
     columns = tuple(numbered + named)
-    return Scope((ScopeTable(function.name, None, columns),), columns)
+    rows = [_as_row(each) for each in named if each.expr.type.kind is TypeKind.STRUCT]
+    return Scope((ScopeTable(function.name, None, columns), *rows), columns)
+
+
+def _as_row(argument: ScopeColumn) -> ScopeTable:
+    fields = [ScopeColumn(name, field_of(argument.expr, name)) for name in argument.expr.type.names]
+    return ScopeTable(argument.name, None, tuple(fields))
 
 
 def _declared(function: FunctionDesc) -> tuple[tuple[str, SqlType], ...]:

@@ -14,15 +14,9 @@ from sqlglot import exp
 
 from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.functions import populate
 from risingpy.frontend.binder.functions.arguments import bound_arguments
 from risingpy.frontend.binder.functions.json_names import JSON_SETS
-from risingpy.frontend.binder.functions.populate import (
-    base_and_json,
-    json_argument,
-    members,
-    no_record_here,
-    root_object,
-)
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import KNOWN_SETS, known_values
 from risingpy.frontend.binder.functions.user_defined import bind_user_function, chosen_function, has_kind, user_rows
@@ -35,7 +29,7 @@ from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.functions.signatures import TABLE_FUNCTIONS
-from risingpy.plan.catalog import FunctionDesc, FunctionKind
+from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, ProjectSet
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
@@ -151,7 +145,7 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
     if name in _OF_DEFINITIONS:
         return _of_objects(binder, name, _defined(definitions, position), args, position)
     if name in _OF_ROW:
-        base, _ = base_and_json(binder, name, args, position)
+        base, _ = populate.base_and_json(binder, name, args, position)
         return _of_objects(binder, name, base, args[1:], position)
     if name == EXPAND_ARRAY:
         return _expanded_array(binder, args, position)
@@ -174,32 +168,38 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
         return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)
     if name in _OF_ARRAY:
         return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
-    if has_kind(binder, FunctionKind.TABLE, name):
-        function, given = chosen_function(binder, None, name, args, position)
-        if function.kind is FunctionKind.TABLE:
-            return _users(binder, function, given, call)
-    value = binder.context.coercer.settled(binder.bind(call))
-    return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
+    if (rows := _rows_of_users(binder, None, call, args)) is not None:
+        return rows
+    return _one(binder.context.coercer.settled(binder.bind(call)), name)
 
 
 def _users_in_schema(binder: ExpressionBinder, schema: str, call: exp.Expr) -> Lists:
     """The call `schema.f(…)` of a user's function: its rows, or the one that it gives."""
-    name, position = _name(call), position_of(call)
-    args = bound_arguments(binder, call.expressions)
-    if has_kind(binder, FunctionKind.TABLE, name, schema):
-        function, given = chosen_function(binder, schema, name, args, position)
+    name, args = _name(call), bound_arguments(binder, call.expressions)
+    if (rows := _rows_of_users(binder, schema, call, args)) is not None:
+        return rows
+    return _one(bind_user_function(binder, schema, name, args, position_of(call)), name)
+
+
+def _one(value: Expr, name: str) -> Lists:
+    """A function that gives one value: a set of one row."""
+    return _one_list(Call("array", (value,), array_of(value.type)), value.type, name)
+
+
+def _one_list(made: Expr, of: SqlType, name: str, column: str = "") -> Lists:
+    """The values of a list as the rows of a function: a row's fields are the columns."""
+    if of.kind is TypeKind.STRUCT:
+        return Lists((made,), of.names, True, name, of_rows=True)
+    return Lists((made,), (column or name,), bool(column), name)
+
+
+def _rows_of_users(binder: ExpressionBinder, schema: str | None, call: exp.Expr, args: list[Operand]) -> Lists | None:
+    """Those of a user's table function; None of any other."""
+    if has_kind(binder, FunctionKind.TABLE, _name(call), schema):
+        function, given = chosen_function(binder, schema, _name(call), args, position_of(call))
         if function.kind is FunctionKind.TABLE:
-            return _users(binder, function, given, call)
-    value = bind_user_function(binder, schema, name, args, position)
-    return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
-
-
-def _users(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr], call: exp.Expr) -> Lists:
-    """A user's table function."""
-    rows, name = (user_rows(binder, function, args, call),), function.name
-    if function.result.kind is TypeKind.STRUCT:
-        return Lists(rows, function.result.names, True, name, of_rows=True)
-    return Lists(rows, (function.column or name,), bool(function.column), name)
+            return _one_list(user_rows(binder, function, given, call), function.result, function.name, function.column)
+    return None
 
 
 def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
@@ -220,22 +220,22 @@ def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
 def _defined(definitions: SqlType | None, position: int) -> Expr:
     """The empty row of a column definition list."""
     if definitions is None:
-        raise no_record_here(position)
+        raise populate.no_record_here(position)
     return Literal(None, definitions)
 
 
 def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[Operand], position: int) -> Lists:
     """Rows like `base` made of an object, or of each of an array."""
-    value, coercer = json_argument(binder, name, args, position), binder.context.coercer
+    value, coercer = populate.json_argument(binder, name, args, position), binder.context.coercer
     if name.endswith("set"):
         listed = Call(name, (value,), array_of(JSONB))
     else:  # of no object at all it is the base row, as of an empty one
-        root = Call("coalesce", (root_object(value), Literal("{}", JSONB)), JSONB)
+        root = Call("coalesce", (populate.root_object(value), Literal("{}", JSONB)), JSONB)
         listed = Call("array", (root,), array_of(JSONB))
 
     def columns(element: Expr) -> tuple[Expr, ...]:
         """NULL where an outer join, or a longer list beside, has no element: there is no base row then."""
-        fields = members(coercer, element, base)
+        fields = populate.members(coercer, element, base)
         absent = Call("is_null", (element,), BOOLEAN)
         return tuple(Case(((absent, Literal(None, field.type)),), field, field.type) for field in fields)
 

@@ -82,11 +82,15 @@ class CallArguments(Outer):
 
 @dataclass(frozen=True, slots=True)
 class SystemUse:
-    """A system relation, a function of catalog or session, or a type of system catalogs, and where it stands."""
+    """A system relation, a function of catalog or session, or a type of system catalogs, and where it stands.
+
+    `of_rows`: the name is a relation's, and means the type of its rows as they are now.
+    """
 
     name: str
     position: int | None
     is_relation: bool = False
+    of_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +196,15 @@ class BindContext:
         return {**users, "session_user": s.session_user, **databases, "current_schema": s.schema, "version": s.version}
 
 
+TYPE_FOR_ROWS = "CREATE TYPE … AS (…) gives a type of rows a name that stays what it is."
+
+
 def refuse_system(uses: Sequence[SystemUse], what: str) -> None:
     """Raises FeatureNotSupported where something stored needs the system: what that says changes without epochs."""
     for use in uses:
+        if use.of_rows:
+            message = f"the type of the rows of {use.name} cannot be used in {what}"
+            raise FeatureNotSupported(message, position=use.position, hint=TYPE_FOR_ROWS)
         kind = "relation" if use.is_relation else "function or type"
         message = f'the system {kind} "{use.name}" cannot be used in {what}'
         raise FeatureNotSupported(message, position=use.position, hint="Only a query can read the system catalogs.")

@@ -114,6 +114,24 @@ class KnownTypes:
             found = self._named(parts[-1][1:], parts)
         return found
 
+    def row_meant(self, text: str) -> SqlType | None:
+        """The type of a relation's rows, if that is what a name of no array means."""
+        if is_type_of_system(text):
+            return None
+        parts = qualified_type_name(text) or (internal_name(text),)
+        return self.row_of(parts) if self.find(parts) is None else None
+
+    def row_of(self, parts: tuple[str, ...]) -> SqlType | None:
+        """The type of the rows of the relation that a name means, as they are now; `_t` is the arrays of those of t."""
+        schema = parts[-2] if len(parts) > 1 else None
+        found = self.catalog.find(parts[-1], schema, self.search_path)
+        if found is None:
+            is_array = parts[-1].startswith("_") and len(parts[-1]) > 1
+            element = self.row_of((*parts[:-1], parts[-1][1:])) if is_array else None
+            return None if element is None else array_of(element)
+        columns = [column for column in found.columns if not column.hidden]
+        return struct_of([column.name for column in columns], [column.type for column in columns])
+
     def _named(self, name: str, parts: tuple[str, ...]) -> UserType | None:
         schema = parts[-2] if len(parts) > 1 else None
         return self.catalog.find_type(name, schema, self.search_path)
@@ -123,14 +141,19 @@ BUILT_IN_TYPES = KnownTypes(Catalog(), ())
 """For what can be of no type that a user has created."""
 
 
-def resolve_type(text: str, position: int | None, types: KnownTypes, *, of_column: bool = True) -> SqlType:
+def resolve_type(
+    text: str, position: int | None, types: KnownTypes, *, of_column: bool = True, of_rows: bool = False
+) -> SqlType:
     """The type that `text` names. What is no column may be of a type of system catalogs.
+
+    If it may be one `of_rows`, a relation's name means that of its rows. It does not follow the relation's changes, and
+    so cannot be what a column has.
 
     Raises UndefinedObject (42704), FeatureNotSupported, and InvalidParameterValue for modifiers out of range.
     """
     array = _ARRAY_SUFFIX.fullmatch(text)
     if array is not None:
-        return array_of(resolve_type(array[1], position, types, of_column=of_column))
+        return array_of(resolve_type(array[1], position, types, of_column=of_column, of_rows=of_rows))
     made = _CONSTRUCTED.fullmatch(text)
     if made is not None:
         return _constructed_type(made[1].lower(), made[2], position, types)
@@ -142,10 +165,17 @@ def resolve_type(text: str, position: int | None, types: KnownTypes, *, of_colum
         created = types.find(qualified_type_name(text) or (internal,))
         if created is not None:
             return _without_modifiers(created, internal, text, position)
+        row = types.row_of(qualified_type_name(text) or (internal,))
+        if row is not None and of_rows:
+            return _without_modifiers(row, internal, text, position)
         if internal in UNSUPPORTED_TYPES or internal in _UNSUPPORTED_NAMES:
             hint = _SERIAL_HINT if internal in _SERIAL else INSTEAD.get(internal)
             raise FeatureNotSupported(f"type {internal} is not supported", position=position, hint=hint)
         shown = ".".join(qualified_type_name(text)) or internal
+        if row is not None:
+            message = f"the type of the rows of {shown} is not supported as what is stored"
+            hint = "CREATE TYPE … AS (…) gives a type of rows a name that columns can have."
+            raise FeatureNotSupported(message, position=position, hint=hint)
         raise UndefinedObject(f'type "{shown}" does not exist', position=position)
     if not _MODIFIERS.search(text):
         if internal == "bpchar" and "bpchar" not in text.lower():

@@ -26,10 +26,10 @@ def bind(
     schema = None if statement.new_schema is None else statement.new_schema.name
 
     def run(parameters: Parameters) -> Result:
-        known, given = known_types(session), statement.arguments
-        types = (
-            None if given is None else tuple(resolve_type(each.type.text, each.type.position, known) for each in given)
-        )
+        known, types = known_types(session), None
+        if statement.arguments is not None:
+            names = [each.type for each in statement.arguments]
+            types = tuple(resolve_type(each.text, each.position, known, of_rows=True) for each in names)
         check_names_schema(session, statement.name.schema, statement.name.position)
         target = FunctionTarget(
             statement.name.schema, statement.name.name, types, session.search_path(), noun=statement.noun

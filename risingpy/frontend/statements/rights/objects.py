@@ -164,7 +164,7 @@ class Finder:
                 raise UndefinedFunction(f'could not find a function named "{name.name}"', position=name.position)
             return found[0]
         known = KnownTypes(self.catalog, self.search_path)
-        types = [resolve_type(each.type.text, each.type.position, known) for each in arguments]
+        types = [resolve_type(each.type.text, each.type.position, known, of_rows=True) for each in arguments]
         for function in found:
             if [each.kind for each in function.argument_types] == [each.kind for each in types]:
                 return function
