@@ -77,7 +77,7 @@ crash-test: $(STAMP) ## kill -9 the server at random moments, 100 rounds
 fault-test: $(STAMP) ## fail every write, and simulate 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
 
-ddl-test: $(STAMP) ## 10,000 random transactions that change the schema, beside a PostgreSQL, and kill -9 (20 min)
+ddl-test: $(STAMP) ## 10,000 random transactions that change the schema, beside a PostgreSQL, and kill -9 (1 h on a busy machine)
 	RISINGPY_DDL_TRANSACTIONS=10000 $(PYTEST) -n 0 -s --timeout 0 tests/crash/test_ddl_kill.py
 
 constraints-test: $(STAMP) ## eight clients write by chance under constraints, beside a PostgreSQL, and kill -9, 100 rounds (1 h)
