@@ -34,9 +34,14 @@ def update_goldens(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update"))
 
 
-# The modules whose tests take a minute or more. Two processes share the tests: whoever began one of these near the end
-# would leave the other without work.
-LONGEST_FIRST = ("tests/installation/", "tests/sqllogictest/test_against_server.py", "tests/crash/", "tests/faults/")
+# The modules with tests that take twenty seconds or more. Two processes share the tests: whoever began one of these
+# near the end would leave the other without work.
+LONGEST_FIRST = (
+    *("tests/installation/", "tests/sqllogictest/", "tests/crash/", "tests/faults/", "tests/tpcds/"),
+    *("tests/abuse/", "tests/soak/", "tests/meta/own_pace/", "tests/connectors/stored_files/test_kill.py"),
+    *("tests/connectors/postgres_cdc/", "tests/executors/epoch/test_temporal_filters.py"),
+    "tests/frontend/session/reads/test_recurring_texts.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
