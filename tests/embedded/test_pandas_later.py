@@ -28,6 +28,6 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_arrow_knows_pandas_when_the_program_does(program: str, tmp_path: Path) -> None:
-    run = [sys.executable, "-c", PROGRAMS[program], tmp_path / "data"]
+    run: list[str | Path] = [sys.executable, "-c", PROGRAMS[program], tmp_path / "data"]
     done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
