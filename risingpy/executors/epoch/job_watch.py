@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from risingpy.errors import OutOfMemory, SqlError
 from risingpy.memory import JOB_GROWTH_SHARE, JOB_OPERATOR_SHARE, JOB_SHARE, share_of_memory
@@ -79,7 +80,6 @@ class JobWatch:
         self._some = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._kernels_are_there = False
 
     @contextmanager
     def limited(self, seconds: float, rows: int, interrupt: Callable[[], None]) -> Iterator[None]:
@@ -88,9 +88,7 @@ class JobWatch:
         The epoch has `rows`: what the work collects, or writes to a table, must be in proportion to them. Otherwise
         OutOfMemory is raised.
         """
-        if not self._kernels_are_there:  # compiled once, in seconds that are no job's own
-            kernels.load()
-            self._kernels_are_there = True
+        _load_kernels()  # compiled once, in seconds that are no job's own
         limits = _limits_of_job(current_limits(), seconds, rows)
         most_grown = share_of_memory(JOB_GROWTH_SHARE) + BYTES_PER_ROW * rows
         work = _LimitedWork(seconds, interrupt, limits, most_grown=most_grown)
@@ -164,6 +162,12 @@ class JobWatch:
         if now - work.ended_at > GRACE_SECONDS and not work.was_interrupted:
             work.was_interrupted = True
             _raise_in(work.thread_id, _Interrupted)
+
+
+@cache
+def _load_kernels() -> None:
+    """Once in a process: also to find that all are loaded takes milliseconds, and a process may have many databases."""
+    kernels.load()
 
 
 def _limits_of_job(limits: StatementLimits, seconds: float, rows: int) -> StatementLimits:

@@ -41,12 +41,8 @@ _REFUSED_BY_SYSTEM = re.compile(r"bad allocation|Allocation failure")
 _connections = ThreadConnections()  # of every thread: os.register_at_fork, which it needs, is the process's
 
 
-class _ThreadDatabase(threading.local):
-    """A DuckDB of each thread, made when the thread uses it first, and closed with the thread.
-
-    Each thread has its own: a connection runs one query at a time, and evaluators go from thread to thread. A new one
-    costs some 10 ms, an evaluation less than one.
-    """
+class _Database:
+    """An open DuckDB. A new one costs some 10 ms, an evaluation less than one."""
 
     def __init__(self) -> None:
         self._owned = _connections.add(connect())
@@ -65,15 +61,44 @@ class _ThreadDatabase(threading.local):
         return self.connection
 
 
+class _Place:
+    """Where a thread has its DuckDB, once it has run a query: most epochs run none."""
+
+    def __init__(self) -> None:
+        self._database: _Database | None = None
+
+    @property
+    def database(self) -> _Database:
+        """For the thread itself: the DuckDB, made now if there is none."""
+        if self._database is None:
+            self._database = _Database()
+        return self._database
+
+    def interrupt(self) -> None:
+        """From any thread."""
+        database = self._database
+        if database is not None:
+            database.connection.interrupt()
+
+
+class _OfThread(threading.local):
+    """A place of each thread, which goes with the thread, and so closes its DuckDB.
+
+    Each thread has its own: a connection runs one query at a time, and evaluators go from thread to thread.
+    """
+
+    def __init__(self) -> None:
+        self.place = _Place()
+
+
 @cache
-def _thread_database() -> _ThreadDatabase:
-    return _ThreadDatabase()
+def _of_thread() -> _OfThread:
+    return _OfThread()
 
 
 def thread_interrupt() -> Callable[[], None]:
     """What ends the query that this thread runs at the moment; any thread may call it, and it may come for nothing."""
-    interrupt: Callable[[], None] = _thread_database().connection.interrupt
-    return interrupt
+    return _of_thread().place.interrupt
 
 
 def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:
@@ -90,7 +115,7 @@ def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
     rows back until others fill them up. So the chunk is one batch, of which only the end can be so short.
     """
     chunk = chunk.combine_chunks()
-    connection = _thread_database().knowing(sql)
+    connection = _of_thread().place.database.knowing(sql)
     try:
         columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
     except duckdb.OutOfMemoryException as error:
