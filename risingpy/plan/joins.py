@@ -1,14 +1,19 @@
-"""The stream plan's joins, a dynamic filter among them, and how a side of one is kept."""
+"""The stream plan's joins, a dynamic filter among them, how a side of one is kept, and which intervals must overlap."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.plan.expressions import Expr
+import pyarrow as pa
+
+from risingpy.plan.expression_trees import columns_read, conjuncts, shifted
+from risingpy.plan.expressions import Call, Expr
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.properties import ColumnIndex, Properties, WatermarkBound
 from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.types import SqlType, TypeKind
 
 if TYPE_CHECKING:
     from risingpy.plan.operators import StreamPlan
@@ -140,3 +145,71 @@ class TemporalJoin:
 def memo_columns(left: StreamPlan, left_key: tuple[int, ...]) -> tuple[int, ...]:
     """The left columns that a memo is kept by: the stream key, and the join key, which tells the vnode."""
     return tuple(dict.fromkeys((*left.properties.stream_key, *left_key)))
+
+
+_AT_MOST = {"lt": False, "le": False, "gt": True, "ge": True}  # whether the second operand is the smaller one
+
+_ORDERED = frozenset({TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.BYTEA})
+
+
+@dataclass(frozen=True, slots=True)
+class SideInterval:
+    """The bounds of one side's row, over its own columns."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalOverlap:
+    """A row of the left side and one of the right can only match if their intervals overlap, bounds included."""
+
+    left: SideInterval
+    right: SideInterval
+
+
+def interval_overlap(condition: Expr | None, left_width: int) -> IntervalOverlap | None:
+    """What `condition`, over `left_width` left columns and then the right ones, says of intervals; None if nothing.
+
+        a.low <= b.high AND a.high >= b.low    =>  left (a.low, a.high), right (b.low, b.high)
+        b.x BETWEEN a.low AND a.high           =>  left (a.low, a.high), right (b.x, b.x)
+
+    Of several, a point in an interval is taken first: a containment of intervals that is written with two comparisons
+    looks like an interval that ends before it begins.
+    """
+    parts = [] if condition is None else conjuncts(condition)
+    begins: list[tuple[Expr, Expr]] = []  # left <= right
+    ends: list[tuple[Expr, Expr]] = []  # left >= right
+    for smaller, larger in _comparisons(parts):
+        match _side(smaller, left_width), _side(larger, left_width):
+            case 0, 1:
+                begins.append((smaller, shifted(larger, -left_width)))
+            case 1, 0:
+                ends.append((larger, shifted(smaller, -left_width)))
+    found = [
+        IntervalOverlap(SideInterval(low, high), SideInterval(other_low, other_high))
+        for low, other_high in begins
+        for high, other_low in ends
+        if low.type.arrow == high.type.arrow
+    ]
+    points = (each for each in found if each.left.low == each.left.high or each.right.low == each.right.high)
+    return next(points, found[0] if found else None)
+
+
+def _comparisons(parts: list[Expr]) -> Iterator[tuple[Expr, Expr]]:
+    """The smaller and the larger operand of each comparison whose values have places on a line."""
+    for part in parts:
+        match part:
+            case Call(function, (one, other)) if function in _AT_MOST and one.type.arrow == other.type.arrow:
+                if _has_ranks(one.type):
+                    yield (other, one) if _AT_MOST[function] else (one, other)
+
+
+def _has_ranks(type_: SqlType) -> bool:
+    """Whether Arrow orders the values as SQL does. Texts are left out for the sake of collations."""
+    return type_.is_integer or type_.is_float or type_.kind in _ORDERED or pa.types.is_decimal(type_.arrow)
+
+
+def _side(expr: Expr, left_width: int) -> int | None:
+    sides = {int(column >= left_width) for column in columns_read(expr)}
+    return sides.pop() if len(sides) == 1 else None

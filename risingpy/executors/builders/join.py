@@ -9,13 +9,14 @@ import pyarrow as pa
 from risingpy.executors.join.as_of_join import AsOfJoinExecutor
 from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.hash_join import HashJoinExecutor
+from risingpy.executors.join.intervals import IntervalBounds
 from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
 from risingpy.executors.join.temporal_join import TemporalJoinExecutor
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Expr
-from risingpy.plan.joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin, memo_columns
+from risingpy.plan.joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin, interval_overlap, memo_columns
 from risingpy.plan.logical import JoinKind, Schema
 from risingpy.plan.operators import StreamPlan
 from risingpy.storage.codec.table_schema import TableSchema
@@ -104,6 +105,7 @@ def _shape(kind: JoinKind, condition: Expr | None, left_width: int, schema: Sche
     evaluator = None
     if condition is not None:
         evaluator = Evaluator(remapped(condition, {column: i for i, column in enumerate(read)}), None)
+    overlap = interval_overlap(condition, left_width)
     return JoinShape(
         left_width=left_width,
         types=tuple(field.type for field in schema),
@@ -113,6 +115,7 @@ def _shape(kind: JoinKind, condition: Expr | None, left_width: int, schema: Sche
         marks_side=kind is JoinKind.FULL,
         condition=evaluator,
         condition_columns=read,
+        intervals=None if overlap is None else IntervalBounds(overlap),
     )
 
 

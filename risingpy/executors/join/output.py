@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_chunk
+from risingpy.executors.join.intervals import IntervalBounds, overlapping
 from risingpy.executors.join.pairs import ROWS_PER_PIECE
 from risingpy.executors.join.side import Changed, SideRows
 from risingpy.functions.evaluation.evaluate import Evaluator
@@ -19,6 +20,8 @@ from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+
+PAIRS_FOR_EACH_ROW = 8  # up to so many, the condition is asked of all pairs: sorting bounds costs about as much
 
 
 class Shows(Enum):
@@ -44,7 +47,7 @@ class JoinShape:
     """`types` are the output's: the left columns, then the right columns, then the mark if `marks_side`.
 
     `gives_pairs`: pairs come out (not in semi and anti joins). `condition` reads the columns at `condition_columns`,
-    in that order; if it is None, rows match by their keys alone.
+    in that order; if it is None, rows match by their keys alone. `intervals`: it is true only where these overlap.
     """
 
     left_width: int
@@ -55,6 +58,7 @@ class JoinShape:
     marks_side: bool
     condition: Evaluator | None
     condition_columns: tuple[int, ...] = ()
+    intervals: IntervalBounds | None = None
 
     @property
     def shows(self) -> tuple[Shows, Shows]:
@@ -84,13 +88,25 @@ class JoinOutput:
             others.matches += own[others.rows.codes]
             return others.index.matches(rows.codes)
         matches = np.zeros(len(rows), np.int64)
-        for i, j in others.pairs(rows, ROWS_PER_PIECE):
+        for i, j in self._candidates(side, rows, others):
             i, j = self._matching(side, rows, i, others.rows, j)
             matches += np.bincount(i, minlength=len(rows))
             others.matches += np.bincount(j, minlength=len(others.rows))
             if self.shape.gives_pairs and len(i):
                 self._give_pairs(op, _oriented(side, rows.take(i).columns, others.rows.take(j).columns))
         return matches
+
+    def _candidates(self, side: int, rows: SideRows, others: Changed) -> Iterator[tuple[Integers, Integers]]:
+        """Pairs of equal key, without those whose intervals are apart where looking for them costs less than asking."""
+        bounds = self.shape.intervals
+        counts = np.bincount(rows.codes, minlength=others.keys), np.bincount(others.rows.codes, minlength=others.keys)
+        if bounds is None or counts[0] @ counts[1] <= PAIRS_FOR_EACH_ROW * (len(rows) + len(others.rows)):
+            yield from others.pairs(rows, ROWS_PER_PIECE)
+            return
+        own, failed = bounds.of(side, rows.columns, len(rows))
+        theirs, failed_there = bounds.of(1 - side, others.rows.columns, len(others.rows))
+        self.errors += failed + failed_there
+        yield from overlapping(own, rows.codes, theirs, others.rows.codes, ROWS_PER_PIECE)
 
     def _matching(
         self, side: int, rows: SideRows, i: Integers, others: SideRows, j: Integers

@@ -35,15 +35,31 @@ class RowsByKey:
 def pairs(codes: Integers, index: RowsByKey, limit: int) -> Iterator[tuple[Integers, Integers]]:
     """Pairs every row of `codes` with every row of `index` of the same key, at most `limit` pairs at a time.
 
-    Gives the positions of both. Pairs are numbered row by row, so a piece may begin or end inside a row's matches.
+    Gives the positions of both.
     """
-    matches = index.matches(codes)
-    ends = np.cumsum(matches)
-    total = int(ends[-1]) if len(ends) else 0
-    for first in range(0, total, limit):
-        last = min(first + limit, total)
-        rows = np.arange(np.searchsorted(ends, first, "right"), np.searchsorted(ends, last, "left") + 1)
-        begins = ends[rows] - matches[rows]
-        taken = np.minimum(ends[rows], last) - np.maximum(begins, first)
-        places = np.arange(first, last) + np.repeat(index.starts[codes[rows]] - begins, taken)
-        yield np.repeat(rows, taken), index.order[places]
+    yield from PartnerRuns(np.arange(len(codes)), index.order, index.starts[codes], index.matches(codes)).pieces(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerRuns:
+    """The partners of each row are one run of the others: `others[starts[k] : starts[k] + counts[k]]` of `rows[k]`."""
+
+    rows: Integers
+    others: Integers
+    starts: Integers
+    counts: Integers
+
+    def pieces(self, limit: int) -> Iterator[tuple[Integers, Integers]]:
+        """The pairs, at most `limit` at a time: the positions of both.
+
+        Pairs are numbered row by row, so a piece may begin or end inside a row's partners.
+        """
+        ends = np.cumsum(self.counts)
+        total = int(ends[-1]) if len(ends) else 0
+        for first in range(0, total, limit):
+            last = min(first + limit, total)
+            taking = np.arange(np.searchsorted(ends, first, "right"), np.searchsorted(ends, last, "left") + 1)
+            begins = ends[taking] - self.counts[taking]
+            taken = np.minimum(ends[taking], last) - np.maximum(begins, first)
+            places = np.arange(first, last) + np.repeat(self.starts[taking] - begins, taken)
+            yield np.repeat(self.rows[taking], taken), self.others[places]

@@ -78,6 +78,10 @@ _KINDS: tuple[type[SqlError], ...] = (
 
 # DuckDB otherwise makes eight for each instance, for reads of remote files, which we do not have.
 NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
+# A join by two inequalities always sorts its sides: of rows that are streamed into it, DuckDB thinks that they are few,
+# and then it would compare all pairs. Cursors have what the configuration says, and what SET GLOBAL says, no more.
+_SORTED_JOINS = {"nested_loop_join_threshold": 0, "merge_join_threshold": 0}
+_CONFIG: dict[str, str | int] = {**NO_IO_THREADS, **_SORTED_JOINS, "temp_directory": ""}
 
 
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
@@ -85,8 +89,8 @@ def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
 
     It spills nothing until it gets a directory: DuckDB's own choice would be `.tmp` in the working directory.
     """
-    connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = duckdb.connect(":memory:", config={"threads": threads, **_CONFIG})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
 
 

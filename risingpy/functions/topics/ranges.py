@@ -34,6 +34,7 @@ from risingpy.types.ranges.bounds import (
 from risingpy.types.ranges.elements import ELEMENTS, BoundType, Mask, column_of_keys, keys_of
 
 _TSTZRANGE = SqlType(TypeKind.TSTZRANGE)
+_NO_PLACE = pa.scalar(None, pa.binary())  # of a bound of the empty range
 _FLAGS = ("[]", "[)", "(]", "()")
 
 
@@ -156,6 +157,26 @@ def _upper(element: BoundType, column: pa.Array) -> pa.Array:
     return column_of_keys(element, ranges.upper.keys, ~ranges.upper.finite)
 
 
+def _bound(places: Places, missing: pa.Array | pa.Scalar, empty: Mask) -> pa.Array:
+    """The bytes of a bound, which order as places do; of an empty range what stands for a missing one."""
+    count, width = places.rows.shape
+    offsets = pa.py_buffer((width * np.arange(count + 1)).astype(np.int32))
+    data = pa.py_buffer(np.ascontiguousarray(places.rows))
+    return pc.if_else(pa.array(empty), missing, pa.Array.from_buffers(pa.binary(), count, [None, offsets, data]))
+
+
+def _low(column: pa.Array, missing: pa.Array | pa.Scalar = _NO_PLACE) -> pa.Array:
+    """Where a range begins; an empty one at `missing`."""
+    ranges = ranges_of(column)
+    return _bound(ranges.lower, missing, ranges.empty)
+
+
+def _high(column: pa.Array, missing: pa.Array | pa.Scalar = _NO_PLACE) -> pa.Array:
+    """Where a range ends; an empty one at `missing`."""
+    ranges = ranges_of(column)
+    return _bound(ranges.upper, missing, ranges.empty)
+
+
 def _made(element: BoundType, lower: pa.Array, upper: pa.Array, flags: pa.Array | None = None) -> pa.Array:
     """The constructor: NULL is no bound. Raises 42601 for flags that are none, and what `canonical` raises."""
     closed = to_end = pa.scalar(False)
@@ -219,6 +240,8 @@ RANGES: dict[str, Function] = {
     "range_minus": _combined(_minus),
     "range_intersect": _combined(_intersection),
     "range_merge": _combined(_merged),
+    "range_low": Function(_low),
+    "range_high": Function(_high),
     "range_is_empty": _of_one(lambda ranges: ranges.empty),
     "range_lower_inc": _of_one(lambda ranges: _inclusive(ranges.lower)),
     "range_upper_inc": _of_one(lambda ranges: _inclusive(ranges.upper)),

@@ -27,6 +27,7 @@ from risingpy.optimizer.rules.over_window_to_top_n import over_window_to_top_n
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.prune_common_subplans import prune_common_subplans
+from risingpy.optimizer.rules.range_joins import range_joins
 from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
@@ -53,6 +54,7 @@ PIPELINE: tuple[Rule, ...] = (
     project_merge,
     join_reorder,
     numeric_keys,
+    range_joins,
     prune_common_subplans,
     drop_single_row,
     project_merge,

@@ -15,7 +15,7 @@ from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.stream.aggregation import exchange
 from risingpy.optimizer.stream.distribution import BROADCAST, brings_together
 from risingpy.optimizer.stream.properties import derived
-from risingpy.plan.joins import HashJoin
+from risingpy.plan.joins import HashJoin, interval_overlap
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import Exchange, StreamPlan
 from risingpy.plan.properties import DistributionKind
@@ -73,16 +73,19 @@ def side_that_is_everywhere(join: HashJoin) -> int | None:
 
 
 def notices_of(join: HashJoin) -> tuple[str, ...]:
-    """Tells the client that the join compares all rows with all, and where; not if one side is a single row."""
+    """Tells the client that the join reads all rows, and where; not if one side is a single row."""
     if join.left_side.key or any(not each.properties.stream_key for each in (join.left, join.right)):
         return ()
     what = "a cross join" if join.condition is None else "a join without an equality between its sides"
+    does = "compares all rows of both sides"
+    if interval_overlap(join.condition, len(join.left.properties.schema)) is not None:
+        does = "reads all rows of a side when the other one changes"
     number = side_that_is_everywhere(join)
     if number is None:
-        return (f"{what} compares all rows of both sides, and does so on one shard: it is slow for large tables",)
+        return (f"{what} {does}, and does so on one shard: it is slow for large tables",)
     side = ("left", "right")[number]
     cost = f"keeps those of the {side} one on every shard: it is slow for large tables"
-    return (f"{what} compares all rows of both sides, and {cost}",)
+    return (f"{what} {does}, and {cost}",)
 
 
 def _everywhere(kind: JoinKind, sides: list[StreamPlan], estimates: RowEstimates) -> int | None:

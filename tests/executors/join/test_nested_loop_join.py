@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.executors.join import output as join_output
 from risingpy.executors.join import side as join_side
 from risingpy.executors.relation import backfill as table_scan
 from risingpy.plan import logical
@@ -34,11 +35,23 @@ from tests.optimizer.conftest import PlannerBench
 WIDTH = 3
 NOTHING: Row = (None,) * WIDTH
 BELOW = Call("lt", (InputRef(0, BIGINT), InputRef(WIDTH + 1, BIGINT)), BOOLEAN)  # a.k < b.g, or a.k < count(b)
+AROUND = Call(  # b.g, or count(b), from a.k to a.g, which may be the smaller one
+    "and",
+    (
+        Call("le", (InputRef(0, BIGINT), InputRef(WIDTH + 1, BIGINT)), BOOLEAN),
+        Call("gt", (InputRef(1, BIGINT), InputRef(WIDTH + 1, BIGINT)), BOOLEAN),
+    ),
+    BOOLEAN,
+)
 Meets = Callable[[Row, Row], bool]
 
 
 def is_below(a: Row, b: Row) -> bool:
     return b[1] is not None and a[0] < b[1]  # type: ignore[operator]
+
+
+def is_around(a: Row, b: Row) -> bool:
+    return b[1] is not None and a[1] is not None and a[0] <= b[1] < a[1]  # type: ignore[operator]
 
 
 def meets_all(a: Row, b: Row) -> bool:
@@ -72,8 +85,10 @@ CASES = [
         JoinKind.LEFT_SEMI,
         JoinKind.LEFT_ANTI,
     )
-    for condition in (BELOW, None)
+    for condition in (BELOW, AROUND, None)
 ]
+NAMES: dict[Expr | None, str] = {BELOW: "on", AROUND: "around", None: "all"}
+MEETS: dict[Expr | None, Meets] = {BELOW: is_below, AROUND: is_around, None: meets_all}
 
 
 def join(kind: JoinKind, condition: Expr | None, left: logical.LogicalPlan, right: logical.LogicalPlan) -> logical.Join:
@@ -89,7 +104,7 @@ def views(
     planner: PlannerBench, a: IndexedRelation, b: IndexedRelation, kind: JoinKind, condition: Expr | None
 ) -> list[tuple[IndexedRelation, Query]]:
     """The join of both tables, of one with the single row of the other, and of itself."""
-    meets = meets_all if condition is None else is_below
+    meets = MEETS[condition]
     scan_a, scan_b = planner.scan(a), planner.scan(b)
     total = aggregate(scan_b, None)
     swapped = logical.Project(
@@ -111,7 +126,7 @@ def views(
 
 @pytest.mark.parametrize("way", [Way.AT_ONCE, Way.BY_STAGE], ids=lambda way: way.value)
 @pytest.mark.parametrize(
-    ("kind", "condition"), CASES, ids=[f"{kind.value}-{'on' if condition else 'all'}" for kind, condition in CASES]
+    ("kind", "condition"), CASES, ids=[f"{kind.value}-{NAMES[condition]}" for kind, condition in CASES]
 )
 @given(
     shards=st.integers(1, 3),
@@ -132,6 +147,7 @@ def test_views_equal_their_queries(
     with pytest.MonkeyPatch.context() as patch, Database(shards, way) as database:
         patch.setattr(table_scan, "ROWS_PER_EPOCH", chunk_rows)
         patch.setattr(join_side, "ROWS_PER_PAGE", 2)
+        patch.setattr(join_output, "PAIRS_FOR_EACH_ROW", 0)
         a, b = (database.planner.table(name, COLUMNS, ["k"]) for name in ("a", "b"))
         models: tuple[dict[object, Row], dict[object, Row]] = ({}, {})
         made: list[tuple[IndexedRelation, Query]] = []

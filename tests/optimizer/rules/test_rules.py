@@ -20,6 +20,7 @@ from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
 from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
+from risingpy.optimizer.rules.range_joins import range_joins
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.plan.expressions import Call, Literal
 from risingpy.plan.logical import Filter, Join, JoinKind, Values
@@ -35,6 +36,7 @@ RULES = {
         constant_folding,
         predicate_pushdown,
         project_merge,
+        range_joins,
         optimize,
     )
 }
