@@ -34,6 +34,7 @@ LOG = logging.getLogger(__name__)
 MOST_PROCESSES = 2
 PIN_SECONDS = 2.0  # pinning takes a millisecond or two; a process that needs longer is started anew
 TURN_SECONDS = 10.0  # after which a process is given to a job that waits for one
+IDLE_TURN_SECONDS = 2.0  # of a job that has nothing to do just now; to start a process for another one takes a second
 LOOK_SECONDS = 1.0
 LEAST_STEP_SHARE = 1 / 16  # of the server's memory, which a step may take however little is left
 REJOINING_SHARE = 0.25  # of what a job may take of a shared epoch: so long the others wait for its last step
@@ -207,13 +208,12 @@ class OwnPaceJobs:
             self._start_process(min(waiting, key=lambda pace: pace.process_since), state.shards)
 
     def _holder_whose_turn_is_over(self, state: MetaState) -> Pace | None:
-        """The job that has had a process for the longest, if that was long enough, and others wait for one."""
+        """The job that has had a process for the longest of those that had it long enough, if others wait for one."""
         if self._has_room() or not any(_waits(state, pace) for pace in self._paces.values()):
             return None
-        holder = min((p for p in self._paces.values() if p.process is not None), key=lambda p: p.process_since)
-        # A step that takes longer than a turn must give way, and gets twice as long the next time, or it never ends.
-        turn = TURN_SECONDS * 2 ** min(holder.broken_turns, 10)
-        return holder if holder.answer is None and time.monotonic() - holder.process_since > turn else None
+        holders = [p for p in self._paces.values() if p.process is not None and p.answer is None]
+        over = [p for p in holders if time.monotonic() - p.process_since > _turn_seconds(state, p)]
+        return min(over, key=lambda pace: pace.process_since, default=None)
 
     def _with_results(self, pace: Pace, state: MetaState) -> Pace:
         """The pace, with the results that an earlier run of the server has partly stored."""
@@ -292,6 +292,15 @@ def _memory_for_step() -> int:
 
 def _waits(state: MetaState, pace: Pace) -> bool:
     return pace.process is None and _has_work(state, pace)
+
+
+def _turn_seconds(state: MetaState, holder: Pace) -> float:
+    """How long a job may keep its process while others wait for one."""
+    # A statement may wait for each of the others, one after the other: a job that has nothing to do gives way sooner.
+    if holder.is_ready and holder.step is None and not _has_work(state, holder):
+        return IDLE_TURN_SECONDS
+    # A step that takes longer than a turn must give way, and gets twice as long the next time, or it never ends.
+    return TURN_SECONDS * (1 << min(holder.broken_turns, 10))
 
 
 def _is_creating(state: MetaState, job_id: int) -> bool:
