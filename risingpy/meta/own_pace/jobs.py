@@ -33,7 +33,8 @@ LOG = logging.getLogger(__name__)
 
 MOST_PROCESSES = 2
 PIN_SECONDS = 2.0  # pinning takes a millisecond or two; a process that needs longer is started anew
-TURN_SECONDS = 10.0  # after which a process is given to a job that waits for one
+START_SECONDS = 60.0  # a process that needs longer to start is started anew, if others wait
+TURN_SECONDS = 10.0  # since it has started, after which a process is given to a job that waits for one
 IDLE_TURN_SECONDS = 2.0  # of a job that has nothing to do just now; to start a process for another one takes a second
 LOOK_SECONDS = 1.0
 LEAST_STEP_SHARE = 1 / 16  # of the server's memory, which a step may take however little is left
@@ -271,7 +272,7 @@ class OwnPaceJobs:
                 return  # of a process that was ended meanwhile
             match answer:
                 case Pinned(0):
-                    pace.is_ready = True
+                    pace.is_ready, pace.process_since = True, time.monotonic()
                 case Pinned():
                     pace.is_pinned = True
                 case None if isinstance(pace.answer, StepDone):
@@ -296,8 +297,11 @@ def _waits(state: MetaState, pace: Pace) -> bool:
 
 def _turn_seconds(state: MetaState, holder: Pace) -> float:
     """How long a job may keep its process while others wait for one."""
+    # On a machine that has too much to do, a process may take longer to start than a turn: then no job would get on.
+    if not holder.is_ready:
+        return START_SECONDS
     # A statement may wait for each of the others, one after the other: a job that has nothing to do gives way sooner.
-    if holder.is_ready and holder.step is None and not _has_work(state, holder):
+    if holder.step is None and not _has_work(state, holder):
         return IDLE_TURN_SECONDS
     # A step that takes longer than a turn must give way, and gets twice as long the next time, or it never ends.
     return TURN_SECONDS * (1 << min(holder.broken_turns, 10))
