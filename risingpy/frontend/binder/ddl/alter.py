@@ -40,7 +40,7 @@ from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
 from risingpy.frontend.binder.typing.collations import check_collation
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AddConstraint,
@@ -60,14 +60,14 @@ from risingpy.frontend.parser.ast_alter import (
     SetType,
     ValidateConstraint,
 )
-from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.ast_parts import ColumnName, TypeName
 from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.table_change import is_wider, with_changed, with_column, with_type, without_column
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Filter
-from risingpy.types import BOOLEAN
+from risingpy.types import BOOLEAN, SqlType
 
 Evaluate = Callable[[Expr], object]
 _NO_IDENTITY = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."
@@ -182,7 +182,7 @@ class _Binder:
         check_column_name(column)
         if identity_of(column) is not None:
             raise FeatureNotSupported("ALTER TABLE … ADD an identity column is not supported", position=column.position)
-        sql_type = resolve_type(column.type.text, column.type.position, self._context.types)
+        sql_type = self._stored_type(column.type)
         if column.collation is not None:
             check_collation(column.collation.name, sql_type, column.collation.position)
         domain = column_domain(self._context, self.relation, self._changes.catalog, column.type)
@@ -319,9 +319,12 @@ class _Binder:
         is_null = Call("is_null", (InputRef(stored, column.type),), BOOLEAN)
         self.checks.append(RowCheck(Filter(scan(self.stored), is_null), error))
 
+    def _stored_type(self, name: TypeName) -> SqlType:
+        return resolve_type(name.text, name.position, KnownTypes(self._changes.catalog, self._context.search_path))
+
     def _set_type(self, action: SetType) -> None:
         index, name = self._existing(action.column), action.type
-        sql_type = resolve_type(name.text, name.position, self._context.types)
+        sql_type = self._stored_type(name)
         domain = column_domain(self._context, self.relation, self._changes.catalog, name)
         as_text, before = is_shown_as_text(self._context, name.text, domain), self.relation.columns[index]
         self._change(index, column := replace(before, as_text=as_text, domain=domain))

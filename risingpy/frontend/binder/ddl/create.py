@@ -33,7 +33,7 @@ from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, can_coerce
 from risingpy.frontend.binder.typing.collations import check_collation
 from risingpy.frontend.binder.typing.domain_names import domain_named, refuse_domain, shows_text
-from risingpy.frontend.binder.typing.type_names import is_text_name, resolve_type
+from risingpy.frontend.binder.typing.type_names import KnownTypes, is_text_name, resolve_type
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
     ColumnName,
@@ -122,7 +122,10 @@ def bind_table(
         check_column_name(column)
         seen.add(column.name)
     key = _primary_key(statement)
-    columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
+    types = KnownTypes(catalog or Catalog(), tuple(search_path))
+    columns = tuple(
+        _column(context, types, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1)
+    )
     # Nothing but a DEFAULT may name a sequence.
     context = make_context((catalog or Catalog()).only_types(), search_path, (), session)
     columns = with_generated(context, statement, columns)
@@ -195,11 +198,13 @@ def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
     return tuple(key)
 
 
-def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, in_key: bool) -> ColumnDesc:
+def _column(
+    context: BindContext, types: KnownTypes, column_id: int, column: ColumnDefinition, *, in_key: bool
+) -> ColumnDesc:
     identity = identity_of(column)
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
-    sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position, context.types)
+    sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position, types)
     domain = column.type.domain if column.type.resolved else domain_named(column.type.text, context.types)
     if column.collation is not None:
         check_collation(column.collation.name, sql_type, column.collation.position)
