@@ -121,7 +121,7 @@ soak: $(STAMP) ## 200 connections of mixed work for an hour, while processes are
 	RISINGPY_SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) -n 0 -s tests/soak
 
 suites: $(STAMP) ## run every sqllogictest suite in every mode
-	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest tests/frontend/binder/test_renamed_texts.py
+	RISINGPY_SUITES_SLICE=1 $(PYTEST) -m 'slow or not slow' tests/sqllogictest tests/frontend/binder/test_renamed_texts.py
 
 judge: $(STAMP) ## compare every function with PostgreSQL over grids of arguments: 1,500 rows a case
 	RISINGPY_JUDGE_ROWS=1500 $(PYTEST) --timeout 0 tests/functions

@@ -16,8 +16,8 @@ from tests.examples import FUZZ, FUZZ_EXAMPLES
 
 allow_deep_nesting()  # as every process of the database
 
-# `make fuzz` takes the second: many more examples.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Half as many examples as Hypothesis's own default. `make fuzz` takes the second: many more.
+settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(FUZZ, settings.get_profile("default"), max_examples=FUZZ_EXAMPLES)
 # Files of sources and sinks: what tests make (those of faults in memory), and what examples of the documentation name.
 os.environ[FILE_ROOTS] = os.pathsep.join((tempfile.gettempdir(), "/dev/shm", "/var/lib/readings", "/data/orders"))

@@ -1,4 +1,4 @@
-"""`make abuse` runs this for RISINGPY_ABUSE_SECONDS on Spark; `make test` for half a minute without."""
+"""`make abuse` runs this for RISINGPY_ABUSE_SECONDS on Spark; `make test` for a quarter of a minute without."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_good_client_beside_hostile_ones(tmp_path: Path) -> None:
         tmp_path / "data",
         engine="spark" if long else "inprocess",
         quiet=20 if long else 4,
-        abused=SECONDS or 25,
+        abused=SECONDS or 15,
         clients=6 if long else 3,
         seed=int(os.environ.get("RISINGPY_ABUSE_SEED", "1")),
     )

@@ -57,7 +57,7 @@ def test_kills_of_the_server_lose_no_change_and_repeat_none(server: ServerProces
     chance = random.Random(3)
     folded: Counter[tuple[int, int]] = Counter()
     place: int | None = None
-    for _ in range(4):
+    for _ in range(2):
         stopped = threading.Event()
 
         def write(connection: psycopg.Connection[tuple[object, ...]], stopped: threading.Event = stopped) -> None:

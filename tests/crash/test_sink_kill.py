@@ -18,7 +18,7 @@ from tests.postgres_oracle import PostgresOracle, postgres_oracle
 
 __all__ = ["postgres_oracle"]
 
-ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "1"))
 SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
 QUERY = "SELECT g, count(*) AS n, sum(v) AS s FROM t GROUP BY g"
 

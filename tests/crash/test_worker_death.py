@@ -28,7 +28,7 @@ def workers(server: ServerProcess) -> list[psutil.Process]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("engine", ["spark", "spark-shuffled"])
+@pytest.mark.parametrize("engine", ["spark", pytest.param("spark-shuffled", marks=pytest.mark.slow)])
 def test_a_worker_that_dies_is_replaced_and_nothing_counts_twice(tmp_path: Path, engine: str) -> None:
     server = ServerProcess(tmp_path / "data", engine=engine)
     stop = threading.Event()

@@ -129,9 +129,10 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         shutil.copy(ROOT / name, source)
     shutil.copytree(ROOT / "risingpy", source / "risingpy", ignore=shutil.ignore_patterns("__pycache__"))
     made = Installation(directory)
-    subprocess.run([sys.executable, "-m", "venv", directory / "venv"], check=True, timeout=120, env=dict(BARE))
     wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(directory), str(source)]
-    subprocess.run(wheel, check=True, timeout=240)
+    with subprocess.Popen(wheel) as building:
+        subprocess.run([sys.executable, "-m", "venv", directory / "venv"], check=True, timeout=120, env=dict(BARE))
+        assert building.wait(240) == 0
     shutil.rmtree(source)
     made.install(str(next(directory.glob("*.whl"))))
     yield made

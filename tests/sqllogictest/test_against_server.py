@@ -18,7 +18,7 @@ OURS = (Mode.BATCH, Mode.STREAM, Mode.BACKFILL)
 
 
 # A view for each of 4,400 answers takes ten minutes: `make suites` does that, `make test` takes every so many files.
-SLICE = int(os.environ.get("RISINGPY_SUITES_SLICE", "10"))
+SLICE = int(os.environ.get("RISINGPY_SUITES_SLICE", "16"))
 
 
 @pytest.mark.timeout(900 if SLICE > 1 else 0)

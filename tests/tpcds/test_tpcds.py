@@ -18,8 +18,9 @@ from tests.tpcds.queries import QUERIES, columns, tables
 WHOLE = "RISINGPY_TPCDS_SCALE" in os.environ
 SCALE, SHARE = (os.environ["RISINGPY_TPCDS_SCALE"], 1) if WHOLE else ("0.01", 16)
 GROUP = 10 if WHOLE else 30
-# Of each kind of query one that has rows at this scale.
-SLICE = tuple(f"q{number:02}" for number in (1, 3, 5, 7, 9, 12, 14, 18, 22, 33, 34, 36, 47, 65, 67, 70))
+# Of each kind of query one that has rows at this scale: correlated, of several channels, of scalar subqueries, over a
+# window, of INTERSECT, of ROLLUP, of households, ranked within ROLLUP, of neighbours, of an average of groups.
+SLICE = tuple(f"q{number:02}" for number in (1, 5, 9, 12, 14, 22, 34, 36, 47, 65))
 NAMES = tuple(QUERIES) if WHOLE else SLICE
 
 

@@ -57,7 +57,7 @@ def test_what_does_not_fit_is_refused(server: Server) -> None:
 
 
 def test_kills_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    for number in range(3):
+    for number in range(2):
         server = ServerProcess(tmp_path / "data")
         with server.connect() as connection:
             if number == 0:

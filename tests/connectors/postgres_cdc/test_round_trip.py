@@ -16,7 +16,7 @@ from risingpy.server_process import ServerProcess
 from tests.connectors.postgres_cdc.transfers import TABLES, TOTAL, Transfers, make_bank
 from tests.connectors.postgres_cdc.upstream import Upstream, until
 
-ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "2"))
 SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
 QUERY = """
     SELECT c.id, c.amount + s.amount AS amount, c.moves + s.moves AS moves

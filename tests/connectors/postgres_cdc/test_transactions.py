@@ -16,7 +16,7 @@ from tests.connectors.postgres_cdc.transfers import TABLES, TOTAL, VIEW, Transfe
 from tests.connectors.postgres_cdc.upstream import Upstream, until_equal
 from tests.meta.conftest import Server
 
-ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "4"))
+ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "2"))
 SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
 
 

@@ -15,7 +15,7 @@ from psycopg import Connection
 from risingpy.server_process import ServerProcess
 from tests.connectors.stored_files.files import put, put_parquet
 
-ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "2"))
 SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
 ROWS = 300_000
 RATE = 10_000  # lines of 64 bytes, as the connector counts them ahead: about 90,000 of these short lines
