@@ -25,7 +25,7 @@ from risingpy.batch.statement_reads import StatementReads, TakeSnapshot, rows_of
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
 from risingpy.functions.evaluation.admission import QueryTurn
-from risingpy.functions.evaluation.duckdb_connection import translate_error
+from risingpy.functions.evaluation.duckdb_connection import joins_by_bounds, translate_error
 from risingpy.functions.evaluation.duckdb_failures import (
     INTERRUPT_AGAIN_SECONDS,
     QUERY_FAILURES,
@@ -233,7 +233,7 @@ class BatchRunner:
     def _run_in_duckdb(
         self, sql: str, schema: Schema, inputs: Mapping[str, Rows], turn: QueryTurn | None
     ) -> Iterator[pa.RecordBatch]:
-        with self._lease(inputs) as (lease, limits):
+        with self._lease(inputs) as (lease, limits), joins_by_bounds(lease.cursor, sql):
             yield from self._batches(lease, limits, sql, schema, turn)
 
     @contextmanager

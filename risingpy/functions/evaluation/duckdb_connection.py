@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import duckdb
 
@@ -78,10 +80,8 @@ _KINDS: tuple[type[SqlError], ...] = (
 
 # DuckDB otherwise makes eight for each instance, for reads of remote files, which we do not have.
 NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
-# A join by two inequalities always sorts its sides: of rows that are streamed into it, DuckDB thinks that they are few,
-# and then it would compare all pairs. Cursors have what the configuration says, and what SET GLOBAL says, no more.
-_SORTED_JOINS = {"nested_loop_join_threshold": 0, "merge_join_threshold": 0}
-_CONFIG: dict[str, str | int] = {**NO_IO_THREADS, **_SORTED_JOINS, "temp_directory": ""}
+_COMPARES_BOUNDS = "range_low"  # the function, which the rule `range_joins` calls
+_SMALLEST_SORTED = ("nested_loop_join_threshold", "merge_join_threshold")
 
 
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
@@ -89,9 +89,26 @@ def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
 
     It spills nothing until it gets a directory: DuckDB's own choice would be `.tmp` in the working directory.
     """
-    connection = duckdb.connect(":memory:", config={"threads": threads, **_CONFIG})
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # cursors do not inherit what a plain SET says
     return connection
+
+
+@contextmanager
+def joins_by_bounds(cursor: duckdb.DuckDBPyConnection, sql: str) -> Iterator[None]:
+    """A context manager in which a query that compares bounds of ranges is an IEJoin, whose sides are sorted.
+
+    DuckDB takes small sides for a comparison of all pairs, and thinks that rows which are streamed into it are few.
+    Not for other queries: to compare many rows with a single one, sorting them costs ten times as much.
+    """
+    if _COMPARES_BOUNDS not in sql:
+        yield
+        return
+    cursor.execute(";".join(f"SET {name} = 0" for name in _SMALLEST_SORTED))
+    try:
+        yield
+    finally:
+        cursor.execute(";".join(f"RESET {name}" for name in _SMALLEST_SORTED))
 
 
 def translate_error(error: duckdb.Error) -> SqlError:

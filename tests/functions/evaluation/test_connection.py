@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from risingpy.functions.evaluation.duckdb_connection import connect
+from risingpy.functions.evaluation.duckdb_connection import connect, joins_by_bounds
 
 _PROGRAM = """
 from risingpy.functions.evaluation.duckdb_connection import connect
@@ -23,9 +23,12 @@ def test_cursors_have_utc_wherever_the_server_is() -> None:
     assert done.stdout.strip() == "[(datetime.datetime(2026, 7, 1, 12, 0),)]"
 
 
-def test_cursors_join_by_two_inequalities_with_sorted_sides() -> None:
+def test_queries_that_compare_bounds_sort_their_sides_and_others_do_not() -> None:
+    asked = "EXPLAIN SELECT * FROM a JOIN b ON a.low <= b.high AND b.low <= a.high -- "
     with connect() as connection, connection.cursor() as cursor:
         for side in "ab":
             cursor.execute(f"CREATE TABLE {side} AS SELECT i AS low, i + 1 AS high FROM range(3) t(i)")
-        plan = cursor.execute("EXPLAIN SELECT * FROM a JOIN b ON a.low <= b.high AND b.low <= a.high").fetchall()
-    assert "IE Join" in plan[0][1]
+        for function in ("range_low", "lower", "range_low", "lower"):
+            with joins_by_bounds(cursor, asked + function):
+                (plan,) = cursor.execute(asked).fetchall()
+            assert ("IE Join" in plan[1]) is (function == "range_low")
