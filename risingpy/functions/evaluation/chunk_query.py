@@ -61,7 +61,7 @@ class _Database:
         return self.connection
 
 
-class _Place:
+class _LazyDatabase:
     """Where a thread has its DuckDB, once it has run a query: most epochs run none."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class _OfThread(threading.local):
     """
 
     def __init__(self) -> None:
-        self.place = _Place()
+        self.place = _LazyDatabase()
 
 
 @cache
