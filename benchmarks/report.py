@@ -85,6 +85,14 @@ _VIEWS = (
     Column("s", "change_seconds", 2),
     Column("others", "others_cores", 2),
 )
+_SEARCHES = (
+    Column("searches/s", "searches_per_second"),
+    Column("CPU ms", "cpu_ms", 2),
+    Column("recall", "recall", 3),
+    Column("built in s", "build_seconds"),
+    Column("of CPU", "build_cpu_seconds"),
+    Column("PSS MB", "pss_mb"),
+)
 _ALTERATIONS = (Column("ADD COLUMN ms", "add_ms", 1), Column("DROP COLUMN ms", "drop_ms", 1))
 _MESSAGES = (
     Column("messages/s", "messages_per_second"),
@@ -123,6 +131,7 @@ SECTIONS = (
     Section("PostgreSQL CDC: a table copied and counted", ("postgres-cdc",), _ROWS),
     Section("Sinks, from CREATE SINK to WAIT SINK", ("sinks",), _ROWS),
     Section("Subscriptions", ("subscriptions",), _LATENCIES),
+    Section("The ten nearest of vectors of 128 dimensions, by an index (hnsw)", ("vectors",), _SEARCHES),
     Section("ALTER TABLE, answered", ("alter",), _ALTERATIONS),
     Section("Starting", ("start",), _STARTS),
     Section("Back after kill -9", ("recovery",), _STARTS),
