@@ -8,18 +8,22 @@ so whoever imports pandas first makes PyArrow look again.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
 class _NoPandas:
-    """An import hook that reports pandas as missing."""
+    """An import hook that reports pandas as missing, to the thread that makes it."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name == "pandas":
+        if name == "pandas" and threading.get_ident() == self._thread:
             raise ModuleNotFoundError("pandas is hidden from PyArrow", name=name)
         return None
 
@@ -32,7 +36,8 @@ class _PandasForArrow:
     ) -> ModuleSpec | None:
         if name != "pandas":
             return None
-        others = (finder for finder in sys.meta_path if finder is not self)
+        # Two of these hooks, of threads that opened databases at once, must not look for pandas in each other.
+        others = (finder for finder in sys.meta_path if not isinstance(finder, _PandasForArrow))
         spec = next((found for finder in others if (found := finder.find_spec(name, path, target))), None)
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
@@ -47,8 +52,11 @@ class _PandasForArrow:
 
 
 def begin_without_pandas() -> None:
-    """Call it before anything that makes Arrow arrays is imported. Does nothing where pandas is imported already."""
-    if "pandas" in sys.modules:
+    """Call it before anything that makes Arrow arrays is imported.
+
+    Does nothing where pandas is imported already, nor the second time.
+    """
+    if "pandas" in sys.modules or any(isinstance(finder, _PandasForArrow) for finder in sys.meta_path):
         return
     import pyarrow  # noqa: PLC0415 - whoever imports this module for another reason needs no Arrow
 

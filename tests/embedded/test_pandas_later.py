@@ -19,6 +19,7 @@ assert "pandas" not in sys.modules
 KNOWN = "import pyarrow; assert pyarrow.array(pandas.Series([1.0, float('nan')])).null_count == 1"
 PROGRAMS = {
     "imported by the program": f"{OPENED}\nimport pandas\n{KNOWN}",
+    "imported after a second database": f"{OPENED}\nother = risingpy.connect()\nimport pandas\n{KNOWN}",
     "asked of a result": f"{OPENED}\ndb.sql('SELECT 1 AS a').pandas()\nimport pandas\n{KNOWN}",
     "imported before": f"import pandas\n{OPENED.replace('not in', 'in')}\n{KNOWN}",
     "loaded as ever": f"{OPENED}\nimport pandas, importlib.resources\n"
