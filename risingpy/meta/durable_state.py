@@ -29,6 +29,7 @@ from risingpy.plan.catalog import (
     DatabaseDesc,
     ExternalSource,
     ForeignKey,
+    Index,
     JobRelation,
     JobStatus,
     NumberSequence,
@@ -192,10 +193,15 @@ def without_unfinished(state: MetaState) -> MetaState:
 
 
 def without_backfills(state: MetaState) -> MetaState:
-    """`without_unfinished`, and without what still reads its upstreams' rows: its progress is noted by shards."""
+    """`without_unfinished`, and without what still reads its upstreams' rows: its progress is noted by shards.
+
+    What is recovered begins anew. So does an index: the table may have had it before an ALTER made it anew.
+    """
     state = without_unfinished(state)
     for relation in [each for each in state.catalog.relations.values() if each.is_being_created]:
-        if relation.has_no_answer:  # one that is recovered begins anew
+        if isinstance(relation, Index):
+            state = with_status(state, relation.relation_id, JobStatus.RECOVERING)
+        if relation.has_no_answer or isinstance(relation, Index):
             state = without_job(state, relation.relation_id)
         else:
             state = without_relation(state, relation)

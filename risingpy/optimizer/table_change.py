@@ -38,7 +38,7 @@ def with_type(relation: Table, index: int, type_: SqlType, cast: Expr) -> Table:
     earlier = TableColumn(old.column_id, old.name, old.type, old.history)
     history = ColumnHistory(null_id=fresh + 1, earlier=earlier, cast=cast)
     changed = replace(old, column_id=fresh, type=type_, history=history)
-    return _with_columns(relation, _replaced(relation.columns, index, changed), fresh + 2)
+    return replace(relation, columns=_replaced(relation.columns, index, changed), next_column_id=fresh + 2)
 
 
 def with_changed(relation: Table, index: int, column: ColumnDesc) -> Table:
@@ -69,7 +69,7 @@ def _with_columns(relation: Table, columns: Sequence[ColumnDesc], next_column_id
     changed = replace(relation, columns=tuple(columns), next_column_id=next_column_id)
     key = [relation.columns[i].column_id for i in relation.primary_key]
     places = {column.column_id: i for i, column in enumerate(columns)}
-    # A key column keeps its id as long as the table lives: it is neither dropped nor given another type.
+    # A key column is not dropped.
     return replace(changed, primary_key=tuple(places[column_id] for column_id in key))
 
 

@@ -11,11 +11,13 @@ from click.testing import CliRunner
 
 from risingpy.cli import main
 from risingpy.errors import SqlError
-from risingpy.meta.durable_state import DurableState
+from risingpy.meta.durable_state import DurableState, with_status
 from risingpy.meta.epochs.rescaling import Rescaling
 from risingpy.meta.recovery import rescale as rescale_module
 from risingpy.meta.recovery.check import check
 from risingpy.meta.recovery.rescale import rescale
+from risingpy.plan.catalog import JobStatus
+from risingpy.storage.engine.meta_store import MetaStore
 from risingpy.storage.engine.shard_store import ShardStore, shards_directory
 from tests.meta.conftest import Client, Server
 
@@ -166,6 +168,30 @@ def test_alter_system(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         assert caught.value.sqlstate == "22023"
     with pytest.raises(SqlError, match='unrecognized system parameter "barrier_interval_ms"'):
         server.client().run("ALTER SYSTEM SET barrier_interval_ms TO 100")
+
+
+def test_an_index_that_is_being_filled_begins_anew(server: Server) -> None:
+    """Its table may have had it before a change of a type made it anew: a restart must not take the rule away."""
+    client = server.client()
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, a INT UNIQUE, b INT)")
+    client.run("CREATE TABLE r (a INT REFERENCES t (a))")
+    client.run("INSERT INTO t SELECT i, i, i FROM generate_series(1, 100) i; INSERT INTO r VALUES (5); FLUSH")
+    server.stop()
+    store = MetaStore(server.data_dir)
+    stored = DurableState(store).load(2)
+    [index] = [each for each in stored.catalog.relations.values() if each.name == "t_a_key"]
+    DurableState(store).commit(stored, with_status(stored, index.relation_id, JobStatus.CREATING))
+    store.close()
+    rescale(server.data_dir, 3, lambda line: None)
+    server.start()
+    client = server.client()
+    for statement, sqlstate in (("INSERT INTO t VALUES (101, 7, 0)", "23505"), ("DELETE FROM t WHERE a = 5", "23503")):
+        with pytest.raises(SqlError) as refused:
+            client.run(statement)
+        assert refused.value.sqlstate == sqlstate
+    client.run("FLUSH")
+    assert not server.database.reads.catalog.relations[index.relation_id].is_being_created
+    assert client.run("SELECT id FROM t WHERE a = 70") == [(70,)]
 
 
 def test_the_command(server: Server, tmp_path: Path) -> None:

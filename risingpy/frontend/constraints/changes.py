@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges
 from risingpy.frontend.binder.ddl.constraints import OWN_TABLE, BoundUnique
 from risingpy.frontend.table_definition import quoted
-from risingpy.meta.schema.constraints import KeyChanges, NewUnique
+from risingpy.meta.schema.constraints import KeyChanges, NewUnique, RemadeKey
 from risingpy.plan.catalog import ForeignKey, Table
 
 
@@ -23,16 +23,24 @@ def key_changes(table: Table, changes: ConstraintChanges | None) -> KeyChanges:
     if changes is None:
         return KeyChanges()
     added = new_uniques(table.schema_name, table.name, changes.added)
-    return KeyChanges(added, tuple(changes.dropped), tuple(changes.renamed.items()), tuple(changes.lost))
+    remade = tuple(RemadeKey(each.index.relation_id, each.definition, each.text) for each in changes.remade)
+    return KeyChanges(
+        *(added, tuple(changes.dropped), tuple(changes.renamed.items()), tuple(changes.lost)),
+        remade=remade,
+        refitted=tuple(changes.refitted),
+    )
 
 
 def related_tables(table: Table, changes: ConstraintChanges | None) -> set[int]:
-    """The other tables that are changed with the table: those to which it has new foreign keys, or lost ones."""
+    """The other tables that are changed with the table.
+
+    Those to which it has new foreign keys, or lost ones, and those whose foreign keys refer to columns that change.
+    """
     if changes is None:
         return set()
     before = {key for key in changes.stored.constraints if isinstance(key, ForeignKey)}
     now = {key for key in table.constraints if isinstance(key, ForeignKey)}
-    related = {key.table_id for key in before ^ now} | {table_id for table_id, _ in changes.lost}
+    related = {key.table_id for key in before ^ now} | {table_id for table_id, _ in (*changes.lost, *changes.refitted)}
     return related - {OWN_TABLE, table.relation_id}
 
 

@@ -29,6 +29,7 @@ from risingpy.frontend.binder.ddl.constraint_plans import (
     referring_with_new_keys,
     without_referenced,
 )
+from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
 from risingpy.frontend.constraints.unique_lookup import can_look_up, looked_up_twice
 from risingpy.frontend.constraints.violations import (
@@ -120,7 +121,7 @@ def check_reference(session: StatementContext, catalog: Catalog, change: RowsCha
     rows, places = given_rows(table), places_of(table)
     if key.matches_full and _first(session, partly_null(rows, key, places), change.new) is not None:
         raise mixed_nulls(table, key)
-    missing = _first(session, without_referenced(rows, key, places, target), change.new)
+    missing = _first(session, without_referenced(rows, key, places, target, scan(target)), change.new)
     if missing is not None:
         columns = columns_by_id(table, key.columns)
         shown = shown_key([c.name for c in columns], [c.type for c in columns], missing)

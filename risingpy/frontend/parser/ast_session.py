@@ -173,10 +173,14 @@ class NamedTable:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """What PostgreSQL needs from time to time and finds nothing to do here: VACUUM, ANALYZE, … `command` is the tag."""
+    """What PostgreSQL needs from time to time and finds nothing to do here: VACUUM, ANALYZE, … `command` is the tag.
+
+    `alone` is what PostgreSQL calls it where it refuses it inside a transaction block.
+    """
 
     command: str
     tables: tuple[NamedTable, ...] = ()
+    alone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

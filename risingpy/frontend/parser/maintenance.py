@@ -36,7 +36,7 @@ def parse_vacuum(cursor: Cursor) -> Maintenance:
         for word in ("FULL", "FREEZE", "VERBOSE"):
             cursor.accept(word)
         _ = cursor.accept("ANALYZE") or cursor.accept("ANALYSE")
-    return Maintenance("VACUUM", _tables(cursor))
+    return Maintenance("VACUUM", _tables(cursor), alone="VACUUM")
 
 
 def parse_analyze(cursor: Cursor) -> Maintenance:
@@ -60,7 +60,7 @@ def parse_cluster(cursor: Cursor) -> Maintenance:
     cursor.expect("CLUSTER")
     cursor.accept("VERBOSE")
     if cursor.at_end:
-        return Maintenance("CLUSTER")
+        return Maintenance("CLUSTER", alone="CLUSTER")
     table = NamedTable(cursor.object_name())
     if cursor.accept("USING"):
         cursor.name()
@@ -73,9 +73,11 @@ def parse_reindex(cursor: Cursor) -> Maintenance:
     if cursor.word == "(":
         _options(cursor, {"CONCURRENTLY", "VERBOSE", "TABLESPACE"})
     what = cursor.one_of("INDEX", "TABLE", "SCHEMA", "DATABASE", "SYSTEM")
-    cursor.accept("CONCURRENTLY")
+    alone = "REINDEX CONCURRENTLY" if cursor.accept("CONCURRENTLY") else None
     name = cursor.object_name()
-    return Maintenance("REINDEX", (NamedTable(name),) if what in ("INDEX", "TABLE") else ())
+    if what in ("INDEX", "TABLE"):
+        return Maintenance("REINDEX", (NamedTable(name),), alone=alone)
+    return Maintenance("REINDEX", alone=alone or f"REINDEX {what}")
 
 
 def parse_refresh(cursor: Cursor) -> Maintenance:

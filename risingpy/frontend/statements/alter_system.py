@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 
 from risingpy.config import MAX_PARALLELISM
-from risingpy.errors import InvalidParameterValue, SqlError, UndefinedObject
+from risingpy.errors import InvalidParameterValue, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.rights.server_rights import check_parameter
-from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema.system_parameters import (
     with_adaptive_parallelism,
     with_job_epoch_seconds,
@@ -45,8 +44,7 @@ def bind(
     change = setter(session, statement.value)
 
     def run(parameters: Parameters) -> Result:
-        if session.transaction.status is not TransactionStatus.IDLE:
-            raise SqlError("ALTER SYSTEM cannot run inside a transaction block", sqlstate="25001")
+        session.transaction.refuse_block("ALTER SYSTEM")
         change()
         return Result(CommandTag("ALTER SYSTEM"))
 

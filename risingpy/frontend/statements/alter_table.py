@@ -13,10 +13,10 @@ from dataclasses import replace
 from risingpy.connectors.secrets.opened_options import opened
 from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable, WrongObjectType
 from risingpy.frontend.altered_sequence import alter_sequence
-from risingpy.frontend.binder import BoundAlterTable, RowCheck, bind_alter_table
+from risingpy.frontend.binder import BoundAlterTable, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.changes import key_changes, related_tables
-from risingpy.frontend.constraints.violations import shown_key
+from risingpy.frontend.deparse.table_expressions import printed_expression
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, SequenceOptions
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
@@ -38,19 +38,19 @@ from risingpy.frontend.renamed_text import reread
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
+from risingpy.frontend.statements.filled.changed_key import replace_rekeyed
 from risingpy.frontend.statements.objects.view_column import rename_column
 from risingpy.frontend.statements.rights.checks import check_names_schema, check_owns, check_uses_types
+from risingpy.frontend.statements.row_checks import check_rows
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.meta.schema.tables import source_of_table
 from risingpy.meta.writing.rows_of_altered import in_new_form
 from risingpy.meta.writing.table_locks import LockMode
-from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import NumberSequence, QueryRelation, Relation, Table, is_of_session
-from risingpy.plan.expressions import Expr, Literal
-from risingpy.plan.logical import Field, Limit, Project, Values
-from risingpy.types import BIGINT, SqlType
-from risingpy.types.far_moments import value_of
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import Field, Project, Values
+from risingpy.types import SqlType
 
 
 def bind(
@@ -103,13 +103,15 @@ def _checked_table(relation: Relation, statement: AlterTable) -> Table:
 
 def _alter(session: StatementContext, relation: Table, statement: AlterTable) -> None:
     refuse_spilled(session, relation)
+    catalog = session.database.reads.catalog
     bound = bind_alter_table(
         relation,
         statement.actions,
         lambda expr: _value(session, expr),
-        catalog=session.database.reads.catalog,
+        catalog=catalog,
         search_path=session.search_path(),
         session=session.session_values(),
+        printed=lambda text, wanted: printed_expression(text, relation, catalog, (), wanted, pretty=True),
     )
     known = {(column.column_id, column.domain or column.type) for column in relation.columns}
     types = [(column.column_id, column.domain or column.type) for column in bound.relation.columns]
@@ -117,7 +119,10 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     check_uses_types(session, made)
     for notice in bound.notices:
         session.notice(notice)
-    replace_altered(session, relation, bound)
+    if bound.changes is not None and bound.changes.rekeys:
+        replace_rekeyed(session, relation, bound, bound.changes)
+    else:
+        replace_altered(session, relation, bound)
     for action in statement.actions:
         if isinstance(action, SetIdentity) and action.options:
             _alter_sequence(session, relation, action)
@@ -160,7 +165,7 @@ def replace_altered(session: StatementContext, relation: Table, bound: BoundAlte
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         check_unchanged(database.reads.state, relation)
         for check in bound.checks:
-            _check_rows(session, check)
+            check_rows(session, check)
         altered = replace(altered, definition=table_definition(altered, (), database.reads.catalog.relations))
         replacement = TableReplacement(
             altered,
@@ -191,17 +196,6 @@ def _value(session: StatementContext, expr: Expr) -> object:
     """The current value of a DEFAULT, as Arrow takes it."""
     plan = Project(Values(((),), ()), (expr,), (Field("default", expr.type),))
     return session.run_to_table(session.planned(plan), ()).column(0)[0].as_py()
-
-
-def _check_rows(session: StatementContext, check: RowCheck) -> None:
-    plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
-    for batch in session.run_query(session.planned(optimize(plan, session.check)), ()):
-        if batch.num_rows and check.error is not None:
-            if check.key:
-                names, types = [name for name, _ in check.key], [type_ for _, type_ in check.key]
-                values = [value_of(column, 0) for column in batch.columns[: len(names)]]
-                check.error.detail = f"{shown_key(names, types, values)} {check.told}"
-            raise check.error
 
 
 def _action_name(action: AlterAction) -> str:

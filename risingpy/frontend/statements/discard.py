@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import SqlError
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Discard, NoOperation, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.transaction import TransactionStatus
 from risingpy.types import SqlType
 
 
@@ -24,8 +22,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         if statement.what.lower() == "all":
-            if session.transaction.status is not TransactionStatus.IDLE:
-                raise SqlError("DISCARD ALL cannot run inside a transaction block", sqlstate="25001")
+            session.transaction.refuse_block("DISCARD ALL")
             session.portals.close_all()
             session.subscription_cursors.close_all()
             session.statements.clear()

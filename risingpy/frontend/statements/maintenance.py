@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import InsufficientPrivilege, SqlError, UndefinedColumn, UndefinedTable, WrongObjectType
+from risingpy.errors import InsufficientPrivilege, UndefinedColumn, UndefinedTable, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Maintenance, NamedTable, ObjectName, ParsedStatement, Recover
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.statements.rights.checks import check_owns
-from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.schema.recovering import Recovered, recover, recover_all
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Catalog, CreatedRelation, Index, InternalTable, MaterializedView
@@ -30,7 +29,6 @@ _REASONS = {
     "REFRESH MATERIALIZED VIEW": "materialized views follow their tables",
 }
 _FOR_OWNERS = ("CLUSTER", "REINDEX", "REFRESH MATERIALIZED VIEW")
-_NOT_IN_A_TRANSACTION = ("VACUUM", "CLUSTER")
 
 
 def bind(
@@ -41,9 +39,8 @@ def bind(
         _check(session, statement.command, table)
 
     def run(parameters: Parameters) -> Result:
-        is_open = session.transaction.status is not TransactionStatus.IDLE
-        if is_open and statement.command in _NOT_IN_A_TRANSACTION:
-            raise SqlError(f"{statement.command} cannot run inside a transaction block", sqlstate="25001")
+        if statement.alone is not None:
+            session.transaction.refuse_block(statement.alone)
         if statement.command == "CHECKPOINT":
             _check_may_checkpoint(session)
         session.notice(f"{statement.command} has nothing to do here: {_REASONS[statement.command]}")

@@ -8,7 +8,7 @@ which a recovery reads again, has only rows of the new form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
@@ -273,7 +273,7 @@ def _without_readers_of_lost_columns(
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
     if not lost:
         return state, ()
-    _refuse_new_type(state, before, change.relation)
+    refuse_new_types(state, before, change.relation)
     users = [(r, c) for r, c in _users(state, before, frozenset(lost)) if r.relation_id not in change.keys.dropped]
     if not users and not change.generated:
         return state, ()
@@ -302,14 +302,19 @@ def _without_readers_of_lost_columns(
     return state, notices
 
 
-def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
-    """Raises an error if a view reads a column whose type changes: a view keeps the types with which it was made."""
+def refuse_new_types(state: MetaState, before: Table, after: Table, remade: Collection[int] = ()) -> None:
+    """Raises an error if a view reads a column whose type changes: a view keeps the types with which it was made.
+
+    `remade` are the ids of indexes that are made anew.
+    """
     changed = {
         column.history.earlier.column_id
         for column in after.columns
         if column.history is not None and column.history.earlier is not None
     }
     for reader, column_id in _users(state, before, frozenset(changed)):
+        if reader.relation_id in remade:
+            continue
         name = next(column.name for column in before.columns if column.column_id == column_id)
         if isinstance(reader, Index):
             raise FeatureNotSupported(
@@ -320,7 +325,7 @@ def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
 
 
 def _refuse_wider_type(state: MetaState, before: Table, after: Table) -> None:
-    """As `_refuse_new_type`, of a column that stays what it is and allows longer texts. Its indexes follow."""
+    """As `refuse_new_types`, of a column that stays what it is and allows longer texts. Its indexes follow."""
     types = {column.column_id: column.type for column in after.columns}
     wider = {each.column_id for each in before.columns if types.get(each.column_id, each.type) != each.type}
     for reader, column_id in _users(state, before, frozenset(wider)):

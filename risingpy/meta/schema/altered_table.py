@@ -15,6 +15,7 @@ from risingpy.meta.schema.constraints import (
     referred_tables,
     with_constraint_ids,
     with_relations,
+    with_remade,
     with_uniques,
     without_lost_keys,
 )
@@ -27,6 +28,7 @@ def replace_altered(state: MetaState, change: TableReplacement) -> tuple[MetaSta
     before = check_unchanged(state, change.relation)
     notices: tuple[str, ...] = ()
     table_id = before.relation_id
+    catalog = state.catalog
     state = without_lost_keys(state, change.keys)  # first: a column that goes is a key of an index that does
     if change.changes_form:
         state, notices = alter.replace_table(state, change)
@@ -34,11 +36,14 @@ def replace_altered(state: MetaState, change: TableReplacement) -> tuple[MetaSta
         wanted = change.relation
         after = replace(before, constraints=wanted.constraints, key_name=wanted.key_name, definition=wanted.definition)
         state = with_relations(state, [after])
+    if change.keys.remade or change.keys.refitted:
+        state = with_remade(state, catalog, table_id, change.keys)
     state = with_uniques(state, table_id, change.keys.added)
     state = with_constraint_ids(state, table_id)
     now = state.catalog.relations[table_id]
     assert isinstance(now, Table)
     related = referred_tables(before.constraints, now.constraints) | {child for child, _ in change.keys.lost}
+    related |= {child for child, _ in change.keys.refitted}
     return with_new_rules(state, {table_id, *related}), notices
 
 

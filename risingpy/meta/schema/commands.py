@@ -304,7 +304,10 @@ class SchemaCommands(NamedChanges):
         Raises SerializationFailure if the table was altered since the change was planned.
         """
         notices = self._notices_of(lambda state: replace_altered(state, change), cancelled)
-        self._until_keyed(change.relation.relation_id, cancelled)
+        if change.keys.remade:
+            self._until_indexed(change.relation.relation_id)
+        else:
+            self._until_keyed(change.relation.relation_id, cancelled)
         return notices
 
     def _until_created(
@@ -318,6 +321,10 @@ class SchemaCommands(NamedChanges):
         made = [i.relation_id for i in self._state.catalog.unique_indexes_of(table_id) if i.is_being_created]
         with all_gone_if_cancelled(self._changes, made):
             self._waiters.until_all_created(made, cancelled)
+
+    def _until_indexed(self, table_id: int) -> None:
+        """Waits until all indexes of a table have its rows. Nothing ends it: the table has its new form already."""
+        self._waiters.until_all_created([each.relation_id for each in self._state.catalog.indexes_of(table_id)])
 
     def add_primary_key(self, change: NewKey, fill: Callable[[Table], int], cancelled: Cancelled = None) -> None:
         """Puts a copy of the table, under the key, in its place, and copies of the materialized views that read it.

@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD PRIMARY KEY: a copy of the table under its new key takes the table's place.
+"""ALTER TABLE … ADD PRIMARY KEY, and another type for a key's column: a copy under the new key takes the table's place.
 
 The key says where rows are stored and on which shard, so no row can stay where it is. The copy is in creation while it
 is filled: no statement sees it, and a server that restarts removes it. One change of the state, between two epochs,
@@ -9,16 +9,16 @@ which know rows by what the key replaces; they read the copy as any new index re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported, SerializationFailure
 from risingpy.meta.durable_state import with_status, without_relations
-from risingpy.meta.schema.alter import check_unchanged
-from risingpy.meta.schema.constraints import with_relations
-from risingpy.meta.schema.indexes import NewIndex, add_index
+from risingpy.meta.schema.alter import check_unchanged, refuse_new_types
+from risingpy.meta.schema.altered_table import with_new_rules
+from risingpy.meta.schema.constraints import NO_KEY_CHANGES, KeyChanges, with_indexes, with_references
 from risingpy.meta.schema.jobs.views_of_copy import Anew, Copies, in_place, with_copied_views
 from risingpy.meta.schema.objects.comments import with_comments_of_copy
+from risingpy.meta.schema.objects.needed_sequences import with_sequences_of_changed
 from risingpy.meta.schema.objects.sequences import with_sequences_of_copy
 from risingpy.meta.schema.relations import with_all_readers, with_job
 from risingpy.meta.state import IdAllocator, MetaState
@@ -39,7 +39,8 @@ from risingpy.plan.catalog import (
 class NewKey:
     """`table` is the table as it is; `primary_key` are the ids of the columns that become its key, `name` its name.
 
-    `anew` binds the queries of the materialized views that read the table.
+    `anew` binds the queries of the materialized views that read the table. `form` is the table as it is to be, if its
+    columns change, too; `keys` are then the changes of what reads them.
     """
 
     table: Table
@@ -47,6 +48,15 @@ class NewKey:
     definition: str
     anew: Anew
     name: str | None = None
+    form: Table | None = None
+    keys: KeyChanges = NO_KEY_CHANGES
+
+    @property
+    def what(self) -> str:
+        """What the statement does, for messages."""
+        if self.form is None:
+            return f'add a primary key to table "{self.table.name}"'
+        return f'alter type of a column in the primary key of table "{self.table.name}"'
 
 
 def add_copies(state: MetaState, change: NewKey, table_rows: TableRows) -> tuple[MetaState, Copies]:
@@ -58,12 +68,13 @@ def add_copies(state: MetaState, change: NewKey, table_rows: TableRows) -> tuple
 def add_copy(state: MetaState, change: NewKey) -> tuple[MetaState, Table]:
     """(`state` with the empty copy and its job, the copy, which no statement can name)."""
     before = check_unchanged(state, change.table)
-    refuse_readers(state, before)
+    refuse_readers(state, change)
+    form = before if change.form is None else change.form
     allocate = IdAllocator(state.next_id)
     relation_id = allocate()
     columns = tuple(
         replace(column, history=None, not_null=column.not_null or column.column_id in change.primary_key)
-        for column in before.columns
+        for column in form.columns
         if not column.hidden
     )
     places = {column.column_id: i for i, column in enumerate(columns)}
@@ -73,11 +84,11 @@ def add_copy(state: MetaState, change: NewKey) -> tuple[MetaState, Table]:
         name=before.name,
         columns=columns,
         primary_key=key,
-        append_only=before.append_only,
-        on_conflict=before.on_conflict,
+        append_only=form.append_only,
+        on_conflict=form.on_conflict,
     )
     copy = replace(
-        before,
+        form,
         relation_id=relation_id,
         name=f"{before.name} with a key {relation_id}",
         columns=planned.columns,
@@ -89,7 +100,7 @@ def add_copy(state: MetaState, change: NewKey) -> tuple[MetaState, Table]:
         watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,
-        next_column_id=max(before.next_column_id, 1 + max(column.column_id for column in before.columns)),
+        next_column_id=max(form.next_column_id, 1 + max(column.column_id for column in form.columns)),
     )
     return with_job(state, copy, planned, allocate), copy
 
@@ -101,57 +112,51 @@ def put_in_place(state: MetaState, change: NewKey, copies: Copies) -> MetaState:
     """
     before, catalog = check_unchanged(state, change.table), state.catalog
     copy_id = copies[0][1]
-    refuse_readers(state, before, copies)
+    refuse_readers(state, change, copies)
     pairs = [(catalog.relations[old], catalog.relations[new]) for old, new in copies if new in catalog.relations]
     if len(pairs) < len(copies):
         raise SerializationFailure("the table's copy was dropped meanwhile", hint="Run the statement again.")
     copy = catalog.relations[copy_id]
     assert isinstance(copy, Table)
+    if change.form is not None:
+        state = with_sequences_of_changed(state, before, change.form)
+        pairs = [(replace(change.form, relation_id=before.relation_id), copy), *pairs[1:]]
     state = with_sequences_of_copy(state, before, copy)
     for old, new in pairs:
         state = with_comments_of_copy(state, old, new)
     indexes = [(new.relation_id, catalog.indexes_of(old.relation_id)) for old, new in pairs]
     placed = in_place(with_status(state, copy_id, JobStatus.CREATED).catalog.relations, copies)
-    state = without_relations(state, [*(each for _, found in indexes for each in found), *(old for old, _ in pairs)])
+    gone = [*(each for _, found in indexes for each in found), *(catalog.relations[old] for old, _ in copies)]
+    state = without_relations(state, gone)
     relations = {key: placed[key] for key in state.catalog.relations}
     state = replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
+    made: dict[int, int] = {}
     for relation_id, found in indexes:
         now = state.catalog.relations[relation_id]
         assert isinstance(now, IndexedRelation)
-        state = with_indexes(state, now, found)
-    return state
+        state, new_ids = with_indexes(state, now, found, change.keys)
+        made |= new_ids
+    state = with_references(state, catalog, (before.relation_id, copy_id), made, change.keys)
+    return with_new_rules(state, {child.relation_id for child, _ in state.catalog.foreign_keys_to(copy_id)})
 
 
-def with_indexes(state: MetaState, relation: IndexedRelation, indexes: Sequence[Index]) -> MetaState:
-    """`state` with the indexes of an earlier form of a relation, in creation, on what is the relation now."""
-    for index in indexes:
-        definition = replace(index.index, relation_id=relation.relation_id)
-        state, new_id = add_index(state, NewIndex(index.name, relation, definition, index.definition))
-        new = replace(state.catalog.relations[new_id], owner=index.owner, database_id=index.database_id)
-        state = with_comments_of_copy(with_relations(state, [new]), index, new)
-    return state
+def refuse_readers(state: MetaState, change: NewKey, copies: Copies = ()) -> None:
+    """Raises FeatureNotSupported if a sink or subscription knows the table's rows by the key that is replaced.
 
-
-def refuse_readers(state: MetaState, table: Table, copies: Copies = ()) -> None:
-    """Raises FeatureNotSupported if a sink or subscription knows the table's rows by the row id that the key replaces.
-
-    So does a foreign key that refers to the table, which knows it by its id. With `copies`, raises
-    SerializationFailure if one is missing.
+    So does anything but an index that reads a column whose type changes. With `copies`, raises SerializationFailure if
+    one is missing.
     """
-    for child, key in state.catalog.foreign_keys_to(table.relation_id):
-        refers = f'constraint "{key.name}" of table "{child.name}" refers to it'
-        raise FeatureNotSupported(
-            f'cannot add a primary key to table "{table.name}": {refers}',
-            hint="Drop the constraint, add the key, and add the constraint again.",
-        )
+    table = check_unchanged(state, change.table)
+    if change.form is not None:
+        refuse_new_types(state, table, change.form, {each.index_id for each in change.keys.remade})
     made, copied = {new for _, new in copies}, {old for old, _ in copies}
     for reader in with_all_readers(state, [table]):
         if reader == table or isinstance(reader, View | Index) or reader.relation_id in made:
             continue
         if not isinstance(reader, MaterializedView) or is_temporary(reader):
             raise FeatureNotSupported(
-                f'cannot add a primary key to table "{table.name}": {reader.noun} "{reader.name}" reads its rows',
-                hint=f"Drop the {reader.noun}, add the key, and create it again.",
+                f'cannot {change.what}: {reader.noun} "{reader.name}" reads its rows',
+                hint=f"Drop the {reader.noun}, alter the table, and create it again.",
             )
         if copies and reader.relation_id not in copied:
             message = f'{reader.noun} "{reader.name}" was created meanwhile'

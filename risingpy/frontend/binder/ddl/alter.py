@@ -22,18 +22,21 @@ from risingpy.errors import (
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck, nulls_among_rows
 from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column, refuse_numbers
+from risingpy.frontend.binder.ddl.changed_keys import PrintedText
 from risingpy.frontend.binder.ddl.changed_type import (
     cast_to_type,
     column_domain,
     domain_checks,
     is_shown_as_text,
     refuse_generated,
+    special_role,
 )
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.ddl.end_of_rows import altered_end_of_rows, without_ttl
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
+from risingpy.frontend.binder.ddl.primary_key import refuse_copy
 from risingpy.frontend.binder.ddl.watermark import altered_watermark, renamed_in_watermark
 from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
 from risingpy.frontend.binder.plans import project
@@ -98,17 +101,22 @@ def bind_alter_table(
     catalog: Catalog,
     search_path: tuple[str, ...],
     session: SessionValues | None = None,
+    printed: PrintedText = lambda text, wanted: None,
 ) -> BoundAlterTable:
-    """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
+    """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there.
+
+    `printed` shows what expressions of the table mean as it is.
+    """
     if relation.upstream is not None or (relation.source is not None and is_pushed(dict(relation.source.options))):
         hint = "Drop it, and create it again with the other columns."
         what = "which copies another table" if relation.upstream else "which takes in messages as they come"
         raise FeatureNotSupported(f'ALTER TABLE of "{relation.name}", {what}', hint=hint)
     context = default_context(catalog, search_path, session)
-    changes = ConstraintChanges(context, catalog, search_path, relation)
+    changes = ConstraintChanges(context, catalog, search_path, relation, printed=printed)
     binder = _Binder(relation, relation, evaluate, context, session, changes)
     for action in actions:
         binder.apply(action)
+    binder.relation = changes.over_changed_types(binder.relation)
     cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
     said, checks = (*binder.notices, *changes.notices), (*binder.checks, *changes.checks)
     return BoundAlterTable(binder.relation, checks, said, cascade, tuple(binder.generated), changes)
@@ -232,23 +240,10 @@ class _Binder:
 
     def _refuse_special(self, index: int, what: str, column: ColumnName) -> None:
         """Raises FeatureNotSupported for a column that the table's key, its versions or its watermark stand on."""
-        column_id, watermark = self.relation.columns[index].column_id, self.relation.watermark
-        webhook, source = self.relation.webhook, self.relation.source
-        hint = None
-        if index in self.relation.primary_key:
-            reason = "it is part of the primary key"
-            hint = "Create a new table with another key, and INSERT … SELECT the rows."
-        elif column_id == self.relation.version_column:
-            reason = "it is the version column of the table"
-        elif watermark is not None and column_id in watermark.columns_read:
-            reason = "the watermark of the table reads it"
-        elif webhook is not None and column_id in webhook.filled:
-            reason = "the webhook of the table fills it"
-        elif source is not None and any(part.column_id == column_id for part in source.included):
-            reason = "it is a part of the messages that feed the table"
-        else:
-            return
-        raise FeatureNotSupported(f'cannot {what} "{column.name}": {reason}', position=column.position, hint=hint)
+        reason, hint = special_role(self.relation, index)
+        if reason is not None:
+            message = f'cannot {what} "{column.name}": {reason}'
+            raise FeatureNotSupported(message, position=column.position, hint=hint)
 
     def _rename(self, action: RenameColumn) -> None:
         index = self._existing(action.column)
@@ -336,9 +331,12 @@ class _Binder:
         if action.using is None and is_wider(column.type, sql_type):
             self._change(index, replace(column, type=sql_type))
             return
-        self._refuse_special(index, "alter type of column", action.column)
+        is_key = index in self.relation.primary_key
+        if is_key:
+            refuse_copy(self.relation, f'alter type of column "{column.name}"', action.column.position)
+        else:
+            self._refuse_special(index, "alter type of column", action.column)
         refuse_generated(self.relation, column)
-        self._changes.refuse_type_change(self.relation, column.column_id, column.name)
         if column.identity is not None:
             checked_type(sql_type)
         cast = cast_to_type(self._context, self.relation, action, index, sql_type)
@@ -357,6 +355,8 @@ class _Binder:
             changed = replace(column, type=sql_type)
             self.checks += domain_checks(self._context, changed, InputRef(0, sql_type), converted)
         self.relation = with_type(self.relation, index, sql_type, cast)
+        self._changes.changed.ids[column.column_id] = self.relation.columns[index].column_id
+        self._changes.rekeys = self._changes.rekeys or is_key
         self._check_default(self.relation.columns[index])
 
     def _check_values(self, column: ColumnDesc) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import assert_never, cast
 
 from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, NotNullViolation, SqlError, UndefinedObject
+from risingpy.frontend.binder.ddl.changed_keys import ChangedKeys, PrintedText, RemadeIndex
 from risingpy.frontend.binder.ddl.constraint_plans import (
     duplicated_keys,
     partly_null,
@@ -18,7 +19,9 @@ from risingpy.frontend.binder.ddl.constraint_plans import (
     without_referenced,
 )
 from risingpy.frontend.binder.ddl.constraints import BoundUnique, ConstraintBinder, refuse_special
+from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.ddl.generated import renamed_text
+from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.parser.ast_alter import (
@@ -32,8 +35,20 @@ from risingpy.frontend.parser.ast_alter import (
 from risingpy.frontend.parser.ast_constraints import KeyDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.optimizer.stream.index import key_column_ids
-from risingpy.plan.catalog import Catalog, CheckConstraint, ForeignKey, Index, Table, TableConstraint
+from risingpy.plan.catalog import (
+    Catalog,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    IndexDefinition,
+    IndexKey,
+    Table,
+    TableConstraint,
+    UniqueRule,
+)
+from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.key_types import refuse_no_key
 from risingpy.plan.logical import Field, LogicalPlan, Project
 from risingpy.types import SqlType
 
@@ -64,7 +79,9 @@ class ConstraintChanges:
     """What the actions of a statement make of a table's constraints. CHECK and FOREIGN KEY stand in the table itself.
 
     `added` are its new unique indexes; `dropped` are the ids of indexes that go, `renamed` those with other names.
-    `lost` are foreign keys of other tables that go with a key (their tables' ids and their own).
+    `lost` are foreign keys of other tables that go with a key (their tables' ids and their own). `remade` are indexes
+    over columns that get other types, `refitted` the foreign keys of other tables (by their ids) to such columns.
+    `rekeys`: a column of the primary key is among them, so that the rows must be stored anew.
     """
 
     context: BindContext
@@ -75,8 +92,16 @@ class ConstraintChanges:
     dropped: list[int] = field(default_factory=list)
     renamed: dict[int, str] = field(default_factory=dict)
     lost: list[tuple[int, int]] = field(default_factory=list)
+    remade: list[RemadeIndex] = field(default_factory=list)
+    refitted: list[tuple[int, ForeignKey]] = field(default_factory=list)
     checks: list[RowCheck] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    rekeys: bool = False
+    printed: PrintedText = lambda text, wanted: None
+    changed: ChangedKeys = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.changed = ChangedKeys(self.context, self.catalog, self.search_path, self.printed)
 
     def apply(self, table: Table, action: ConstraintAction) -> Table:
         """The table after the action."""
@@ -118,8 +143,7 @@ class ConstraintChanges:
             return replace(table, constraints=kept)
         index = self._index(name)
         if index is not None:
-            self._drop_index(index, f"constraint {name} on table {table.name}", cascade=action.cascade)
-            return table
+            return self._drop_index(table, index, f"constraint {name} on table {table.name}", cascade=action.cascade)
         if table.primary_key and name == table.key_constraint:
             message = f'dropping the primary key of table "{table.name}" is not supported'
             hint = "Create a new table without it, and INSERT … SELECT the rows."
@@ -129,7 +153,7 @@ class ConstraintChanges:
         self.notices.append(f'constraint "{name}" of relation "{table.name}" does not exist, skipping')
         return table
 
-    def _drop_index(self, index: Index, what: str, *, cascade: bool) -> None:
+    def _drop_index(self, table: Table, index: Index, what: str, *, cascade: bool) -> Table:
         all_readers = self.catalog.foreign_keys_to(self.stored.relation_id)
         readers = [(child, key) for child, key in all_readers if key.index_id == index.relation_id]
         if readers and not cascade:
@@ -145,6 +169,9 @@ class ConstraintChanges:
             self.lost.append((child.relation_id, key.constraint_id))
             self.notices.append(f"drop cascades to constraint {key.name} on table {child.name}")
         self.dropped.append(index.relation_id)
+        gone = {key.constraint_id for child, key in readers if child.relation_id == table.relation_id}
+        kept = tuple(each for each in table.constraints if not gone or each.constraint_id not in gone)
+        return replace(table, constraints=kept)
 
     def _rename(self, table: Table, action: RenameConstraint) -> Table:
         old, new = action.name.name, action.new_name.name
@@ -198,21 +225,35 @@ class ConstraintChanges:
         for index in self.catalog.unique_indexes_of(table.relation_id):
             if column_id in key_column_ids(index.index) and index.relation_id not in self.dropped:
                 name = next(c.name for c in table.columns if c.column_id == column_id)
-                self._drop_index(index, f"column {name} of table {table.name}", cascade=cascade)
+                table = self._drop_index(table, index, f"column {name} of table {table.name}", cascade=cascade)
         self.added = [each for each in self.added if column_id not in key_column_ids(each.definition)]
         kept = tuple(each for each in table.constraints if column_id not in each.column_ids)
         own = tuple(k for k in kept if not (isinstance(k, ForeignKey) and column_id in self._own_referenced(table, k)))
         return replace(table, constraints=own)
 
-    def refuse_type_change(self, table: Table, column_id: int, name: str) -> None:
-        """Raises FeatureNotSupported if a constraint reads a column that is to have another type."""
-        users = [each.name for each in table.constraints if column_id in each.column_ids]
-        users += [k.name for _, k in self.catalog.foreign_keys_to(table.relation_id) if column_id in k.referenced]
-        if users:
-            message = f'cannot alter type of column "{name}": constraint "{users[0]}" reads it'
-            raise FeatureNotSupported(
-                message, hint="Drop the constraint, alter the column, and add the constraint again."
-            )
+    def over_changed_types(self, table: Table) -> Table:
+        """The table with its constraints over its columns as they are now, once all types have changed.
+
+        Indexes that read the columns are made anew, and foreign keys that refer to them follow. Rows are looked at
+        for each that holds: with other types, other values are equal.
+        """
+        if not self.changed.ids:
+            return table
+        if any(self.changed.reads(key_column_ids(each.definition)) for each in self.added):
+            message = "a key on a column whose type the same statement changes afterwards is not supported"
+            raise FeatureNotSupported(message, hint="Change the type first.")
+        if self.rekeys:
+            self._check_primary_key(table)
+        table = self.changed.with_constraints(table, self._check)
+        for each in self.changed.indexes(table, self.dropped):
+            self.remade.append(each)
+            if each.definition.unique is not None:
+                self._check_unique(table, BoundUnique(each.index.name, each.definition, each.text))
+        for child, key in self.changed.references(table):
+            self.refitted.append((child.relation_id, key))
+            if key.validated:
+                self._check_reference(child, key, scan(child), table)
+        return table
 
     @staticmethod
     def with_renamed_column(table: Table, column_id: int, old: str, new: str) -> Table:
@@ -243,9 +284,8 @@ class ConstraintChanges:
                 values.append(InputRef(place, column.type))
             elif history is None or history.earlier is None:
                 values.append(Literal(None if history is None else history.missing, column.type))
-            else:
-                message = "a constraint on a column whose type the same statement changes is not supported"
-                raise FeatureNotSupported(message)
+            else:  # a type changes once in a statement: the earlier column is a stored one
+                values.append(remapped(cast("Expr", history.cast), {0: stored[history.earlier.column_id]}))
         return Project(plan, tuple(values), tuple(Field(c.name, c.type, c.hidden) for c in table.columns))
 
     def add_unique(self, table: Table, added: BoundUnique) -> None:
@@ -260,6 +300,22 @@ class ConstraintChanges:
         named = tuple((key.text, key.expression.type) for key in added.definition.keys)
         self.checks.append(RowCheck(plan, error, named, "is duplicated."))
 
+    def _check_primary_key(self, table: Table) -> None:
+        columns = [table.columns[place] for place in table.primary_key]
+        refuse_no_key((column.type for column in columns), "a primary key")
+        if len(table.columns) < len(self.stored.columns):
+            message = "DROP COLUMN together with a change of the type of a key's column is not supported"
+            raise FeatureNotSupported(message, hint="Drop the column in a statement of its own.")
+        keys = tuple(IndexKey(column.name, InputRef(column.column_id, column.type)) for column in columns)
+        definition = IndexDefinition(table.relation_id, keys, unique=UniqueRule())
+        self._check_unique(table, BoundUnique(table.key_constraint, definition))
+
+    def rows_anew(self, table: Table) -> LogicalPlan:
+        """The visible columns of the stored rows, as they are to be."""
+        visible = visible_columns(table)
+        columns = [InputRef(i, table.columns[i].type) for i in visible]
+        return project(self._rows(table), columns, [str(i) for i in visible])
+
     def _check(self, table: Table, constraint: TableConstraint) -> None:
         rows, places = self._rows(table), places_of(table)
         about = (("s", table.schema_name), ("t", table.name), ("n", constraint.name))
@@ -269,19 +325,26 @@ class ConstraintChanges:
             error.about = about
             self.checks.append(RowCheck(refused_by_check(constraint, rows, places), error))
             return
-        message = f'insert or update on table "{table.name}" violates foreign key constraint "{constraint.name}"'
-        if constraint.matches_full:
+        target = self.catalog.relations[constraint.table_id] if constraint.table_id else table
+        assert isinstance(target, Table)
+        self._check_reference(table, constraint, rows, table if target.relation_id == table.relation_id else target)
+
+    def _check_reference(self, table: Table, key: ForeignKey, rows: LogicalPlan, target: Table) -> None:
+        """`rows` are those of the table, all columns. The target may be the table that the statement alters."""
+        about = (("s", table.schema_name), ("t", table.name), ("n", key.name))
+        message = f'insert or update on table "{table.name}" violates foreign key constraint "{key.name}"'
+        places = places_of(table)
+        if key.matches_full:
             detail = "MATCH FULL does not allow mixing of null and nonnull key values."
             mixed = SqlError(message, sqlstate="23503", detail=detail)
             mixed.about = about
-            self.checks.append(RowCheck(partly_null(rows, constraint, places), mixed))
-        target = self.catalog.relations[constraint.table_id]
-        assert isinstance(target, Table)
+            self.checks.append(RowCheck(partly_null(rows, key, places), mixed))
         error = SqlError(message, sqlstate="23503")
         error.about = about
-        columns = [table.columns[places[column_id]] for column_id in constraint.columns]
+        columns = [table.columns[places[column_id]] for column_id in key.columns]
         named = tuple((column.name, column.type) for column in columns)
-        plan = without_referenced(rows, constraint, places, target)
+        altered = target.relation_id == self.stored.relation_id
+        plan = without_referenced(rows, key, places, target, self._rows(target) if altered else scan(target))
         self.checks.append(RowCheck(plan, error, named, f'is not present in table "{target.name}".'))
 
     # Names

@@ -26,6 +26,25 @@ from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 
 
+def special_role(table: Table, index: int) -> tuple[str | None, str | None]:
+    """(Why a column must stay as it is, a hint): the table's key, its versions or its watermark stand on it."""
+    column_id, watermark, hint = table.columns[index].column_id, table.watermark, None
+    webhook, source = table.webhook, table.source
+    reason = None
+    if index in table.primary_key:
+        reason = "it is part of the primary key"
+        hint = "Create a new table with another key, and INSERT … SELECT the rows."
+    elif column_id == table.version_column:
+        reason = "it is the version column of the table"
+    elif watermark is not None and column_id in watermark.columns_read:
+        reason = "the watermark of the table reads it"
+    elif webhook is not None and column_id in webhook.filled:
+        reason = "the webhook of the table fills it"
+    elif source is not None and any(part.column_id == column_id for part in source.included):
+        reason = "it is a part of the messages that feed the table"
+    return reason, hint
+
+
 def refuse_generated(relation: Table, column: ColumnDesc) -> None:
     """Raises FeatureNotSupported for a generated column, and for one that generated columns read."""
     users = generated_from(relation, column.column_id)

@@ -88,10 +88,15 @@ def rows_with_given_keys(table: Table, definition: IndexDefinition) -> LogicalPl
     return Join(rows, asked, JoinKind.LEFT_SEMI, condition, rows.schema)
 
 
-def without_referenced(rows: LogicalPlan, key: ForeignKey, places: dict[int, int], target: Table) -> LogicalPlan:
-    """The foreign keys of rows that no row of the target has. `places` are those of the rows' columns, by their ids."""
+def without_referenced(
+    rows: LogicalPlan, key: ForeignKey, places: dict[int, int], target: Table, referenced: LogicalPlan
+) -> LogicalPlan:
+    """The foreign keys of rows that no row of the target has. `places` are those of the rows' columns, by their ids.
+
+    `referenced` are the target's rows, all columns.
+    """
     own = _keys(rows, [InputRef(places[i], rows.schema[places[i]].type) for i in key.columns], nulls_distinct=True)
-    theirs = _columns(scan(target), key.referenced, places_of(target))
+    theirs = _columns(referenced, key.referenced, places_of(target))
     return Join(own, theirs, JoinKind.LEFT_ANTI, _all_equal(own, theirs), own.schema)
 
 

@@ -27,7 +27,7 @@ from risingpy.frontend.parser.ast_constraints import (
     KeyDefinition,
     UniqueDefinition,
 )
-from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.ast_parts import ColumnName, Expression
 from risingpy.plan.catalog import (
     Catalog,
     CheckConstraint,
@@ -44,7 +44,7 @@ from risingpy.plan.catalog import (
 from risingpy.plan.catalog.constraints import ReferentialAction
 from risingpy.plan.catalog.free_names import free_name
 from risingpy.plan.expression_trees import columns_read, remapped
-from risingpy.plan.expressions import InputRef
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.types import SqlType, TypeKind
@@ -132,18 +132,13 @@ class ConstraintBinder:
         return any(rule is not None and rule.is_primary for rule in rules)
 
     def _check(self, definition: CheckDefinition) -> CheckConstraint:
-        visible = [column for column in self.columns if not column.hidden]
-        scope = relation_scope(self.name, None, [Field(c.name, c.type) for c in visible], relation=self.name)
-        context = replace(self.context, subqueries=None)
-        tree = definition.expression.tree
-        expression = ExpressionBinder(context, scope, "check constraints").condition(tree, "CHECK")
-        refuse_system(context.system_uses, "a check constraint")
-        read = sorted(columns_read(expression))
-        by_id = remapped(expression, {i: column.column_id for i, column in enumerate(visible)})
-        parts = [visible[read[0]].name] if len(read) == 1 else []
+        by_id = check_expression(self.context, self.name, self.columns, definition.expression)
+        read = sorted(columns_read(by_id))
+        names = {column.column_id: column.name for column in self.columns}
+        parts = [names[read[0]]] if len(read) == 1 else []
         name = self._given_or_free(definition.name, parts, "check")
         return CheckConstraint(
-            0, name, text_with_schemas(definition.expression, context.types), by_id, not definition.not_valid
+            0, name, text_with_schemas(definition.expression, self.context.types), by_id, not definition.not_valid
         )
 
     def _foreign_key(self, definition: ForeignKeyDefinition) -> ForeignKey:
@@ -157,15 +152,9 @@ class ConstraintBinder:
             message = "number of referencing and referenced columns for foreign key disagree"
             raise SqlError(message, sqlstate="42830", position=definition.position)
         name = self._given_or_free(definition.name, [column.name for column in columns], "fkey")
-        for own, other in zip(columns, referenced, strict=True):
-            if not _comparable(own.type, other.type):
-                raise SqlError(
-                    f'foreign key constraint "{name}" cannot be implemented',
-                    sqlstate="42804",
-                    detail=f'Key columns "{own.name}" and "{other.name}" are of incompatible types: '
-                    f"{own.type} and {other.type}.",
-                    position=definition.position,
-                )
+        error = incompatible_types(name, list(zip(columns, referenced, strict=True)), definition.position)
+        if error is not None:
+            raise error
         return ForeignKey(
             constraint_id=0,
             name=name,
@@ -280,6 +269,32 @@ class ConstraintBinder:
             message = f'constraint "{given.name}" for relation "{self.name}" already exists'
             raise SqlError(message, sqlstate="42710", position=given.position)
         return given.name
+
+
+def check_expression(context: BindContext, table: str, columns: Sequence[ColumnDesc], expression: Expression) -> Expr:
+    """The condition of a CHECK; its `InputRef`s count by column id."""
+    visible = [column for column in columns if not column.hidden]
+    scope = relation_scope(table, None, [Field(c.name, c.type) for c in visible], relation=table)
+    context = replace(context, subqueries=None)
+    bound = ExpressionBinder(context, scope, "check constraints").condition(expression.tree, "CHECK")
+    refuse_system(context.system_uses, "a check constraint")
+    return remapped(bound, {i: column.column_id for i, column in enumerate(visible)})
+
+
+def incompatible_types(
+    name: str, pairs: Sequence[tuple[ColumnDesc, ColumnDesc]], position: int | None = None
+) -> SqlError | None:
+    """Why a foreign key cannot refer from the one columns to the others (42804); None if it can."""
+    for own, other in pairs:
+        if not _comparable(own.type, other.type):
+            return SqlError(
+                f'foreign key constraint "{name}" cannot be implemented',
+                sqlstate="42804",
+                detail=f'Key columns "{own.name}" and "{other.name}" are of incompatible types: '
+                f"{own.type} and {other.type}.",
+                position=position,
+            )
+    return None
 
 
 def refuse_special(table: Table, catalog: Catalog, what: str, position: int | None = None) -> None:

@@ -34,7 +34,7 @@ def bind_primary_key(catalog: Catalog, table: Table, statement: AddPrimaryKey) -
     if table.primary_key or catalog.deferrable_key_of(table.relation_id) is not None:
         message = f'multiple primary keys for table "{table.name}" are not allowed'
         raise InvalidTableDefinition(message, position=statement.position)
-    _refuse_special(table, statement.position)
+    refuse_copy(table, f'add a primary key to table "{table.name}"', statement.position)
     visible = visible_columns(table)
     places = {table.columns[i].name: i for i in visible}
     key: list[int] = []
@@ -68,7 +68,8 @@ def with_primary_key(table: Table, key: tuple[int, ...]) -> Table:
     return replace(table, columns=tuple(columns), primary_key=key)
 
 
-def _refuse_special(table: Table, position: int) -> None:
+def refuse_copy(table: Table, what: str, position: int) -> None:
+    """Raises FeatureNotSupported if no copy of the table can take its place, which a change of its key would need."""
     reasons = (
         (table.upstream is not None, "it copies another table"),
         (table.source is not None, "a source feeds it"),
@@ -76,9 +77,9 @@ def _refuse_special(table: Table, position: int) -> None:
         (table.watermark is not None, "it has a watermark"),
         (table.retention is not None, "its rows end by the clock"),
         (table.append_only, "it is append-only"),
+        (table.version_column is not None, "it has a version column"),
     )
     for holds, reason in reasons:
         if holds:
-            message = f'cannot add a primary key to table "{table.name}": {reason}'
             hint = "Create a new table with the key."
-            raise FeatureNotSupported(message, position=position, hint=hint)
+            raise FeatureNotSupported(f"cannot {what}: {reason}", position=position, hint=hint)

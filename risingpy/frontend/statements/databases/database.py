@@ -68,9 +68,10 @@ def bind(
             assert_never(statement)
 
     def run(parameters: Parameters) -> Result:
-        if session.transaction.status is not TransactionStatus.IDLE and not isinstance(statement, AlterDatabase):
-            command = "SET DATABASE" if tag == "SET" else tag
-            raise SqlError(f"{command} cannot run inside a transaction block", sqlstate="25001")
+        if isinstance(statement, CreateDatabase | DropDatabase):
+            session.transaction.refuse_block(tag)
+        elif isinstance(statement, UseDatabase) and session.transaction.status is not TransactionStatus.IDLE:
+            raise SqlError("SET DATABASE cannot run inside a transaction block", sqlstate="25001")
         match statement:
             case CreateDatabase():
                 _create(session, statement)

@@ -21,7 +21,6 @@ from risingpy.frontend.statements.alter_table import altered_relation, refuse_sp
 from risingpy.frontend.statements.filled.filling import filling, write_kept
 from risingpy.frontend.statements.jobs.new_view import anew
 from risingpy.frontend.table_definition import table_definition
-from risingpy.meta.schema.alter import check_unchanged
 from risingpy.meta.schema.primary_key import NewKey, refuse_readers
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.writing.table_locks import LockMode
@@ -64,7 +63,7 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
     own_lock = database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id)
     with _views_alone(session, table), own_lock:
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
-        refuse_readers(database.reads.state, check_unchanged(database.reads.state, table))
+        refuse_readers(database.reads.state, change)
         _check_rows(session, table, bound, statement.key_name or table.key_constraint)
         if session.scope.schema.is_there:
             kept = session.run_to_table(rows, ())

@@ -83,6 +83,9 @@ class DraftedCommands(SchemaCommands):
     def _until_keyed(self, table_id: int, cancelled: Cancelled) -> None:
         """Until the commit, the index has no rows, and keys are looked up in the table."""
 
+    def _until_indexed(self, table_id: int) -> None:
+        """As above."""
+
 
 def refused(what: str) -> FeatureNotSupported:
     """The error of what cannot be undone by a rollback, or seen before a commit."""

@@ -23,7 +23,7 @@ def without_sequences_of_lost(
     state: MetaState, before: Table, after: Table, *, cascade: bool
 ) -> tuple[MetaState, list[str]]:
     """(`state` without the sequences of columns that `after` lacks, or that are no identity any more; notices)."""
-    state = _with_changed_columns(state, before, after)
+    state = with_sequences_of_changed(state, before, after)
     columns = {column.column_id: column for column in after.columns}
     gone = [
         each
@@ -44,7 +44,7 @@ def without_sequences_of_lost(
     return state, notices
 
 
-def _with_changed_columns(state: MetaState, before: Table, after: Table) -> MetaState:
+def with_sequences_of_changed(state: MetaState, before: Table, after: Table) -> MetaState:
     """`state` in which the sequences of columns of another type belong to these, whose ids are new ones."""
     now = {
         column.history.earlier.column_id: column
@@ -57,8 +57,9 @@ def _with_changed_columns(state: MetaState, before: Table, after: Table) -> Meta
         column = now.get(sequence.owned_by.column_id)
         if column is None:
             continue
-        counting, greatest = sequence.counting, identity_bounds(column.type, 1, None, None)[1]
+        counting = sequence.counting
         if sequence.owned_by.is_identity:  # PostgreSQL changes its type with the column's
+            greatest = identity_bounds(column.type, 1, None, None)[1]
             usual = identity_bounds(counting.type, 1, None, None)[1]
             maximum = greatest if counting.maximum in (usual, greatest) else counting.maximum
             counting = replace(counting, type=column.type, maximum=maximum)
