@@ -56,7 +56,14 @@ SYNTAX = {
     "ARRAY": "ARRAY[a, …]", "SUBSCRIPT": "a[b]", "SLICE": "a[b:c]", "ROW": "ROW(a, …)", "FIELD": "(a).b",
     "NOT_LIKE_ESCAPE": "a NOT LIKE b ESCAPE c", "NOT_ILIKE_ESCAPE": "a NOT ILIKE b ESCAPE c",
 }  # fmt: skip
-INTERNAL = {"CHECK_CHARACTER", "CHECK_LENGTH", "TEXT_AT", "PARSE_AT", "NEXT_NUMBER", "JSONB_OBJECT_OF_PAIRS"}  # what casts and storing do
+INTERNAL = {
+    "CHECK_CHARACTER",
+    "CHECK_LENGTH",
+    "TEXT_AT",
+    "PARSE_AT",
+    "NEXT_NUMBER",
+    "JSONB_OBJECT_OF_PAIRS",
+}  # what casts and storing do
 
 HEAD = """\
 # Functions and operators

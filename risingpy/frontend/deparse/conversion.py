@@ -229,7 +229,7 @@ def _subscript(self: Conversion, tree: Subscript) -> Typed:
         key = as_type(self.typed(tree.args["index"]), value.type.items[0])
         return Typed(Element(value.node, ("[", key, "]")), types_shown.text_of(value.type.items[1]))
     if value.type.kind is TypeKind.JSONB:
-        return Typed(Element(value.node, ("[", self.node(tree.args["index"]), "]")), value.type)
+        return Typed(_whole(tree, value.node, ("[", self.node(tree.args["index"]), "]")), value.type)
     if value.type.kind is not TypeKind.ARRAY:
         raise Unprinted("a subscript of what is no array")
     if not tree.args.get("slice"):

@@ -10,7 +10,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, Query
+from risingpy.frontend.parser.ast_parts import ColumnName, Expression, ObjectName, Query, TargetColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class TableItems:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`column = value`; `value` is None for DEFAULT.
+    """`column = value`, where the column may be a part of one; `value` is None for DEFAULT.
 
     Of `(a, b) = (SELECT …)` each column has an assignment: `field` is its (index, number of columns).
     """
 
-    column: ColumnName
+    column: TargetColumn
     value: Expression | None
     field: tuple[int, int] | None = None
 
@@ -62,7 +62,7 @@ class Insert:
 
     table: ObjectName
     alias: str | None
-    columns: tuple[ColumnName, ...] | None
+    columns: tuple[TargetColumn, ...] | None
     source: Query | None
     returning: tuple[Expression, ...] | None = None
     overriding: Literal["SYSTEM", "USER"] | None = None
@@ -111,7 +111,7 @@ class MergeDelete:
 class MergeInsert:
     """THEN INSERT. `columns` is None without a list, `values` for DEFAULT VALUES; a value is None for DEFAULT."""
 
-    columns: tuple[ColumnName, ...] | None
+    columns: tuple[TargetColumn, ...] | None
     values: tuple[Expression | None, ...] | None
     overriding: Literal["SYSTEM", "USER"] | None = None
     position: int = 0

@@ -34,6 +34,29 @@ class ColumnName:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldStep:
+    """`.name`: from a composite value to a field of it."""
+
+    name: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptStep:
+    """`[index]` or `[lower:upper]`: from an array to elements, or from a jsonb to a member. `tree` is a Subscript."""
+
+    tree: exp.Expr
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn(ColumnName):
+    """A column that a statement assigns to: all of it, or the part to which `steps` lead."""
+
+    steps: tuple[FieldStep | SubscriptStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TypeName:
     """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it.
 

@@ -19,6 +19,7 @@ from risingpy.frontend.parser.ast import (
     TableItems,
     TypeName,
 )
+from risingpy.frontend.parser.ast_parts import FieldStep, SubscriptStep, TargetColumn
 from risingpy.frontend.parser.dialect import END_OF_QUERY, QueryParser, RisingPyDialect
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
@@ -149,6 +150,19 @@ class Cursor:
         database, schema, name = [None, None, *parts][-3:]
         assert name is not None
         return ObjectName(name, schema, first.position, database)
+
+    def target_column(self) -> TargetColumn:
+        """A column to assign to, or a part of one: `c`, `c[1]`, `c[2:3]`, `c.field`."""
+        column = self.name()
+        steps: list[FieldStep | SubscriptStep] = []
+        while True:
+            position = self.position
+            if self.accept("."):
+                steps.append(FieldStep(self.any_word(), position))
+            elif self.accept("["):
+                steps.append(SubscriptStep(self._parser._subscript(exp.Null()), position))
+            else:
+                return TargetColumn(column.name, column.position, tuple(steps))
 
     def string(self) -> str:
         token = self._parser._curr

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from risingpy.errors import SyntaxError_
+from risingpy.frontend.binder.dml.parts import parts_of
 from risingpy.frontend.binder.dml.returning import Returning
 from risingpy.frontend.binder.dml.rewrite import new_values, refuse_append_only, target_item
 from risingpy.frontend.binder.dml.target import (
@@ -196,7 +197,16 @@ def _inserted(
     check_width(len(insert.values), targets, positions, insert.columns)
     given = relation if insert.overriding is None else with_given_numbers(relation)
     binder = ExpressionBinder(context, scope, "VALUES")
-    for index, value in zip(targets, insert.values, strict=False):
+    parts = parts_of(binder, given, insert.columns, targets)
+    begun: set[int] = set()  # columns of which a part has a value
+    for index, part, value in zip(targets, parts, insert.values, strict=False):
+        if part is not None:
+            if value is None:
+                part.refuse_default()
+            old = values[index] if index in begun else Literal(None, relation.columns[index].type)
+            begun.add(index)
+            values[index] = part.put(old, part.assigned(binder.bind(value.tree)))
+            continue
         if value is None:
             continue
         bound = assigned(context, binder.bind(value.tree), given, index)

@@ -14,6 +14,7 @@ from risingpy.errors import (
     SqlError,
     SyntaxError_,
 )
+from risingpy.frontend.binder.dml.parts import ColumnPart
 from risingpy.frontend.binder.dml.returning import Returning, bind_returning
 from risingpy.frontend.binder.dml.target import (
     assigned,
@@ -93,16 +94,22 @@ def new_values(
     `table` is the relation as the statement names it.
     """
     new: list[Expr] = list(references(scan(relation).schema))
-    named: set[str] = set()
+    named: dict[int, bool] = {}  # whether all of the column is assigned to
     for assignment in assignments:
         index = column_index(relation, assignment.column, table)
-        if assignment.column.name in named:
+        is_whole = not assignment.column.steps
+        if index in named and (is_whole or named[index]):
             message = f'multiple assignments to same column "{assignment.column.name}"'
             raise SqlError(message, sqlstate="42601", position=assignment.column.position)
-        named.add(assignment.column.name)
+        named[index] = is_whole
         column = relation.columns[index]
         target_of(context.uses).updated.add(column.column_id)
-        if assignment.value is None:
+        if not is_whole and is_given(column):
+            part = ColumnPart(ExpressionBinder(context, scope, "UPDATE"), assignment.column, column.type)
+            if assignment.value is None:
+                part.refuse_default()
+            new[index] = part.put(new[index], part.assigned(_value(context, scope, assignment)))
+        elif assignment.value is None and is_whole:
             new[index] = default_of(context, relation, index)
         elif not is_given(column):
             raise generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)

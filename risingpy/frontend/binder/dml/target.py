@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import (
@@ -17,6 +18,7 @@ from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.uses import new_target
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.ast import ColumnName, ObjectName
+from risingpy.frontend.parser.ast_parts import FieldStep, SubscriptStep, TargetColumn
 from risingpy.plan.catalog import ColumnDesc, Index, Table
 from risingpy.plan.expressions import Expr, Literal
 
@@ -44,14 +46,19 @@ def column_index(relation: Table, column: ColumnName, table: ObjectName) -> int:
     raise UndefinedColumn(message, position=column.position)
 
 
-def target_columns(relation: Table, names: tuple[ColumnName, ...] | None, table: ObjectName) -> list[int]:
+def steps_of(column: ColumnName) -> tuple[FieldStep | SubscriptStep, ...]:
+    """What leads to the part of the column that a statement assigns to; nothing to all of it."""
+    return column.steps if isinstance(column, TargetColumn) else ()
+
+
+def target_columns(relation: Table, names: Sequence[ColumnName] | None, table: ObjectName) -> list[int]:
     """Where the columns that a statement lists stand, all visible ones if it lists none. Raises SqlError."""
     if names is None:
         return visible_columns(relation)
     targets: list[int] = []
     for column in names:
         index = column_index(relation, column, table)
-        if index in targets:
+        if index in targets and not (steps_of(column) and steps_of(names[targets.index(index)])):
             message = f'column "{column.name}" specified more than once'
             raise SqlError(message, sqlstate="42701", position=column.position)
         targets.append(index)
@@ -74,7 +81,7 @@ def with_given_numbers(relation: Table) -> Table:
     return replace(relation, columns=tuple(columns))
 
 
-def check_width(width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None) -> None:
+def check_width(width: int, targets: list[int], positions: list[int], columns: Sequence[ColumnName] | None) -> None:
     """Raises SyntaxError_ unless so many values fit the columns at `targets`.
 
     `positions` are the expressions'; `columns` is the list that INSERT names, None if it names none.

@@ -24,11 +24,11 @@ from risingpy.errors import (
 from risingpy.frontend.binder.column_limits import check_row
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
-from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
 from risingpy.nesting import MAX_TYPE_NESTING
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
-from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
+from risingpy.types import BOOLEAN, INTEGER, JSONB, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
 from risingpy.types.system_types import CHAR, NAME, TEXT, is_vector
 
 _MAX_SUBSCRIPT = 2**31 - 1
@@ -103,16 +103,21 @@ def bind_subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
 
     An index outside an array, or a key that is missing, gives NULL. Raises DatatypeMismatch (42804) for other types.
     """
+    chain = _chain(tree)
+    if any(each.args.get("slice") for each in chain):
+        part = _sliced(binder, chain)
+        if part is not None:
+            return part
     value = binder.bind(tree.this)
-    position = position_of(tree)
     kind = value.type.kind
     if kind is TypeKind.MAP:
         value = Operand(binder.context.coercer.settled(value), value.where)
     if kind is TypeKind.MAP and not tree.args.get("slice"):
         key = binder.context.coercer.exactly(binder.bind(tree.args["index"]), value.type.items[0])
         return Call("map_access", (value.expr, key), value.type.items[1])
-    if kind is TypeKind.JSONB and not tree.args.get("slice"):
-        return binder.calls.operator("->", [value, binder.bind(tree.args["index"])], position)
+    if kind is TypeKind.JSONB:
+        path = constructed("array", [jsonb_step(binder, tree)[0]], array_of(TEXT))
+        return Call("jsonb_at_path", (value.expr, path), JSONB)
     if value.type == NAME and not tree.args.get("slice"):
         return _of_name(binder, tree, value)
     if kind is not TypeKind.ARRAY:
@@ -120,10 +125,45 @@ def bind_subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
         raise DatatypeMismatch(message, position=value.position)
     if is_vector(value.type):
         return _of_vector(binder, tree, value)
+    return Call("subscript", (value.expr, array_bound(binder, tree.args["index"], None)), value.type.element)
+
+
+def _chain(tree: Subscript) -> list[Subscript]:
+    """The subscripts that stand side by side, from the left: of `a[1:2][3]` two."""
+    chain = [tree]
+    while isinstance(chain[0].this, Subscript):
+        chain.insert(0, chain[0].this)
+    return chain
+
+
+def _sliced(binder: ExpressionBinder, chain: Sequence[Subscript]) -> Expr | None:
+    """A part of an array in each of its dimensions; None of what is no array.
+
+    Beside a slice, a subscript without a colon is a slice from 1: `a[1:2][3]` is `a[1:2][1:3]`, as in PostgreSQL.
+    """
+    value = binder.bind(chain[0].this)
+    if value.type.kind is not TypeKind.ARRAY or is_vector(value.type):
+        return None
+    bounds: list[Expr] = []
+    for each in chain:
+        upper = "upper" if each.args.get("slice") else "index"
+        bounds.append(array_bound(binder, each.args.get("lower"), 1))
+        bounds.append(array_bound(binder, each.args.get(upper), _MAX_SUBSCRIPT))
+    return Call("slice", (value.expr, *bounds), value.type)
+
+
+def jsonb_step(binder: ExpressionBinder, tree: exp.Expr) -> tuple[Expr, bool]:
+    """A subscript of a jsonb as a step of a path, a text, and whether it is an integer. Raises DatatypeMismatch."""
     if tree.args.get("slice"):
-        bounds = [_bound(binder, tree.args.get("lower"), 1), _bound(binder, tree.args.get("upper"), _MAX_SUBSCRIPT)]
-        return Call("slice", (value.expr, *bounds), value.type)
-    return Call("subscript", (value.expr, _bound(binder, tree.args["index"], 1)), value.type.element)
+        message = "jsonb subscript does not support slices"
+        raise DatatypeMismatch(message, position=position_of(tree.args.get("lower") or tree.args.get("upper") or tree))
+    index, coercer = binder.bind(tree.args["index"]), binder.context.coercer
+    counts = index.type.kind is not TypeKind.UNKNOWN and can_coerce(index.type, INTEGER, Context.IMPLICIT)
+    if not counts and not can_coerce(index.type, TEXT, Context.IMPLICIT):
+        hint = "jsonb subscript must be coercible to either integer or text."
+        message = f"subscript type {index.type.name} is not supported"
+        raise DatatypeMismatch(message, position=index.position, hint=hint)
+    return coercer.coerce(index, TEXT, Context.EXPLICIT), counts
 
 
 def _of_vector(binder: ExpressionBinder, tree: Subscript, vector: Operand) -> Expr:
@@ -131,7 +171,7 @@ def _of_vector(binder: ExpressionBinder, tree: Subscript, vector: Operand) -> Ex
     one = Operand(Literal(1, INTEGER), vector.where)
 
     def counted(bound: str, default: int) -> Expr:
-        index = _bound(binder, tree.args.get(bound), default)
+        index = array_bound(binder, tree.args.get(bound), default)
         return binder.calls.operator("+", [Operand(index, vector.where), one], position_of(tree))
 
     element = vector.type.element
@@ -144,7 +184,7 @@ def _of_vector(binder: ExpressionBinder, tree: Subscript, vector: Operand) -> Ex
 def _of_name(binder: ExpressionBinder, tree: Subscript, name: Operand) -> Expr:
     """A character of a name, which counts from 0; NULL past the end, as of an array."""
     coercer, one = binder.context.coercer, Operand(Literal(1, INTEGER), name.where)
-    index = Operand(_bound(binder, tree.args["index"], 0), name.where)
+    index = Operand(array_bound(binder, tree.args["index"], 0), name.where)
     place = binder.calls.operator("+", [index, one], position_of(tree))
     text = coercer.coerce(name, TEXT, Context.EXPLICIT)
     after, end = Call("gt", (place, Literal(0, INTEGER)), BOOLEAN), Call("length", (text,), INTEGER)
@@ -153,7 +193,8 @@ def _of_name(binder: ExpressionBinder, tree: Subscript, name: Operand) -> Expr:
     return Case(((inside, coercer.coerce(letter, CHAR, Context.EXPLICIT)),), Literal(None, CHAR), CHAR)
 
 
-def _bound(binder: ExpressionBinder, tree: exp.Expr | None, default: int) -> Expr:
+def array_bound(binder: ExpressionBinder, tree: exp.Expr | None, default: int | None) -> Expr:
+    """A subscript of an array, `default` if it is left out. Raises DatatypeMismatch."""
     if tree is None:
         return Literal(default, INTEGER)
     operand = binder.bind(tree)

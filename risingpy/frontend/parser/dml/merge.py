@@ -46,7 +46,7 @@ def _parse_when(cursor: Cursor) -> MergeWhen:
 
 def _parse_insert(cursor: Cursor) -> MergeInsert:
     cursor.expect("INSERT")
-    columns = cursor.in_parentheses(cursor.name) if cursor.word == "(" else None
+    columns = cursor.in_parentheses(cursor.target_column) if cursor.word == "(" else None
     overriding = parse_overriding(cursor)
     if cursor.accept("DEFAULT", "VALUES"):
         return MergeInsert(columns, None, overriding)

@@ -6,7 +6,6 @@ from typing import Literal
 
 from risingpy.frontend.parser.ast import (
     Assignment,
-    ColumnName,
     ConflictAction,
     ConflictTarget,
     Delete,
@@ -17,6 +16,7 @@ from risingpy.frontend.parser.ast import (
     Truncate,
     Update,
 )
+from risingpy.frontend.parser.ast_parts import TargetColumn
 from risingpy.frontend.parser.cursor import Cursor
 
 
@@ -25,9 +25,9 @@ def parse_insert(cursor: Cursor) -> Insert:
     cursor.expect("INSERT", "INTO")
     table = cursor.object_name()
     alias = cursor.name().name if cursor.accept("AS") else None
-    columns: tuple[ColumnName, ...] | None = None
+    columns: tuple[TargetColumn, ...] | None = None
     if cursor.word == "(" and cursor.peek(2)[1:] not in (["SELECT"], ["WITH"], ["VALUES"], ["("]):
-        columns = cursor.in_parentheses(cursor.name)
+        columns = cursor.in_parentheses(cursor.target_column)
     overriding = parse_overriding(cursor)
     source: Query | None = None
     if not cursor.accept("DEFAULT", "VALUES"):
@@ -89,10 +89,10 @@ def parse_assignments(cursor: Cursor) -> tuple[Assignment, ...]:
 
 def _parse_group(cursor: Cursor) -> tuple[Assignment, ...]:
     if cursor.word != "(":
-        column = cursor.name()
+        column = cursor.target_column()
         cursor.expect("=")
         return (Assignment(column, parse_value(cursor)),)
-    columns = cursor.in_parentheses(cursor.name)
+    columns = cursor.in_parentheses(cursor.target_column)
     cursor.expect("=")
     row = cursor.accept("ROW")
     if not row and cursor.peek(2)[1:] in (["SELECT"], ["WITH"], ["VALUES"]):

@@ -1,13 +1,14 @@
 """Functions and operators on arrays and structs as DuckDB SQL; those on maps are in `maps.py`.
 
-Subscripts count from 1; one that is out of range gives NULL, or an empty slice. Searching and removing take NULL for
-equal to NULL; containment never finds it.
+Subscripts count from 1; one that is out of range gives NULL, or an empty slice (`array_parts.py`). Searching and
+removing take NULL for equal to NULL; containment never finds it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from risingpy.functions.evaluation.sql.array_parts import ARRAY_PARTS, ELEMENT_BYTES, MOST_ELEMENTS
 from risingpy.functions.evaluation.sql.casts import part_text
 from risingpy.functions.evaluation.sql.series import SERIES
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
@@ -16,9 +17,7 @@ from risingpy.types import BOOLEAN, BYTEA, VARCHAR, SqlType, TypeKind, array_of
 
 Compile = Callable[[Call, list[str]], str]
 
-_ELEMENT_BYTES = 90  # what DuckDB takes for each while it makes a list of them
 _LARGE = 1 << 20  # bytes of a text
-_MOST_ELEMENTS = 134_217_727  # of an array, as in PostgreSQL
 
 
 def _array(call: Call, args: list[str]) -> str:
@@ -30,17 +29,6 @@ def _subscript(call: Call, args: list[str]) -> str:
     if isinstance(index, Literal) and isinstance(index.value, int) and index.value > 0:
         return f"{args[0]}[{args[1]}]"
     return f"CASE WHEN {args[1]} > 0 THEN {args[0]}[{args[1]}] END"
-
-
-def _slice(call: Call, args: list[str]) -> str:
-    array, lower, upper = args
-    first, last = f"greatest({lower}, 1)", f"least({upper}, len({array}))"
-    known = f"{array} IS NOT NULL AND {lower} IS NOT NULL AND {upper} IS NOT NULL"
-    empty = f"CAST([] AS {call.type.duckdb})"
-    return (
-        f"CASE WHEN {known} THEN CASE WHEN {first} <= {last} THEN list_slice({array}, {first}, {last})"
-        f" ELSE {empty} END END"
-    )
 
 
 def _row(call: Call, args: list[str]) -> str:
@@ -285,15 +273,15 @@ def _subscripts(call: Call, args: list[str]) -> str:
 def _fill(call: Call, args: list[str]) -> str:
     """array_fill: the value as often as the dimensions say; empty if one of them is 0."""
     filled, sizes = args
-    fits = own_call("fits", [f"CAST(list_product({sizes}) AS BIGINT) * {_ELEMENT_BYTES}"], BOOLEAN)
+    fits = own_call("fits", [f"CAST(list_product({sizes}) AS BIGINT) * {ELEMENT_BYTES}"], BOOLEAN)
     for place in range(call.type.depth, 0, -1):
         filled = f"list_transform(range(CASE WHEN {fits} THEN {sizes}[{place}] END), lambda place{place}: {filled})"
     unknown = raised("22004", "'dimension values cannot be null'", call.type)
     missing = raised("22004", "'dimension array or low bound array cannot be null'", call.type)
-    too_large = raised("54000", f"'array size exceeds the maximum allowed ({_MOST_ELEMENTS})'", call.type)
+    too_large = raised("54000", f"'array size exceeds the maximum allowed ({MOST_ELEMENTS})'", call.type)
     return (
         f"CASE WHEN {sizes} IS NULL THEN {missing} WHEN len({sizes}) <> list_count({sizes}) THEN {unknown}"
-        f" WHEN list_min({sizes}) < 0 OR list_product({sizes}) > {_MOST_ELEMENTS} THEN {too_large}"
+        f" WHEN list_min({sizes}) < 0 OR list_product({sizes}) > {MOST_ELEMENTS} THEN {too_large}"
         f" WHEN list_contains({sizes}, 0) THEN CAST([] AS {call.type.duckdb})"
         f" ELSE CAST({filled} AS {call.type.duckdb}) END"
     )
@@ -329,7 +317,7 @@ NESTED: dict[str, Compile] = {
     "ge": _ordered(">="),
     "array": _array,
     "subscript": _subscript,
-    "slice": _slice,
+    **ARRAY_PARTS,
     "row": _row,
     "field": _field,
     "array_cat": _cat,

@@ -20,7 +20,7 @@ _INTEGER = re.compile(r"-?\d{1,10}")
 _BITS = {SMALLINT: 16, INTEGER: 32, BIGINT: 64}
 
 
-def _by_value(one: Callable[..., object], result: pa.DataType, *, takes_nulls: bool = False) -> Function:
+def by_value(one: Callable[..., object], result: pa.DataType, *, takes_nulls: bool = False) -> Function:
     """A function of a row's values; arrays come as tuples, so that rows can be compared."""
     computed = by_row(one, result)
 
@@ -46,7 +46,7 @@ def _hashable(column: pa.Array) -> pa.Array | _Tuples:
 
 def _json(one: Callable[..., Json]) -> Function:
     """A function whose first argument is a jsonb value, and its result another."""
-    return _by_value(lambda text, *rest: dump(one(load(text), *rest)), pa.string())
+    return by_value(lambda text, *rest: dump(one(load(text), *rest)), pa.string())
 
 
 # -- putting together ---------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def _is_json(kinds: str) -> Function:
             return False
         return value[0] in kinds if kinds != "scalar" else value[0] not in "{["
 
-    return _by_value(one, pa.bool_())
+    return by_value(one, pa.bool_())
 
 
 # -- casts to other types -----------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def _to_number(target: SqlType) -> Function:
             raise NumericValueOutOfRange(f"{target} out of range")
         return number
 
-    return _by_value(one, target.arrow)
+    return by_value(one, target.arrow)
 
 
 def _to_numeric(text: str) -> str:
@@ -300,18 +300,18 @@ def _to_numeric(text: str) -> str:
 
 
 JSONB_CHANGES: dict[str, Function] = {
-    "jsonb_concat": _by_value(_concat, pa.string()),
-    "jsonb_object_of": _by_value(_object_of, pa.string()),
-    "jsonb_object": _by_value(_object_of_texts, pa.string()),
+    "jsonb_concat": by_value(_concat, pa.string()),
+    "jsonb_object_of": by_value(_object_of, pa.string()),
+    "jsonb_object": by_value(_object_of_texts, pa.string()),
     "jsonb_delete_keys": _json(_delete_keys),
     "jsonb_delete_element": _json(_delete_element),
     "jsonb_delete_path": _json(_delete_path),
     "jsonb_set": _json(_set),
-    "jsonb_set_lax": _by_value(_set_lax, pa.string(), takes_nulls=True),
-    "jsonb_object_of_pairs": _by_value(_object_of_pairs, pa.string()),
+    "jsonb_set_lax": by_value(_set_lax, pa.string(), takes_nulls=True),
+    "jsonb_object_of_pairs": by_value(_object_of_pairs, pa.string()),
     "jsonb_insert": _json(_insert),
     "jsonb_strip_nulls": _json(_strip_nulls),
-    "jsonb_pretty": _by_value(_pretty, pa.string()),
+    "jsonb_pretty": by_value(_pretty, pa.string()),
     "is_json_value": _is_json('{["-0123456789tfn'),
     "is_json_object": _is_json("{"),
     "is_json_array": _is_json("["),
@@ -322,5 +322,5 @@ JSONB_CHANGES: dict[str, Function] = {
     "jsonb_to_bigint": _to_number(BIGINT),
     "jsonb_to_real": _to_number(REAL),
     "jsonb_to_double": _to_number(DOUBLE),
-    "jsonb_to_numeric": _by_value(_to_numeric, pa.string()),
+    "jsonb_to_numeric": by_value(_to_numeric, pa.string()),
 }
