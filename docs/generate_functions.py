@@ -56,14 +56,10 @@ SYNTAX = {
     "ARRAY": "ARRAY[a, …]", "SUBSCRIPT": "a[b]", "SLICE": "a[b:c]", "ROW": "ROW(a, …)", "FIELD": "(a).b",
     "NOT_LIKE_ESCAPE": "a NOT LIKE b ESCAPE c", "NOT_ILIKE_ESCAPE": "a NOT ILIKE b ESCAPE c",
 }  # fmt: skip
-INTERNAL = {
-    "CHECK_CHARACTER",
-    "CHECK_LENGTH",
-    "TEXT_AT",
-    "PARSE_AT",
-    "NEXT_NUMBER",
-    "JSONB_OBJECT_OF_PAIRS",
-}  # what casts and storing do
+INTERNAL = {  # what casts, storing, aggregates and unnest do
+    "CHECK_CHARACTER", "CHECK_LENGTH", "TEXT_AT", "PARSE_AT", "NEXT_NUMBER", "JSONB_OBJECT_OF_PAIRS",
+    "RANGES_OF", "MULTIRANGE_OF", "RANGE_AGG", "RANGE_INTERSECT_AGG",
+}  # fmt: skip
 
 HEAD = """\
 # Functions and operators
@@ -190,7 +186,7 @@ def _overloads(signatures: Sequence[Signature]) -> str:
             alike = [s for s in signatures if _pattern(s) == (arity, result)]
             if len(alike) > 2:
                 signatures = [s for s in signatures if s not in alike]
-                types = "every type" if len(alike) > 20 else ", ".join(_type(s.args[0]) for s in alike)
+                types = "every type" if len(alike) > 26 else ", ".join(_type(s.args[0]) for s in alike)
                 texts.append(f"{', '.join('T' * arity)} → {result} for T in {types}".replace("in every", "of every"))
     return "; ".join([*texts, *(f"{_arguments(s)} → {_type(s.result)}" for s in signatures)])
 

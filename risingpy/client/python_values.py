@@ -24,11 +24,13 @@ from risingpy.types.far_moments import near_values
 from risingpy.types.forms import parse_text
 from risingpy.types.packed.float_vector import lists_of
 from risingpy.types.ranges.elements import RANGE_KINDS
+from risingpy.types.ranges.multiranges import MULTIRANGE_KINDS
 
 _DAYS_OF_MONTH = 30
 _AS_TEXT = frozenset(
     {TypeKind.INT256, TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR, TypeKind.ENUM}
     | RANGE_KINDS
+    | MULTIRANGE_KINDS
     | {TypeKind.UUID, TypeKind.JSONB, TypeKind.CHARACTER}
 )
 _OWN_CLASS: dict[TypeKind, type | tuple[type, ...]] = {

@@ -22,6 +22,7 @@ from enum import Enum
 
 from risingpy.functions.numeric_results import NumericRule
 from risingpy.functions.signature_tables import FUNCTION_TABLES
+from risingpy.functions.signature_tables.multiranges import RANGE_AGGREGATES
 from risingpy.functions.signature_tables.sets import SETS
 from risingpy.functions.window_signatures import WINDOW_TABLE
 from risingpy.types import (
@@ -40,7 +41,7 @@ from risingpy.types import (
     TypeKind,
     array_of,
 )
-from risingpy.types.families import FAMILIES
+from risingpy.types.families import FAMILIES, MULTIRANGE_OF
 from risingpy.types.sql_type import BARE_TYPES
 from risingpy.types.system_types import OID, REGCLASS, TEXT, VOID
 
@@ -88,6 +89,7 @@ _TYPES: dict[str, ArgType] = {
     "timestamp[]": array_of(TIMESTAMP),
     "timestamptz[]": array_of(TIMESTAMPTZ),
     "jsonb[]": array_of(JSONB),
+    **{f"{kind.value}[]": array_of(SqlType(kind)) for pair in MULTIRANGE_OF.items() for kind in pair},
     "oid": OID,
     "regclass": REGCLASS,
     "TEXT": TEXT,
@@ -306,7 +308,9 @@ def _min_max() -> list[Signature]:
 SCALAR_SIGNATURES: tuple[Signature, ...] = tuple(
     [*_parse(_OPERATORS), *_comparisons(), *_parse(_FORMS), *_extracts(), *_parse("".join(FUNCTION_TABLES))]
 )
-AGGREGATE_SIGNATURES: tuple[Signature, ...] = tuple([*_parse(_AGGREGATES), *_min_max(), *_statistics()])
+AGGREGATE_SIGNATURES: tuple[Signature, ...] = tuple(
+    [*_parse(_AGGREGATES), *_parse(RANGE_AGGREGATES), *_min_max(), *_statistics()]
+)
 
 
 def _by_name(signatures: tuple[Signature, ...]) -> dict[str, tuple[Signature, ...]]:

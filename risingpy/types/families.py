@@ -48,6 +48,12 @@ class TypeKind(Enum):
     DATERANGE = "daterange"
     TSRANGE = "tsrange"
     TSTZRANGE = "tstzrange"
+    INT4MULTIRANGE = "int4multirange"
+    INT8MULTIRANGE = "int8multirange"
+    NUMMULTIRANGE = "nummultirange"
+    DATEMULTIRANGE = "datemultirange"
+    TSMULTIRANGE = "tsmultirange"
+    TSTZMULTIRANGE = "tstzmultirange"
     INT256 = "rw_int256"
     JSONB = "jsonb"
     ARRAY = "array"
@@ -118,6 +124,18 @@ _K = TypeKind
 _C = Category
 _INTEGERS = (_K.SMALLINT, _K.INTEGER, _K.BIGINT)
 _RANGE_FUNCTIONS = (3834, 3835, 3836, 3837)  # which all range types share
+_MULTIRANGE_FUNCTIONS = (4229, 4230, 4231, 4232)
+MULTIRANGE_OF: Mapping[TypeKind, TypeKind] = MappingProxyType(
+    {
+        _K.INT4RANGE: _K.INT4MULTIRANGE,
+        _K.INT8RANGE: _K.INT8MULTIRANGE,
+        _K.NUMRANGE: _K.NUMMULTIRANGE,
+        _K.DATERANGE: _K.DATEMULTIRANGE,
+        _K.TSRANGE: _K.TSMULTIRANGE,
+        _K.TSTZRANGE: _K.TSTZMULTIRANGE,
+    }
+)
+"""The range types, and the type of several ranges of each."""
 
 
 # fmt: off
@@ -125,6 +143,17 @@ def _range(kind: TypeKind, oid: int, array_oid: int) -> TypeFamily:
     """A range type; its values are bytes that order as the ranges do (`ranges.bounds`)."""
     return TypeFamily(
         kind.value, oid, array_oid, _C.RANGE, _RANGE_FUNCTIONS, "range_", -1, pa.binary(), "BLOB",
+        explicit=(MULTIRANGE_OF[kind],),
+        ordered_by_arrow=True,
+        hashed_by_arrow=True,
+        own_text=True,
+    )
+
+
+def _multirange(kind: TypeKind, oid: int, array_oid: int) -> TypeFamily:
+    """Several ranges; their bytes, one after the other, order as multiranges do (`ranges.multiranges`)."""
+    return TypeFamily(
+        kind.value, oid, array_oid, _C.RANGE, _MULTIRANGE_FUNCTIONS, "multirange_", -1, pa.binary(), "BLOB",
         ordered_by_arrow=True,
         hashed_by_arrow=True,
         own_text=True,
@@ -299,6 +328,12 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
         _K.DATERANGE: _range(_K.DATERANGE, 3912, 3913),
         _K.TSRANGE: _range(_K.TSRANGE, 3908, 3909),
         _K.TSTZRANGE: _range(_K.TSTZRANGE, 3910, 3911),
+        _K.INT4MULTIRANGE: _multirange(_K.INT4MULTIRANGE, 4451, 6150),
+        _K.INT8MULTIRANGE: _multirange(_K.INT8MULTIRANGE, 4536, 6157),
+        _K.NUMMULTIRANGE: _multirange(_K.NUMMULTIRANGE, 4532, 6151),
+        _K.DATEMULTIRANGE: _multirange(_K.DATEMULTIRANGE, 4535, 6155),
+        _K.TSMULTIRANGE: _multirange(_K.TSMULTIRANGE, 4533, 6152),
+        _K.TSTZMULTIRANGE: _multirange(_K.TSTZMULTIRANGE, 4534, 6153),
         _K.INT256: TypeFamily(  # 32 bytes (`int256`), which order as the numbers do
             "rw_int256", 1301, 1302, _C.NUMERIC, (9000, 9001, 9002, 9003), "rw_int256_", 32, pa.binary(), "BLOB",
             table_name="int256",

@@ -40,7 +40,9 @@ from risingpy.types.families import TypeKind
 from risingpy.types.hexadecimals import macaddr, uuid
 from risingpy.types.packed import bit_string, float_vector, network_address
 from risingpy.types.ranges import forms as range_forms
+from risingpy.types.ranges import multirange_forms
 from risingpy.types.ranges.elements import ELEMENTS
+from risingpy.types.ranges.multiranges import MULTIRANGE_KINDS
 from risingpy.types.sql_type import SqlType
 from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.system_types import is_by_name
@@ -107,6 +109,7 @@ _FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.MAP: composite,
     TypeKind.ENUM: enumeration,
     **dict.fromkeys(ELEMENTS, range_forms),
+    **dict.fromkeys(MULTIRANGE_KINDS, multirange_forms),
 }
 _SYSTEM_FORMS: dict[str, TypeForms] = {
     **{name: object_id for name, family in SYSTEM_FAMILIES.items() if family.is_oid},

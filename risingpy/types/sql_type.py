@@ -16,7 +16,7 @@ import pyarrow as pa
 from risingpy.sql_quoting import double_quoted
 from risingpy.types.enums.composite_type import CompositeType
 from risingpy.types.enums.enum_type import EnumType
-from risingpy.types.families import FAMILIES, Category, TypeKind
+from risingpy.types.families import FAMILIES, MULTIRANGE_OF, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
@@ -24,6 +24,7 @@ NO_FIELD = "no_field"  # of ROW(): DuckDB and Arrow between them know no struct 
 
 
 MAX_PRECISION = 38  # that can be declared
+_MULTIRANGES = frozenset(MULTIRANGE_OF.values())
 _ALL_FIELDS = 0x7FFF << 16  # of an interval: its typmod says which it has
 UNDECLARED_SCALE = 16  # of computed numerics that are not wide; leaves 22 digits before the point
 
@@ -215,8 +216,13 @@ class SqlType:
 
     @property
     def is_range(self) -> bool:
-        """True for the range types."""
-        return FAMILIES[self.kind].category is Category.RANGE
+        """True for the types of one range."""
+        return self.kind in MULTIRANGE_OF
+
+    @property
+    def is_multirange(self) -> bool:
+        """True for the types of several ranges."""
+        return self.kind in _MULTIRANGES
 
     @property
     def is_nested(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from risingpy.types.families import FAMILIES, TypeKind
+from risingpy.types.families import FAMILIES, MULTIRANGE_OF, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 
 
@@ -23,6 +23,11 @@ class TypeEntry:
     element_oid: int = 0
 
 
+_RANGE_ENTRIES = {FAMILIES[one].oid: "r" for one in MULTIRANGE_OF} | {
+    FAMILIES[n].oid: "m" for n in MULTIRANGE_OF.values()
+}
+
+
 def _scalars() -> Iterable[TypeEntry]:
     for kind, family in FAMILIES.items():
         if kind not in (TypeKind.ARRAY, TypeKind.ENUM, TypeKind.UNKNOWN):
@@ -38,7 +43,7 @@ def _scalars() -> Iterable[TypeEntry]:
 
 def _entries() -> Iterable[TypeEntry]:
     for scalar in _scalars():
-        kind = "p" if scalar.category in ("X", "P") else "r" if scalar.category == "R" else "b"
+        kind = "p" if scalar.category in ("X", "P") else _RANGE_ENTRIES.get(scalar.oid, "b")
         yield replace(scalar, kind=kind)
         if scalar.array_oid:
             name, display = f"_{scalar.name}", f"{scalar.display}[]"

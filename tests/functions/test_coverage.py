@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from risingpy.functions.signature_tables import FUNCTION_TABLES
 from risingpy.functions.signature_tables.maps import MAPS
+from risingpy.functions.signature_tables.multiranges import MULTIRANGES
 from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.functions.signature_tables.vectors import VECTORS
 from risingpy.functions.signatures import SCALAR_SIGNATURES
@@ -13,6 +14,7 @@ from risingpy.plan.expressions import Call, Expr, operands
 from tests.functions.cases_reader import read_cases
 from tests.functions.judge import bound
 
+_OF_SETS = ("RANGES_OF", "RANGE_AGG", "RANGE_INTERSECT_AGG")
 # Not comparable with PostgreSQL 15: it changes with every call, or PostgreSQL has no such function.
 _ALONE = frozenset(
     (
@@ -26,7 +28,8 @@ _ALONE = frozenset(
         *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
         *(line.split()[1] for line in VECTORS.splitlines() if line),
         *("int256_abs", "int256_modulo", "hex_to_int256", "reverse_bytes"),
-        "jsonb_object_of_pairs",  # a part of an aggregate
+        "jsonb_object_of_pairs",  # a part of an aggregate, as these are, or of unnest
+        *(words[1] for words in map(str.split, MULTIRANGES.splitlines()) if words and words[0] in _OF_SETS),
         "field",  # an anonymous record has no fields that both know by name
     )
 )

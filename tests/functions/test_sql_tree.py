@@ -159,8 +159,9 @@ def test_the_whole_is_what_its_parts_give(seed: int) -> None:
         except duckdb.Error:
             assert failures, (expr, row)
         else:
-            # DuckDB need not compute what fails if another operand is NULL, and so is the result.
-            assert failures == 0 or found.null_count, (expr, row)
+            # DuckDB need not compute what fails if another operand is NULL, and so is the result, nor what decides no
+            # condition: `b OR (f AND b)` is b.
+            assert failures == 0 or found.null_count or expr.type == BOOLEAN, (expr, row)
             assert not distinct_rows([found], [expected], 1).any(), (expr, row, found, expected)
 
 

@@ -28,4 +28,8 @@ CREATE TABLE ranged (id int PRIMARY KEY, r int4range, n numrange, z tstzrange);
 INSERT INTO ranged SELECT i, int4range(i % 5, i % 7 + 5), numrange(i / 4.0, NULL), tstzrange('2024-01-01', timestamptz '2024-01-02 00:00:00+00' + i * interval '1 hour', '[]') FROM generate_series(1, 20) i;
 CREATE MATERIALIZED VIEW of_ranges AS SELECT r, count(*) AS n, max(upper(z)) AS last FROM ranged GROUP BY r;
 UPDATE ranged SET r = 'empty' WHERE id = 3;
+CREATE TABLE scheduled (id int PRIMARY KEY, free int4multirange, at tstzmultirange);
+INSERT INTO scheduled SELECT i, int4multirange(int4range(i % 5, i % 7 + 5), int4range(20, 20 + i % 3)), NULL FROM generate_series(1, 20) i;
+CREATE MATERIALIZED VIEW of_schedules AS SELECT id % 4 AS room, range_agg(free) AS ever, range_intersect_agg(free) AS always FROM scheduled GROUP BY id % 4;
+DELETE FROM scheduled WHERE id = 7;
 FLUSH

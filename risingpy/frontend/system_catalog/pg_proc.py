@@ -22,7 +22,7 @@ from risingpy.types.system_types import as_text
 from risingpy.types.type_entries import TYPES_BY_NAME, TYPES_BY_OID
 
 _ANY_ELEMENT_OID = 2283
-_SHARED = {"array": 2277, "range": 3831}  # anyarray, anyrange
+_SHARED = {"array": 2277, "range": 3831, "multirange": 4537}  # anyarray, anyrange, anymultirange
 # The argument and result types of types' functions: cstring, and internal or bytea.
 _FORM_OIDS = {"in": 2275, "out": 2275, "recv": 2281, "send": 17}
 _HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # named by pg_am; they have no rows here

@@ -10,11 +10,12 @@ from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_US
 from risingpy.frontend.system_catalog.rights.acls import acl_texts
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import function_oids
-from risingpy.types.families import FAMILIES
+from risingpy.types.families import FAMILIES, MULTIRANGE_OF
 from risingpy.types.ranges.elements import ELEMENTS
 from risingpy.types.type_entries import TYPES, VALUE_TYPES
 
 _PREFERRED = ("bool", "float8", "inet", "interval", "oid", "text", "timestamptz", "varbit")
+_SHARED = {"r": "range", "m": "multirange"}  # by typtype: types whose functions are those of all of that kind
 _TEXTUAL = ("text", "varchar", "bpchar", "name")
 
 
@@ -27,7 +28,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
         yield (
             *(entry.oid, entry.name, schema_oid("pg_catalog"), ROOT_USER_OID, entry.length, by_value, entry.kind),
             *(entry.category, entry.name in _PREFERRED, True, ",", 0, 0, entry.element_oid, entry.array_oid),
-            *(*function_oids("array" if is_array else "range" if entry.kind == "r" else entry.name), 0, 0, 0),
+            *(*function_oids("array" if is_array else _SHARED.get(entry.kind, entry.name)), 0, 0, 0),
             *("i", "p" if entry.length > 0 else "m" if entry.name == "numeric" else "x", False, 0, -1, 0, collation),
             *(None, None, acl_texts(state, acls.get(entry.name))),
         )
@@ -48,10 +49,11 @@ PG_TYPE = relation(
 
 def _ranges(_state: SystemState) -> Iterable[Row]:
     for kind, element in ELEMENTS.items():
-        yield FAMILIES[kind].oid, element.type.oid, 0, 0, operator_class(element.type), 0, 0
+        several = FAMILIES[MULTIRANGE_OF[kind]].oid
+        yield FAMILIES[kind].oid, element.type.oid, several, 0, operator_class(element.type), 0, 0
 
 
-PG_RANGE = relation(  # there are no multiranges, and no functions beside those of the operators
+PG_RANGE = relation(  # there are no functions beside those of the operators
     "pg_catalog",
     "pg_range",
     "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "

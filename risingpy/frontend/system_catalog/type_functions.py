@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from risingpy.types import SqlType
-from risingpy.types.families import FAMILIES, TypeKind
+from risingpy.types.families import FAMILIES, MULTIRANGE_OF, TypeKind
 from risingpy.types.system_families import SYSTEM_FAMILIES
 
 _PURPOSES = ("in", "out", "recv", "send")
-_RANGE = "range"
+_SHARED = dict.fromkeys(MULTIRANGE_OF, "range") | dict.fromkeys(MULTIRANGE_OF.values(), "multirange")
 _TEXT = TypeKind.UNKNOWN  # which has the functions of the system type text
 
 
 @dataclass(frozen=True, slots=True)
 class TypeFunction:
-    """A function of a type's: `type_name` is "array" or "range" for those that all of that kind share."""
+    """A function of a type's: `type_name` is "array", "range" or "multirange" for those that all of that kind share."""
 
     oid: int
     name: str
@@ -28,11 +27,7 @@ class TypeFunction:
 
 
 def _functions() -> Iterable[TypeFunction]:
-    kinds = {
-        _RANGE if SqlType(kind).is_range else family.name: family
-        for kind, family in FAMILIES.items()
-        if kind is not _TEXT
-    }
+    kinds = {_SHARED.get(kind, family.name): family for kind, family in FAMILIES.items() if kind is not _TEXT}
     owners = [(name, each.functions, each.function_prefix) for name, each in kinds.items()]
     owners += [(name, each.functions, each.function_prefix) for name, each in SYSTEM_FAMILIES.items() if each.functions]
     for type_name, oids, prefix in owners:

@@ -30,11 +30,12 @@ from risingpy.types.forms import format_text, parse_text
 from risingpy.types.jsonb import canonical
 from risingpy.types.packed import float_vector
 from risingpy.types.ranges.elements import RANGE_KINDS
+from risingpy.types.ranges.multiranges import MULTIRANGE_KINDS
 from risingpy.types.wide_numeric import to_bytes
 
 Convert = Callable[[Any], Any]
 
-_AS_TEXT = RANGE_KINDS | {TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR}
+_AS_TEXT = RANGE_KINDS | MULTIRANGE_KINDS | {TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR}
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 

@@ -10,6 +10,7 @@ from risingpy.functions.signature_tables.formatting import FORMATTING
 from risingpy.functions.signature_tables.jsonb import JSONB
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signature_tables.mathematical import MATHEMATICAL
+from risingpy.functions.signature_tables.multiranges import MULTIRANGES
 from risingpy.functions.signature_tables.ranges import RANGES
 from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.functions.signature_tables.text import TEXT
@@ -23,6 +24,7 @@ FUNCTION_TABLES: tuple[str, ...] = (
     ADDRESSES,
     VECTORS,
     RANGES,
+    MULTIRANGES,
     DATE_AND_TIME,
     FORMATTING,
     CONDITIONAL,

@@ -22,6 +22,7 @@ from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
 from risingpy.functions.topics.json.paths import JSONB_PATHS
 from risingpy.functions.topics.json.records import JSONB_RECORDS
+from risingpy.functions.topics.multiranges import MULTIRANGES
 from risingpy.functions.topics.networks import NETWORKS
 from risingpy.functions.topics.numbers.large_integers import LARGE_INTEGERS
 from risingpy.functions.topics.numbers.mathematical import MATHEMATICAL
@@ -69,6 +70,7 @@ FUNCTIONS: dict[str, Function] = {
     **BIT_STRINGS,
     **VECTORS,
     **RANGES,
+    **MULTIRANGES,
     **DATES_AND_TIMES,
     **FROM_PARTS,
     **PARTS,

@@ -32,6 +32,7 @@ from risingpy.types import (
 )
 from risingpy.types.forms import binary_column
 from risingpy.types.ranges.elements import RANGE_KINDS
+from risingpy.types.ranges.multiranges import MULTIRANGE_KINDS
 
 
 def _sent(type_: SqlType) -> Compute:
@@ -73,7 +74,7 @@ BINARY_FORMS: dict[str, Function] = {
         "cidr_send": CIDR,
         "macaddr_send": SqlType(TypeKind.MACADDR),
         "bit_send": VARBIT,
-        **{f"{kind.value}_send": SqlType(kind) for kind in RANGE_KINDS},
+        **{f"{kind.value}_send": SqlType(kind) for kind in RANGE_KINDS | MULTIRANGE_KINDS},
     }.items()
 }
 BINARY_FORMS["numeric_send"] = Function(_numeric_sent)

@@ -38,40 +38,44 @@ _NO_PLACE = pa.scalar(None, pa.binary())  # of a bound of the empty range
 _FLAGS = ("[]", "[)", "(]", "()")
 
 
-def _contains(outer: RangeColumn, inner: RangeColumn) -> Mask:
+def contains(outer: RangeColumn, inner: RangeColumn) -> Mask:
+    """`@>`: the first has all values of the second, an empty one in any case."""
     within = (outer.lower.compare(inner.lower) <= 0) & (outer.upper.compare(inner.upper) >= 0)
     return inner.empty | (~outer.empty & within)
 
 
 def _contained(inner: RangeColumn, outer: RangeColumn) -> Mask:
-    return _contains(outer, inner)
+    return contains(outer, inner)
 
 
-def _overlap(one: RangeColumn, other: RangeColumn) -> Mask:
+def overlap(one: RangeColumn, other: RangeColumn) -> Mask:
+    """`&&`: they share a value."""
     crossing = (one.lower.compare(other.upper) <= 0) & (other.lower.compare(one.upper) <= 0)
     return crossing & ~one.empty & ~other.empty
 
 
-def _before(one: RangeColumn, other: RangeColumn) -> Mask:
+def before(one: RangeColumn, other: RangeColumn) -> Mask:
+    """`<<`: the first ends before the second begins."""
     return (one.upper.compare(other.lower) < 0) & ~one.empty & ~other.empty
 
 
-def _after(one: RangeColumn, other: RangeColumn) -> Mask:
-    return _before(other, one)
+def after(one: RangeColumn, other: RangeColumn) -> Mask:
+    """`>>`: the first begins after the second has ended."""
+    return before(other, one)
 
 
-def _not_right(one: RangeColumn, other: RangeColumn) -> Mask:
+def not_right(one: RangeColumn, other: RangeColumn) -> Mask:
     """`&<`: the first does not end after the second."""
     return (one.upper.compare(other.upper) <= 0) & ~one.empty & ~other.empty
 
 
-def _not_left(one: RangeColumn, other: RangeColumn) -> Mask:
+def not_left(one: RangeColumn, other: RangeColumn) -> Mask:
     """`&>`: the first does not begin before the second."""
     return (one.lower.compare(other.lower) >= 0) & ~one.empty & ~other.empty
 
 
-def _adjacent(one: RangeColumn, other: RangeColumn) -> Mask:
-    """They meet without a gap, and share nothing: one ends just where the other begins."""
+def adjacent(one: RangeColumn, other: RangeColumn) -> Mask:
+    """`-|-`: they meet without a gap, and share nothing: one ends just where the other begins."""
     return (_meet(one.upper, other.lower) | _meet(other.upper, one.lower)) & ~one.empty & ~other.empty
 
 
@@ -83,7 +87,7 @@ def _meet(upper: Places, lower: Places) -> Mask:
 
 def _union(one: RangeColumn, other: RangeColumn) -> RangeColumn:
     """Raises 22000 where the two leave a gap."""
-    if (~one.empty & ~other.empty & ~_overlap(one, other) & ~_adjacent(one, other)).any():
+    if (~one.empty & ~other.empty & ~overlap(one, other) & ~adjacent(one, other)).any():
         raise SqlError("result of range union would not be contiguous", sqlstate="22000")
     return _merged(one, other)
 
@@ -103,12 +107,12 @@ def _taken(one: RangeColumn, other: RangeColumn, further: Mask) -> Mask:
 def _intersection(one: RangeColumn, other: RangeColumn) -> RangeColumn:
     lower = one.lower.where(one.lower.compare(other.lower) >= 0, other.lower)
     upper = one.upper.where(one.upper.compare(other.upper) <= 0, other.upper)
-    return RangeColumn(~_overlap(one, other), lower, upper)
+    return RangeColumn(~overlap(one, other), lower, upper)
 
 
 def _minus(one: RangeColumn, other: RangeColumn) -> RangeColumn:
     """What of the first is not in the second. Raises 22000 where that is in two pieces."""
-    apart = ~_overlap(one, other)
+    apart = ~overlap(one, other)
     begins_first = one.lower.compare(other.lower) < 0
     ends_last = one.upper.compare(other.upper) > 0
     if (~apart & begins_first & ends_last).any():
@@ -131,18 +135,19 @@ def _of_one(test: Callable[[RangeColumn], Mask]) -> Function:
     return Function(lambda column: pa.array(test(ranges_of(column))))
 
 
-def _inclusive(places: Places) -> Mask:
+def inclusive(places: Places) -> Mask:
+    """Whether a bound is a value of the range."""
     found: Mask = places.finite & (places.edges == AT)
     return found
 
 
-def _values(element: BoundType, column: pa.Array) -> pa.Array:
+def bound_values(element: BoundType, column: pa.Array) -> pa.Array:
     """The bounds of a call, a numeric of few digits as a wide one."""
     return of_numbers(column) if element.is_numeric and pa.types.is_decimal(column.type) else column
 
 
 def _contains_element(element: BoundType, column: pa.Array, values: pa.Array) -> pa.Array:
-    ranges, places = ranges_of(column), points(keys_of(element, _values(element, values)))
+    ranges, places = ranges_of(column), points(keys_of(element, bound_values(element, values)))
     within = (ranges.lower.compare(places) <= 0) & (places.compare(ranges.upper) <= 0)
     return pa.array(within & ~ranges.empty)
 
@@ -202,7 +207,7 @@ def _ends(element: BoundType, column: pa.Array, inclusive: pa.Array | pa.Scalar)
     included = np.broadcast_to(
         np.asarray(inclusive.as_py() if isinstance(inclusive, pa.Scalar) else inclusive), finite.shape
     )
-    return Ends(keys_of(element, _values(element, column)), finite, finite & included)
+    return Ends(keys_of(element, bound_values(element, column)), finite, finite & included)
 
 
 def _of_element(kind: TypeKind) -> dict[str, Function]:
@@ -228,14 +233,14 @@ def _parse_at(zone_name: str) -> Compute:
 
 
 RANGES: dict[str, Function] = {
-    "range_contains": _test(_contains),
+    "range_contains": _test(contains),
     "range_contained": _test(_contained),
-    "range_overlaps": _test(_overlap),
-    "range_before": _test(_before),
-    "range_after": _test(_after),
-    "range_not_right": _test(_not_right),
-    "range_not_left": _test(_not_left),
-    "range_adjacent": _test(_adjacent),
+    "range_overlaps": _test(overlap),
+    "range_before": _test(before),
+    "range_after": _test(after),
+    "range_not_right": _test(not_right),
+    "range_not_left": _test(not_left),
+    "range_adjacent": _test(adjacent),
     "range_union": _combined(_union),
     "range_minus": _combined(_minus),
     "range_intersect": _combined(_intersection),
@@ -243,8 +248,8 @@ RANGES: dict[str, Function] = {
     "range_low": Function(_low),
     "range_high": Function(_high),
     "range_is_empty": _of_one(lambda ranges: ranges.empty),
-    "range_lower_inc": _of_one(lambda ranges: _inclusive(ranges.lower)),
-    "range_upper_inc": _of_one(lambda ranges: _inclusive(ranges.upper)),
+    "range_lower_inc": _of_one(lambda ranges: inclusive(ranges.lower)),
+    "range_upper_inc": _of_one(lambda ranges: inclusive(ranges.upper)),
     "range_lower_inf": _of_one(lambda ranges: ~ranges.empty & (ranges.lower.rows[:, 0] == BELOW)),
     "range_upper_inf": _of_one(lambda ranges: ~ranges.empty & (ranges.upper.rows[:, 0] == ABOVE)),
     "tstzrange_text_at": Function(per_constant(_text_at, [1])),

@@ -104,7 +104,11 @@ def _literal_text(literal: Literal) -> str:
             return f"'{format_interval(literal.type, literal.value, 'UTC')}'::{literal.type}"
         case bytes() if literal.type.is_wide or literal.type.kind is TypeKind.INT256:
             return format_text(literal.type, literal.value)
-        case bytes() if literal.type.is_range or literal.type.kind in (TypeKind.VECTOR, TypeKind.INET, TypeKind.CIDR):
+        case bytes() if (
+            literal.type.is_range
+            or literal.type.is_multirange
+            or literal.type.kind in (TypeKind.VECTOR, TypeKind.INET, TypeKind.CIDR)
+        ):
             return f"'{format_text(literal.type, literal.value)}'::{literal.type}"
         case bytes():
             return f"'\\x{literal.value.hex()}'::bytea"

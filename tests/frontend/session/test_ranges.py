@@ -1,4 +1,4 @@
-"""Ranges of a program over a server that runs epochs on Spark: psycopg's classes, COPY, views, a kill, and Arrow."""
+"""Ranges and multiranges of a program, epochs on Spark: psycopg's classes, COPY, views, a kill, and Arrow."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
+from psycopg.types.multirange import (
+    DateMultirange,
+    Int4Multirange,
+    Int8Multirange,
+    Multirange,
+    MultirangeInfo,
+    NumericMultirange,
+    TimestampMultirange,
+    TimestamptzMultirange,
+)
 from psycopg.types.range import (
     DateRange,
     Int4Range,
@@ -38,10 +48,26 @@ _ROW = (
     TimestampRange(datetime(2024, 2, 28, 10), datetime(2024, 2, 29), "[]"),
     TimestamptzRange(None, datetime(2024, 2, 28, 10, tzinfo=UTC), "()"),
 )
+_MULTIRANGES = "i int4multirange, b int8multirange, n nummultirange, d datemultirange, s tsmultirange, z tstzmultirange"
+_SETS = (
+    Int4Multirange([Range(1, 3), Range(7, 9)]),
+    Int8Multirange([_ROW[1]]),
+    NumericMultirange([Range(Decimal(-1), Decimal(1)), _ROW[2]]),
+    DateMultirange([_ROW[3]]),
+    TimestampMultirange([_ROW[4], Range(datetime(2025, 1, 1), None)]),
+    TimestamptzMultirange([_ROW[5]]),
+)
 _VIEWS = {
     "by_range": "SELECT r, count(*) AS n, sum(upper(r)) AS total FROM t GROUP BY r",
     "overlaps": "SELECT a.k AS one, b.k AS other, a.r * b.r AS common FROM t a JOIN t b ON a.r && b.r AND a.k < b.k",
     "equal": "SELECT a.k AS one, b.k AS other FROM t a JOIN t b ON a.r = b.r AND a.k <> b.k",
+    "together": "SELECT k % 3 AS g, range_agg(r) AS ever, range_intersect_agg(r) AS always FROM t GROUP BY k % 3",
+    "sets": (
+        "SELECT a.ever + b.ever AS one, a.ever - b.ever AS other, a.ever * b.ever AS common"
+        " FROM (SELECT k % 3 AS g, range_agg(r) AS ever FROM t GROUP BY k % 3) a"
+        " JOIN (SELECT k % 4 AS g, range_agg(r) FILTER (WHERE NOT isempty(r)) AS ever FROM t GROUP BY k % 4) b"
+        " ON a.ever && b.ever AND a.g <> b.g"
+    ),
     "last": "SELECT k, r FROM t ORDER BY r DESC NULLS LAST, k LIMIT 5",
 }
 
@@ -87,6 +113,30 @@ def test_ranges_of_a_program(server: ServerProcess, binary: bool) -> None:
         )
         info = RangeInfo.fetch(client, "tsrange")
         assert info is not None and (info.oid, info.subtype_oid) == (3908, 1114)
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+def test_multiranges_of_a_program(server: ServerProcess, binary: bool) -> None:
+    empty, nothing = tuple(type(each)() for each in _SETS), (None,) * len(_SETS)
+    with _client(server) as client:
+        client.execute("DROP TABLE IF EXISTS m")
+        client.execute(f"CREATE TABLE m (k int PRIMARY KEY, {_MULTIRANGES})")
+        cursor = client.cursor(binary=binary)
+        marks = ", ".join(["%b" if binary else "%t"] * (1 + len(_SETS)))
+        for key, row in enumerate((_SETS, empty, nothing)):
+            cursor.execute(f"INSERT INTO m VALUES ({marks})".encode(), (key, *row))
+        with cursor.copy("COPY m FROM STDIN WITH (FORMAT binary)") as copy:
+            copy.set_types(["int4", *(column.split()[1] for column in _MULTIRANGES.split(", "))])
+            copy.write_row((3, *_SETS))
+        found = [row[1:] for row in cursor.execute("SELECT * FROM m ORDER BY k").fetchall()]
+        assert found == [_SETS, empty, nothing, _SETS]
+        assert cursor.execute("SELECT k FROM m WHERE i = %s ORDER BY k", (_SETS[0],)).fetchall() == [(0,), (3,)]
+        assert cursor.execute("SELECT ARRAY[i, NULL], i * '{[2,8)}' FROM m WHERE k = 0").fetchone() == (
+            [_SETS[0], None],
+            Multirange([Range(2, 3), Range(7, 8)]),
+        )
+        info = MultirangeInfo.fetch(client, "tsmultirange")
+        assert info is not None and (info.oid, info.range_oid, info.subtype_oid) == (4533, 3908, 1114)
 
 
 def test_views_of_ranges_equal_postgres_through_changes_and_a_kill(
@@ -146,12 +196,15 @@ def _rows(client: psycopg.Connection[Any], query: str) -> list[str]:
 
 def test_programs_in_python_have_texts(tmp_path: Path) -> None:
     with risingpy.connect(tmp_path / "data") as db:
-        db.sql(f"CREATE TABLE p (k int PRIMARY KEY, {_COLUMNS}, l int4range[])")
-        db.sql("INSERT INTO p (k, i, s, l) VALUES (1, '[1,5]', '[2024-01-01,)', '{empty,NULL}')")
+        db.sql(f"CREATE TABLE p (k int PRIMARY KEY, {_COLUMNS}, l int4range[], m int4multirange)")
+        db.sql("INSERT INTO p (k, i, s, l, m) VALUES (1, '[1,5]', '[2024-01-01,)', '{empty,NULL}', '{[1,2],[3,4]}')")
         db.sql("INSERT INTO p (k, i) VALUES ($1, $2)", [2, "(,3]"])
-        rows = db.sql("SELECT i, s, l FROM p ORDER BY k")
-        assert rows.arrow().schema.types == [pa.string(), pa.string(), pa.list_(pa.string())]
-        assert rows.fetchall() == [("[1,6)", '["2024-01-01 00:00:00",)', ["empty", None]), ("(,4)", None, None)]
+        rows = db.sql("SELECT i, s, l, m FROM p ORDER BY k")
+        assert rows.arrow().schema.types == [pa.string(), pa.string(), pa.list_(pa.string()), pa.string()]
+        assert rows.fetchall() == [
+            ("[1,6)", '["2024-01-01 00:00:00",)', ["empty", None], "{[1,5)}"),
+            ("(,4)", None, None, None),
+        ]
 
 
 def test_errors_tell_what_is_wrong_and_what_to_write(tmp_path: Path) -> None:

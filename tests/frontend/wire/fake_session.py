@@ -47,13 +47,14 @@ from risingpy.types import (
 from risingpy.types.forms import format_text
 from risingpy.types.oids import type_by_oid
 from risingpy.types.ranges.elements import RANGE_KINDS
+from risingpy.types.ranges.multiranges import MULTIRANGE_KINDS
 from risingpy.types.sql_type import BARE_TYPES, narrow
 
 _MACADDR = SqlType(TypeKind.MACADDR)
 _SHARED_FORMS = (  # of one Arrow type with others
     *(UNKNOWN, VARCHAR, CHARACTER, UUID, _MACADDR, INT256, JSONB, NUMERIC),
     *(INET, CIDR, BIT, VARBIT, VECTOR),
-    *map(SqlType, RANGE_KINDS),
+    *map(SqlType, RANGE_KINDS | MULTIRANGE_KINDS),
 )
 _ARROW_TYPES = {type_.arrow: type_ for type_ in BARE_TYPES.values() if type_ not in _SHARED_FORMS}
 _PARAMETER = re.compile(r"\$(\d+)(?:::(\w+(?:\([\d, ]+\))?(?:\[\])?))?")

@@ -91,6 +91,12 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (SqlType(TypeKind.TSRANGE), bytes.fromhex(FROM), "0101017fffffffffffffff0202" + "00ff" * 9 + "0000", FROM),
     (SqlType(TypeKind.TSTZRANGE), bytes.fromhex(UNTIL), "0101" + "00ff" * 10 + "0180" + "00ff" * 7 + "010000", UNTIL),
     (SqlType(TypeKind.NUMRANGE), bytes.fromhex(UP_TO), UP_TO_KEY, UP_TO),
+    (SqlType(TypeKind.INT4MULTIRANGE), bytes.fromhex(RANGE), RANGE_KEY, RANGE),
+    (SqlType(TypeKind.INT8MULTIRANGE), b"", "010000", ""),
+    (SqlType(TypeKind.DATEMULTIRANGE), bytes.fromhex(ALL), "0101" + "00ff" * 10 + "02" + "00ff" * 9 + "0000", ALL),
+    (SqlType(TypeKind.TSMULTIRANGE), bytes.fromhex(FROM), "0101017fffffffffffffff0202" + "00ff" * 9 + "0000", FROM),
+    (SqlType(TypeKind.TSTZMULTIRANGE), b"", "010000", ""),
+    (SqlType(TypeKind.NUMMULTIRANGE), bytes.fromhex(UP_TO), UP_TO_KEY, UP_TO),
     (types.BIT, "101", "013130310000", "313031"),
     (types.VARBIT, "", "010000", ""),
     (SqlType(TypeKind.ENUM), 3 << 32, "018000000300000000", "0000000003000000"),  # the third label of CREATE TYPE

@@ -14,6 +14,7 @@ from sqlglot import exp
 from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_hypothetical
+from risingpy.frontend.binder.functions.multiranges import RANGE_AGGREGATES, ranges_together
 from risingpy.frontend.binder.functions.user_defined import chosen_function, definition_text, has_kind
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, OrderKey, make_aggregate, where_counted
 from risingpy.frontend.binder.scope.context import CallArguments
@@ -74,6 +75,9 @@ def bind_aggregate(
     if name == "jsonb_object_agg":
         array = bind_aggregate(binder, of_pairs(binder, tree, name), "array_agg", within=within, condition=condition)
         return binder.calls.form("JSONB_OBJECT_OF_PAIRS", [Operand(array, position)], name)
+    if name in RANGE_AGGREGATES:
+        array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
+        return ranges_together(binder, name, array, position)
     if name == "sum0":
         total = Operand(binder.aggregates.add(_added_up(binder, tree, condition)), position)
         return Cast(binder.calls.form("COALESCE", [total, Operand(Literal(0, BIGINT), position)], "COALESCE"), BIGINT)

@@ -20,6 +20,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.expressions.nested import bound_row
 from risingpy.frontend.binder.functions.domains import domain_of_value, shown_domain
 from risingpy.frontend.binder.functions.enums import ENUM_FUNCTIONS
+from risingpy.frontend.binder.functions.multiranges import MULTIRANGE_FUNCTIONS
 from risingpy.frontend.binder.functions.populate import no_record_here, populate_map, populate_record
 from risingpy.frontend.binder.functions.system import current_setting_of
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -252,6 +253,7 @@ GENERATION = "column generation expressions"  # the clause of a generated column
 
 SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
     **ENUM_FUNCTIONS,
+    **MULTIRANGE_FUNCTIONS,
     "coalesce": _coalesce,
     "greatest": _coalesce,
     "least": _coalesce,

@@ -17,6 +17,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.functions import populate
 from risingpy.frontend.binder.functions.arguments import bound_arguments
 from risingpy.frontend.binder.functions.json_names import JSON_SETS
+from risingpy.frontend.binder.functions.multiranges import unnested
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import KNOWN_SETS, known_values
 from risingpy.frontend.binder.functions.user_defined import bind_user_function, chosen_function, has_kind, user_rows
@@ -203,18 +204,8 @@ def _rows_of_users(binder: ExpressionBinder, schema: str | None, call: exp.Expr,
 
 
 def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
-    exprs = []
-    for argument in call.expressions:
-        operand = binder.bind(argument)
-        if operand.type.kind is not TypeKind.ARRAY:
-            if operand.type.kind is TypeKind.UNKNOWN:
-                message = "function unnest(unknown) is not unique"
-                raise SqlError(message, sqlstate="42725", position=position_of(call))
-            raise no_function("unnest", [operand], position_of(call))
-        exprs.append(_flat(operand.expr))
-    if not exprs:
-        raise no_function("unnest", [], position_of(call))
-    return Lists(tuple(exprs), ("unnest",) * len(exprs), False, "unnest")
+    exprs = unnested(binder, [binder.bind(argument) for argument in call.expressions], position_of(call))
+    return Lists(exprs, ("unnest",) * len(exprs), False, "unnest")
 
 
 def _defined(definitions: SqlType | None, position: int) -> Expr:
@@ -249,11 +240,6 @@ def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position:
     dimension = Operand(Literal(1, INTEGER), position)
     subscripts = bind_list(binder, "generate_subscripts", [args[0], dimension], position, EXPAND_ARRAY)
     return Lists((args[0].expr, subscripts), ("x", "n"), True, EXPAND_ARRAY)
-
-
-def _flat(array: Expr) -> Expr:
-    """All that an array holds, of whatever depth, as PostgreSQL unnests it."""
-    return array if array.type.depth == 1 else Call("array_leaves", (array,), array_of(array.type.leaf))
 
 
 def bind_list(

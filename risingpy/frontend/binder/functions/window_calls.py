@@ -12,6 +12,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.functions.aggregate_calls import ORDERED_SET, of_pairs, pair_count
 from risingpy.frontend.binder.functions.frames import bind_frame
 from risingpy.frontend.binder.functions.json_names import as_json, of_json
+from risingpy.frontend.binder.functions.multiranges import RANGE_AGGREGATES, ranges_together
 from risingpy.frontend.binder.functions.session_gaps import bind_sessions
 from risingpy.frontend.binder.functions.user_defined import has_kind
 from risingpy.frontend.binder.scope.aggregates import make_aggregate
@@ -30,7 +31,7 @@ from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.plan.window_calls import VALUE_FUNCTIONS, WHOLE_PARTITION, WINDOW_AGGREGATES, Frame
 from risingpy.types import BIGINT, TypeKind
 
-_COMPUTED_BY = {"jsonb_agg": "array_agg", "jsonb_object_agg": "array_agg"}
+_COMPUTED_BY = dict.fromkeys({"jsonb_agg", "jsonb_object_agg", *RANGE_AGGREGATES}, "array_agg")
 IGNORES_NULLS = "ignores nulls"  # meta key of a window call that was bound, whose last argument said so
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
@@ -86,6 +87,8 @@ def _finished(binder: ExpressionBinder, name: str, made: Operand) -> Expr:
             return binder.calls.function("to_jsonb", [made], made.position)
         case "jsonb_object_agg":
             return binder.calls.form("JSONB_OBJECT_OF_PAIRS", [made], name)
+    if name in RANGE_AGGREGATES:
+        return ranges_together(binder, name, made.expr, made.position)
     return made.expr
 
 

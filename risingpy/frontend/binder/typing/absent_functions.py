@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from risingpy.errors import FeatureNotSupported
 
 TEXT_SEARCH = "LIKE and regular expressions search texts; a sink can feed a system that searches by words."
-MULTIRANGES = "Keep each range in a row of its own."
 _GEOMETRY = "Keep coordinates in columns of double precision, or in a vector(n)."
 
 _HINTS = {
@@ -15,10 +14,6 @@ _HINTS = {
     array_to_tsvector get_current_ts_config json_to_tsvector jsonb_to_tsvector length_tsvector numnode phraseto_tsquery
     plainto_tsquery querytree setweight strip to_tsquery to_tsvector ts_debug ts_delete ts_filter ts_headline ts_lexize
     ts_parse ts_rank ts_rank_cd ts_rewrite ts_stat tsquery_phrase tsvector_to_array websearch_to_tsquery
-    """,
-    MULTIRANGES: """
-    int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange multirange range_agg
-    range_intersect_agg
     """,
     _GEOMETRY: "point box circle line lseg path polygon",
 }

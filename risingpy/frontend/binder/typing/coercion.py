@@ -60,7 +60,7 @@ class Operand:
 
 
 _K = TypeKind
-TEXT_IN_ZONE = frozenset({_K.TIMESTAMPTZ, _K.TSTZRANGE})
+TEXT_IN_ZONE = frozenset({_K.TIMESTAMPTZ, _K.TSTZRANGE, _K.TSTZMULTIRANGE})
 """The kinds whose texts depend on the time zone."""
 
 
@@ -173,11 +173,11 @@ class Coercer:
             case _K.TIMESTAMPTZ, _K.VARCHAR:
                 text = Call("text_at", (expr, zone), VARCHAR)
                 return text if target == VARCHAR else Cast(text, target)
-            case _K.TSTZRANGE, _K.VARCHAR:
-                text = Call("tstzrange_text_at", (expr, zone), VARCHAR)
+            case _K.TSTZRANGE | _K.TSTZMULTIRANGE, _K.VARCHAR:
+                text = Call(f"{expr.type.kind.value}_text_at", (expr, zone), VARCHAR)
                 return text if target == VARCHAR else Cast(text, target)
-            case _K.VARCHAR, _K.TSTZRANGE:
-                return Call("parse_tstzrange_at", (expr, zone), target)
+            case _K.VARCHAR, _K.TSTZRANGE | _K.TSTZMULTIRANGE:
+                return Call(f"parse_{target.kind.value}_at", (expr, zone), target)
             case _K.DATE | _K.TIMESTAMP, _K.TIMESTAMPTZ:
                 wall = expr if expr.type.kind is _K.TIMESTAMP else Cast(expr, TIMESTAMP)
                 return Call("to_utc", (zone, wall), TIMESTAMPTZ)

@@ -21,7 +21,7 @@ from risingpy.frontend.binder.typing.coercion import (
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
-from risingpy.functions.topics import ranges
+from risingpy.functions.topics import multiranges, ranges
 from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
@@ -42,6 +42,7 @@ _TAKE_WIDE = (
     COMPUTED
     | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series", "range", "numeric_send"}
     | ranges.TAKE_WIDE
+    | multiranges.TAKE_WIDE
 )
 _COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 

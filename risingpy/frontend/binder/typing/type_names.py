@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedObject
-from risingpy.frontend.binder.typing.absent_functions import MULTIRANGES, TEXT_SEARCH
+from risingpy.frontend.binder.typing.absent_functions import TEXT_SEARCH
 from risingpy.plan.catalog import Catalog, DomainDesc, UserType
 from risingpy.types import (
     DOUBLE,
@@ -43,11 +43,10 @@ _ALIASES = {alias: family.name for family in FAMILIES.values() for alias in fami
 # Types of PostgreSQL and RisingWave that this version does not store.
 UNSUPPORTED_TYPES = frozenset(
     """
-    aclitem box cid circle datemultirange gtsvector halfvec int2vector int256 int4multirange int8multirange jsonpath
-    line lseg macaddr8 money name nummultirange oid oidvector path pg_lsn pg_node_tree pg_snapshot point polygon
-    refcursor regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure
-    regrole regtype serial bigserial smallserial serial2 serial4 serial8 tid sparsevec timetz tsmultirange tsquery
-    tstzmultirange tsvector txid_snapshot xid xid8 xml
+    aclitem box cid circle gtsvector halfvec int2vector int256 jsonpath line lseg macaddr8 money name oid oidvector path
+    pg_lsn pg_node_tree pg_snapshot point polygon refcursor regclass regcollation regconfig regdictionary regnamespace
+    regoper regoperator regproc regprocedure regrole regtype serial bigserial smallserial serial2 serial4 serial8 tid
+    sparsevec timetz tsquery tsvector txid_snapshot xid xid8 xml
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
@@ -61,12 +60,10 @@ _DOMAINS = {  # of information_schema
 _UNSUPPORTED_NAMES = frozenset({"time with time zone"})  # SQL's, of such types
 _SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "bigserial"})
 _SERIAL_HINT = "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
-_MULTIRANGES = [name for name in UNSUPPORTED_TYPES if name.endswith("multirange")]
 INSTEAD = {  # of types that this version does not store
     "money": "numeric(19,2) holds amounts of money exactly, without a currency of the server's place.",
     "tsvector": TEXT_SEARCH,
     "tsquery": TEXT_SEARCH,
-    **dict.fromkeys(_MULTIRANGES, MULTIRANGES),
     "timetz": "A time of day with a zone has no instant: store a timestamptz, or a time beside the zone.",
     "time with time zone": "A time of day with a zone has no instant: store a timestamptz, or a time beside the zone.",
     "macaddr8": "macaddr holds addresses of six bytes; text or bytea those of eight.",

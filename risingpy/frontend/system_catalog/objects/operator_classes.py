@@ -10,7 +10,7 @@ from risingpy.plan.catalog import BOOTSTRAP_ROLE_ID
 from risingpy.types import SqlType, TypeKind
 
 _ARRAY_CLASS, _ENUM_CLASS, _RECORD_CLASS, _TEXT_CLASS, _OID_CLASS = 10000, 10069, 10034, 3126, 1981
-_RANGE_CLASS = 10076
+_RANGE_CLASS, _MULTIRANGE_CLASS = 10076, 10080
 _DEFAULT_COLLATION = 100
 _SEARCH = "s"  # what each operator is for: to search, and not to order by
 
@@ -193,6 +193,8 @@ def operator_class(sql_type: SqlType) -> int:
             return _RECORD_CLASS
     if sql_type.is_range:
         return _RANGE_CLASS
+    if sql_type.is_multirange:
+        return _MULTIRANGE_CLASS
     return _BY_TYPE.get(sql_type.oid, _OID_CLASS if sql_type.system.startswith("reg") else 0)
 
 

@@ -11,11 +11,16 @@ from risingpy.functions.topics.enums import packed_enum
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, TIMESTAMP, VARCHAR, VECTOR, SqlType, TypeKind, array_of
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.enums.enumeration import labels_of
-from risingpy.types.families import FAMILIES
+from risingpy.types.families import FAMILIES, MULTIRANGE_OF
+from risingpy.types.ranges.multiranges import element_of, prefix_of
 from risingpy.types.time_precision import MOST_DIGITS
 
 _EXACT_IN_DOUBLE = 15  # digits
 _NEAR = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+_BY_FUNCTION = {  # casts that are a function of ours
+    (TypeKind.INET, TypeKind.CIDR): "network",
+    **{(one, several): f"{prefix_of(element_of(several))}_of_range" for one, several in MULTIRANGE_OF.items()},
+}
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
 
 
@@ -37,10 +42,10 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         return _wide_cast(value, source, target)
     plain = f"CAST({value} AS {target.duckdb})"
     match source.kind, target.kind:
+        case pair if pair in _BY_FUNCTION:
+            return own_call(_BY_FUNCTION[pair], [value], target)
         case TypeKind.CIDR, TypeKind.INET:
             return value
-        case TypeKind.INET, TypeKind.CIDR:
-            return own_call("network", [value], target)
         case TypeKind.INET, TypeKind.VARCHAR | TypeKind.CHARACTER:
             return _cut(own_call("inet_shown", [value], VARCHAR), target)
         case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN, TypeKind.VECTOR:

@@ -87,6 +87,12 @@ CASES: list[tuple[SqlType, str, object, object]] = [
     (SqlType(TypeKind.DATERANGE), "[2026-01-01,2026-02-01)", "[2026-01-01,2026-02-01)", "[2026-01-01,2026-02-01)"),
     (SqlType(TypeKind.TSRANGE), "[2026-01-01,)", '["2026-01-01 00:00:00",)', '["2026-01-01 00:00:00",)'),
     (SqlType(TypeKind.TSTZRANGE), "(,)", "(,)", "(,)"),
+    (SqlType(TypeKind.INT4MULTIRANGE), "{[1,5],[7,8)}", "{[1,6),[7,8)}", "{[1,6),[7,8)}"),
+    (SqlType(TypeKind.INT8MULTIRANGE), "{}", "{}", "{}"),
+    (SqlType(TypeKind.NUMMULTIRANGE), "{(1.5,]}", "{(1.5,)}", "{(1.5,)}"),
+    (SqlType(TypeKind.DATEMULTIRANGE), "{[2026-01-01,)}", "{[2026-01-01,)}", "{[2026-01-01,)}"),
+    (SqlType(TypeKind.TSMULTIRANGE), "{(,2026-01-01)}", '{(,"2026-01-01 00:00:00")}', '{(,"2026-01-01 00:00:00")}'),
+    (SqlType(TypeKind.TSTZMULTIRANGE), "{(,)}", "{(,)}", "{(,)}"),
 ]
 
 
