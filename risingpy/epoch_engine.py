@@ -20,12 +20,13 @@ def make_runner(engine: str, master: str, database: Database) -> EpochRunner:
         return InProcessRunner(database.data_dir)
     shared = database.shared_place
     settings = SparkSettings(master, database.shards, shared=shared is not None)
+    meanwhile = InProcessRunner(database.data_dir, beside_spark=True)
     shape = EpochShape(always_shuffles=engine == SHUFFLING_ENGINE)
     sessions = OwnSession(settings, run_directory(database.data_dir))
     if shared is not None and is_cluster(master):
         uri, cluster, objects = shared
         driver = SparkDriver(database.data_dir, sessions, database.initial_epoch, SharedPlace(uri, cluster))
         on_cluster = ClusterShape(lambda: driver.is_warm)
-        return SparkRunner(driver, on_cluster, InProcessRunner(database.data_dir), Replica(database.data_dir, objects))
+        return SparkRunner(driver, on_cluster, meanwhile, Replica(database.data_dir, objects))
     driver = SparkDriver(database.data_dir, sessions, database.initial_epoch)
-    return SparkRunner(driver, shape, InProcessRunner(database.data_dir))
+    return SparkRunner(driver, shape, meanwhile)

@@ -8,9 +8,11 @@ memory. Tasks of an epoch have no statement: their memory is the epoch's share, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
+from types import TracebackType
 from typing import Protocol
 
 import numpy as np
@@ -179,17 +181,31 @@ _current = _Current()
 
 def current_limits() -> StatementLimits:
     """The limits under which this thread works."""
-    return _current.limits or StatementLimits(share_of_memory(EPOCH_SHARE), setting="the server's --memory")
+    return _current.limits or _limits_of_epochs(share_of_memory(EPOCH_SHARE))
 
 
-@contextmanager
-def working_for(limits: StatementLimits) -> Iterator[None]:
+@cache
+def _limits_of_epochs(memory: int) -> StatementLimits:
+    """Those of work that belongs to no statement. Nobody cancels it, so all of it has the same."""
+    return StatementLimits(memory, setting="the server's --memory")
+
+
+class working_for:
     """A context manager in which this thread works under these limits."""
-    before, _current.limits = _current.limits, limits
-    try:
-        yield
-    finally:
-        _current.limits = before
+
+    __slots__ = ("_before", "_limits")
+
+    def __init__(self, limits: StatementLimits) -> None:
+        self._limits = limits
+        self._before: StatementLimits | None = None
+
+    def __enter__(self) -> None:
+        self._before, _current.limits = _current.limits, self._limits
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _current.limits = self._before
 
 
 def look() -> None:

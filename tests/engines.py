@@ -66,7 +66,7 @@ class Engine:
     sessions: SharedSession | None = None
 
     def runner(self, database: Database) -> EpochRunner:
-        meanwhile = InProcessRunner(database.data_dir)
+        meanwhile = InProcessRunner(database.data_dir, beside_spark=self.kind is not Kind.IN_PROCESS)
         if self.kind is Kind.IN_PROCESS:
             return meanwhile
         assert self.sessions is not None

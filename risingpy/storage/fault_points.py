@@ -29,7 +29,7 @@ POINTS = (
     "graph.write",  # a changed stream graph is about to be written for the tasks
     "change.log",  # a schema change and its rows are durable, and the log is about to get the rows
     "change.publish",  # a schema change is durable and about to be seen
-    "epoch.describe",  # an epoch's descriptor is about to be written
+    "epoch.describe",  # an epoch is about to run
     "shard.commit",  # a task is about to commit its shard,
     "shard.committed",  # and has, of which nobody knows yet
     "meta.commit",  # the meta store is about to commit: of an epoch, this is the moment that counts

@@ -97,12 +97,9 @@ class ValueCall:
         self._new: list[pa.Array] = []
 
     def update(self, rows: InputByGroup) -> Results:
-        groups = rows.groups.number
         changes = self._input.partials(self._state, rows)
         self.existed, stored = self._table.get_rows(rows.groups.keys)
-        codes = np.tile(np.arange(groups), 2)
-        both = [pa.concat_arrays([a, b]) for a, b in zip(stored, changes, strict=True)]
-        self._new = self._state.merge(codes, groups, both)
+        self._new = self._state.plus(stored, changes) if self.existed.any() else changes
         old, _ = self._state.result(stored)
         new, errors = self._state.result(self._new)
         return Results(old, new, errors)

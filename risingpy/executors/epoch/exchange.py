@@ -49,6 +49,9 @@ def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> It
         return
     arrays = [delta.column(f"c{index}").combine_chunks() for index in columns]
     owners = shards_of_vnodes(compute_vnodes(arrays, delta.num_rows), shards)
+    if delta.num_rows == 1:
+        yield int(owners[0]), delta
+        return
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners[order], np.arange(shards + 1))
     for shard in range(shards):

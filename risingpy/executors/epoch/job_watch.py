@@ -17,13 +17,14 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import TracebackType
 
 from risingpy.errors import OutOfMemory, SqlError
-from risingpy.memory import JOB_GROWTH_SHARE, JOB_OPERATOR_SHARE, JOB_SHARE, share_of_memory
+from risingpy.memory import JOB_GROWTH_SHARE, JOB_OPERATOR_SHARE, JOB_SHARE, server_memory
 from risingpy.memory_guard import can_measure, give_back, own_memory
 from risingpy.statement_limits import StatementLimits, current_limits, working_for
 from risingpy.storage import kernels
@@ -32,6 +33,7 @@ LOOK_SECONDS = 0.05
 STORED_BYTES_PER_SECOND = 64 << 20  # of CPU time: encoded, sorted, put into the tree with its undo
 BYTES_PER_ROW = 1024  # that a job may have or write for each row of the epoch, besides its shares
 ELAPSED_FACTOR = 4.0  # a job may take so many times its allowance of elapsed time
+_STEP = 1 << 18  # bytes
 GRACE_SECONDS = 0.25  # for DuckDB and our functions to hear of it; then the thread's Python is interrupted
 _KEPT = 64 << 20  # freed memory that allocators may keep after a job that was ended
 
@@ -80,28 +82,38 @@ class JobWatch:
         self._some = threading.Event()
         self._thread: threading.Thread | None = None
         self._closed = False
+        # By thread: what the last work was given, and for what.
+        self._last_limits: dict[int, tuple[tuple[StatementLimits, int, int], StatementLimits]] = {}
 
-    @contextmanager
-    def limited(self, seconds: float, rows: int, interrupt: Callable[[], None]) -> Iterator[None]:
+    def limited(self, seconds: float, rows: int, interrupt: Callable[[], None]) -> AbstractContextManager[None]:
         """A context manager in which this thread's work may take `seconds` of CPU. Raises JobTookTooLong.
 
         The epoch has `rows`: what the work collects, or writes to a table, must be in proportion to them. Otherwise
         OutOfMemory is raised.
         """
         _load_kernels()  # compiled once, in seconds that are no job's own
-        limits = _limits_of_job(current_limits(), seconds, rows)
-        most_grown = share_of_memory(JOB_GROWTH_SHARE) + BYTES_PER_ROW * rows
-        work = _LimitedWork(seconds, interrupt, limits, most_grown=most_grown)
-        self._begin(work)
-        try:
-            with working_for(work.limits):
-                yield
-        except BaseException as error:
-            if self._end(work):
-                raise _reason(work) from (error if isinstance(error, Exception) else None)
-            raise
-        else:
-            self._end(work)  # it was through before it heard
+        memory = server_memory()
+        limits = self._limits(current_limits(), memory, seconds, rows)
+        most_grown = int(memory * JOB_GROWTH_SHARE) + BYTES_PER_ROW * rows
+        return _WatchedWork(self, _LimitedWork(seconds, interrupt, limits, most_grown=most_grown))
+
+    def _limits(self, limits: StatementLimits, server: int, seconds: float, rows: int) -> StatementLimits:
+        """The limits of a job in an epoch of so many rows, which others wait for, in a server with so much memory.
+
+        Most of the time that a large result costs comes after the operators, when the transaction is committed: so what
+        a job may write follows from the time that it may take. It goes in steps: thus most of a thread's works
+        have the same limits, and take over those of the one before unless that was ended.
+        """
+        memory = min(limits.memory, int(server * JOB_OPERATOR_SHARE) + BYTES_PER_ROW * rows)
+        in_time = int(STORED_BYTES_PER_SECOND * max(seconds, 0.0)) & -_STEP
+        written = min(int(server * JOB_SHARE), in_time) + BYTES_PER_ROW * rows
+        wanted = (limits, memory, written)
+        thread = threading.get_ident()
+        known = self._last_limits.get(thread)
+        if known is None or known[0] != wanted or known[1].cancelled.is_set():
+            own = replace(limits, cancelled=threading.Event(), memory=memory, written=written)
+            known = self._last_limits[thread] = (wanted, own)
+        return known[1]
 
     def close(self) -> None:
         """Ends the thread, and waits for that: a thread of Python's must not outlive the interpreter."""
@@ -112,7 +124,8 @@ class JobWatch:
         if thread is not None:
             thread.join()
 
-    def _begin(self, work: _LimitedWork) -> None:
+    def begin(self, work: _LimitedWork) -> None:
+        """This thread's work begins."""
         with self._guard:
             if self._measures and not self._works:
                 self._before = own_memory()
@@ -123,8 +136,8 @@ class JobWatch:
         if not self._some.is_set():
             self._some.set()
 
-    def _end(self, work: _LimitedWork) -> bool:
-        """Forgets the work; returns whether the watch has ended it."""
+    def end(self, work: _LimitedWork) -> bool:
+        """Forgets this thread's work; returns whether the watch has ended it."""
         with self._guard:
             del self._works[work.thread_id]
             if work.was_interrupted:  # the exception may not have been raised yet: it must not hit what comes next
@@ -164,21 +177,31 @@ class JobWatch:
             _raise_in(work.thread_id, _Interrupted)
 
 
+class _WatchedWork:
+    """A context manager of a watch. A generator would take a small epoch longer than its fragments' filters do."""
+
+    def __init__(self, watch: JobWatch, work: _LimitedWork) -> None:
+        self._watch = watch
+        self._work = work
+        self._limits = working_for(work.limits)
+
+    def __enter__(self) -> None:
+        self._watch.begin(self._work)
+        self._limits.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._limits.__exit__(kind, error, trace)
+        ended = self._watch.end(self._work)
+        if ended and error is not None:  # without an error it was through before it heard
+            raise _reason(self._work) from (error if isinstance(error, Exception) else None)
+
+
 @cache
 def _load_kernels() -> None:
     """Once in a process: also to find that all are loaded takes milliseconds, and a process may have many databases."""
     kernels.load()
-
-
-def _limits_of_job(limits: StatementLimits, seconds: float, rows: int) -> StatementLimits:
-    """The limits of a job in an epoch of so many rows, which others wait for.
-
-    Most of the time that a large result costs comes after the operators, when the transaction is committed: so what a
-    job may write follows from the time that it may take.
-    """
-    memory = min(limits.memory, share_of_memory(JOB_OPERATOR_SHARE) + BYTES_PER_ROW * rows)
-    written = min(share_of_memory(JOB_SHARE), int(STORED_BYTES_PER_SECOND * max(seconds, 0.0))) + BYTES_PER_ROW * rows
-    return replace(limits, cancelled=threading.Event(), memory=memory, written=written)
 
 
 def _reason(work: _LimitedWork) -> SqlError:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from types import TracebackType
 
 import pyarrow as pa
 
@@ -70,6 +71,27 @@ class Purged:
         return cls(frozenset.intersection(*(part.tables for part in found)), deltas)
 
 
+class _Timed:
+    """A context manager that adds a job's CPU time in it to `taken`, unless the work in it fails."""
+
+    def __init__(self, inner: AbstractContextManager[None], taken: dict[int, float], job_id: int) -> None:
+        self._inner = inner
+        self._taken = taken
+        self._job_id = job_id
+        self._began = time.thread_time()
+
+    def __enter__(self) -> None:
+        self._inner.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._inner.__exit__(kind, error, trace)
+        if error is None:
+            taken = self._taken.get(self._job_id, 0.0)
+            self._taken[self._job_id] = taken + time.thread_time() - self._began
+
+
 class LoggedInput:
     """An epoch's input for one shard: the log records and ranges of source splits that the descriptor names."""
 
@@ -95,19 +117,15 @@ class LoggedInput:
     def snapshot_rows(self, job_id: int) -> int:
         return self._snapshot_rows.get(job_id, 0)
 
-    @contextmanager
-    def limited(self, job_id: int) -> Iterator[None]:
+    def limited(self, job_id: int) -> AbstractContextManager[None]:
         seconds = self._descriptor.job_seconds
         if not seconds:
-            yield
-            return
+            return nullcontext()
         if self.first_epoch_of(job_id) or self.is_backfilling(job_id):
             seconds = max(seconds * CREATING_SHARE, min(seconds, LEAST_JOB_SECONDS))
-        before = time.thread_time()
         left = seconds - self._taken.get(job_id, 0.0)  # by its other fragments
-        with self._worker.watch.limited(left, self._descriptor.rows, thread_interrupt()):
-            yield
-        self._taken[job_id] = seconds - left + time.thread_time() - before
+        watched = self._worker.watch.limited(left, self._descriptor.rows, thread_interrupt())
+        return _Timed(watched, self._taken, job_id)
 
     def handed_over(self, job_id: int) -> HandedOver | None:
         taken = next((each for each in self._descriptor.handed_over if each.job_id == job_id), None)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from risingpy.config import default_parallelism
 from risingpy.executors.cluster.platform import PlatformDiffers
 from risingpy.executors.cluster.task import MixedAttempts
-from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
+from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory, write_descriptor
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
 from risingpy.executors.spark.java_output import without_java_stack
@@ -124,6 +124,7 @@ class SparkDriver:
             raise QueryFailed(f"{lost}; Spark is started again") from error
 
     def _run_with(self, session: SparkSession, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
+        write_descriptor(self._data_dir, descriptor)
         query = self._narrow if descriptor.single_task and self._cluster is None else self._wide
         query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
         if query is self._wide:

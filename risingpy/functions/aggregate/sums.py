@@ -53,13 +53,16 @@ class ExactSum(ValueState):
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
         sums = np.zeros(3 * groups, np.int64)
-        words = np.zeros((len(codes), 3), np.int64)
-        words[:, :2] = _words(states[0]).reshape(-1, 2)
-        words[:, 2] = integers_of(states[1]) if self._wide else words[:, 1] >> 63
-        if states[0].null_count:
-            words[states[0].is_null().to_numpy(zero_copy_only=False)] = 0
-        add_wide(codes, np.ones(len(codes), np.int8), words.reshape(-1), 3, sums)
+        add_wide(codes, np.ones(len(codes), np.int8), self._three_words(states), 3, sums)
         return self._columns(sums, merged_integers(codes, groups, states[-1]))
+
+    def plus(self, states: Sequence[pa.Array], others: Sequence[pa.Array]) -> list[pa.Array]:
+        groups = len(others[0])
+        sums = np.zeros(3 * groups, np.int64)
+        codes, signs = np.arange(groups), np.ones(groups, np.int8)
+        for each in (states, others):
+            add_wide(codes, signs, self._three_words(each), 3, sums)
+        return self._columns(sums, pa.array(integers_of(states[-1]) + integers_of(others[-1])))
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         empty = integers_of(states[-1]) == 0
@@ -72,6 +75,15 @@ class ExactSum(ValueState):
         else:
             column = pa.array(np.ascontiguousarray(words[:, 0]), mask=null)
         return column, int(too_large.sum())
+
+    def _three_words(self, states: Sequence[pa.Array]) -> Integers:
+        """Each state's sum in three words, low one first; 0 for the empty state."""
+        words = np.empty((len(states[0]), 3), np.int64)
+        words[:, :2] = _words(states[0]).reshape(-1, 2)
+        words[:, 2] = integers_of(states[1]) if self._wide else words[:, 1] >> 63
+        if states[0].null_count:
+            words[states[0].is_null().to_numpy(zero_copy_only=False)] = 0
+        return words.reshape(-1)
 
     @property
     def _wide(self) -> bool:

@@ -35,6 +35,12 @@ class ValueState(Protocol):
         """The sum of the states of each group; `codes[i]` is the group of the i-th state."""
         ...
 
+    def plus(self, states: Sequence[pa.Array], others: Sequence[pa.Array]) -> list[pa.Array]:
+        """The sum of two states for each group, the empty one among them or not."""
+        groups = len(others[0])
+        both = [pa.concat_arrays([a, b]) for a, b in zip(states, others, strict=True)]
+        return self.merge(np.concatenate([np.arange(groups)] * 2), groups, both)
+
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         """Each state's result, and how many failed (too large for the result's type) and are NULL."""
         ...
@@ -51,6 +57,9 @@ class Count(ValueState):
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
         return [merged_integers(codes, groups, states[0])]
+
+    def plus(self, states: Sequence[pa.Array], others: Sequence[pa.Array]) -> list[pa.Array]:
+        return [pa.array(integers_of(states[0]) + integers_of(others[0]))]
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         (count,) = states

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from risingpy.errors import CannotConnectNow, DiskFailure, OutOfMemory, SqlError, StatementTooComplex
-from risingpy.executors.epoch.descriptor import write_descriptor
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed
@@ -255,7 +254,6 @@ class BarrierLoop:
         epoch = self._scheduler.next_epoch(state, shape, handed_over, closed=closed, halvings=halvings)
         if epoch is not None:
             reach("epoch.describe")
-            write_descriptor(self._data_dir, epoch.descriptor)
             clock.done(EpochPhase.PLAN)
             try:
                 report = self._runner.run(epoch.descriptor, epoch.depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from risingpy.config import default_parallelism
-from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor, write_descriptor
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
@@ -15,9 +15,11 @@ from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 class InProcessRunner:
     """Runs every stage, the first shard in the barrier loop's thread, the others in their own threads."""
 
-    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING) -> None:
-        self._data_dir, self._tuning = data_dir, tuning
+    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING, *, beside_spark: bool = False) -> None:
+        """`beside_spark`: Spark runs other epochs of the same server."""
+        self._data_dir, self._tuning, self._beside_spark = data_dir, tuning, beside_spark
         self._worker: EpochWorker | None = EpochWorker(data_dir, tuning)
+        self._has_run = False
         self.shape = EpochShape()  # has no effect here
 
     def start(self) -> None:
@@ -32,6 +34,10 @@ class InProcessRunner:
         return default_parallelism()
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        if self._beside_spark or not self._has_run:
+            # Nobody reads it here. But a task of Spark's that outlived its epoch goes on while it finds that described.
+            write_descriptor(self._data_dir, descriptor)
+            self._has_run = True
         worker = self._worker = self._worker or EpochWorker(self._data_dir, self._tuning)
         try:
             purged = worker.purge_everywhere(descriptor)

@@ -76,6 +76,12 @@ def physical(arrow_type: pa.DataType) -> Physical:
         raise TypeError(f"no SQL type is stored as {arrow_type}") from None
 
 
+def is_integer(arrow_type: pa.DataType) -> bool:
+    """Whether values of the type are stored as integers of a fixed width."""
+    found = _PHYSICAL.get(arrow_type.id)
+    return found is not None and found.form is Form.INTEGER
+
+
 class ColumnBuffers(NamedTuple):  # which is made in a third of a frozen dataclass's time: reads of one row notice it
     """An array's addresses. `validity` is 0 if no row is NULL; `offsets` is 0 for fixed-width types.
 

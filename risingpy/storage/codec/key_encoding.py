@@ -66,6 +66,7 @@ from risingpy.storage.codec.column_buffers import (
     address,
     buffers_of,
     fixed_array,
+    is_integer,
     longest,
     physical,
     whole,
@@ -141,10 +142,10 @@ def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16
     vnodes = np.zeros(n, np.uint16)
     if not columns:
         return vnodes
-    buffers = [_key_buffers(_hashed(canonical(column)), to_read=False) for column in columns]
-    if len(buffers) == 1 and buffers[0].form is Form.INTEGER:  # most distributions: twice as fast, and no memory
-        _integer_vnodes(buffers[0], n, vnodes)
+    if len(columns) == 1 and is_integer(columns[0].type):  # most distributions: twice as fast, and no memory
+        _integer_vnodes(buffers_of(columns[0]), n, vnodes)
         return vnodes
+    buffers = [_key_buffers(_hashed(canonical(column)), to_read=False) for column in columns]
     output, zeros = _key_room(buffers, n, 0)
     for column, has_zeros in zip(buffers, zeros, strict=True):
         _write_column(column, KeyColumn(0), has_zeros, output)

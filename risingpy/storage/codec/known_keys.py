@@ -21,7 +21,7 @@ KeyShape = tuple[tuple[KeyColumn, ...], tuple[SqlType, ...], tuple[int, ...]]
 
 
 class KnownKeys:
-    """Remembers one batch of keys with the columns that they were made of, which are known by their identity."""
+    """Remembers one batch of keys with the columns that they were made of. These, and shapes, are known by identity."""
 
     def __init__(self) -> None:
         self._columns: list[pa.Array] = []
@@ -33,7 +33,7 @@ class KnownKeys:
         """The keys of `columns` in a table whose keys have this shape, if they are those of the last batch."""
         if self._keys is None or len(columns) != len(self._columns):
             return None
-        if any(a is not b for a, b in zip(columns, self._columns, strict=True)) or shape != self._shape:
+        if any(a is not b for a, b in zip(columns, self._columns, strict=True)) or shape is not self._shape:
             return None
         if table_id != self._table_id:
             self._keys, self._table_id = _in_table(self._keys, table_id), table_id

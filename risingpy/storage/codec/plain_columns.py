@@ -35,10 +35,13 @@ from risingpy.storage.codec.column_buffers import (
 )
 from risingpy.storage.kernels import datums, key_reading, row_writing
 
+_ITEM = pa.int64()  # of any type
+_NESTED = frozenset(each.id for each in (pa.list_(_ITEM), pa.struct([]), pa.map_(_ITEM, _ITEM)))
+
 
 def is_nested(arrow_type: pa.DataType) -> bool:
     """True for arrays, structs and maps."""
-    return bool(pa.types.is_nested(arrow_type))
+    return arrow_type.id in _NESTED
 
 
 def datum_width(arrow_type: pa.DataType) -> int:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +26,7 @@ from risingpy.storage.codec.key_encoding import (
     encode_keys,
     long_key_form,
 )
-from risingpy.storage.codec.known_keys import KnownKeys
+from risingpy.storage.codec.known_keys import KeyShape, KnownKeys
 from risingpy.storage.codec.plain_columns import datum_width
 from risingpy.storage.codec.row_encoding import decode_rows, encode_rows
 from risingpy.storage.codec.table_schema import TableSchema, ValueFormat
@@ -50,10 +52,12 @@ class TableCodec:
             for index, column in enumerate(schema.columns)
             if column.history is not None and index in schema.value_columns
         ]
+        self._value_ids = [schema.columns[column].column_id for column in schema.value_columns]
+        self._value_types = [self.types[column].arrow for column in schema.value_columns]
         # Where in the key the distribution columns stand.
         self._distribution = tuple(self._key.index(column) for column in schema.distribution)
         key_types = tuple(self.types[column] for column in self._key)
-        self._key_shape = schema.key, key_types, self._distribution
+        self._key_shape = _only_one(schema.key, key_types, self._distribution)
         widths = [datum_width(self.types[column].arrow) for column in self._key]
         # Many columns of fixed width make a long key too, as the joins of a hundred tables have it. A part of a key is
         # never wider than twice its datum and two bytes.
@@ -94,7 +98,7 @@ class TableCodec:
         keys = self._whole_keys(key, n, known)
         columns = [rows[column] for column in self.schema.value_columns]
         if self.schema.value_format is ValueFormat.ROW:
-            ids = [self.schema.columns[column].column_id for column in self.schema.value_columns]
+            ids = self._value_ids.copy()
             for column, null_id in self._null_ids:
                 if rows[column].null_count:
                     columns.append(null_mark(whole(rows[column])))
@@ -147,7 +151,9 @@ class TableCodec:
             if self._null_ids:
                 return self._decode_with_history(values, columns)
             return decode_rows(values, [(schema.columns[c].column_id, self.types[c]) for c in columns])
-        decoded = decode_values(values, [self.types[column] for column in schema.value_columns])
+        decoded = decode_values(values, self._value_types)
+        if columns is schema.value_columns:
+            return decoded
         return [decoded[schema.value_columns.index(column)] for column in columns]
 
     def _decode_with_history(self, values: pa.BinaryArray, columns: Sequence[int]) -> list[pa.Array]:
@@ -157,6 +163,12 @@ class TableCodec:
         return [
             next(decoded) if column.history is None else read_column(values, column, self._cast) for column in described
         ]
+
+
+@cache
+def _only_one(*shape: Any) -> KeyShape:
+    """The same object for all equal shapes, for to compare two takes longer than to write a key."""
+    return shape
 
 
 class Codecs:

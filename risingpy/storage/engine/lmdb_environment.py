@@ -18,7 +18,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from weakref import WeakSet
 
@@ -28,6 +28,7 @@ from risingpy.errors import InternalError, IoError, SerializationFailure, SqlErr
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.engine.lmdb_library import find_library
+from risingpy.storage.engine.map_use import MapUse
 from risingpy.storage.engine.native_lmdb import NativeHandle
 from risingpy.storage.engine.py_lmdb import PyLmdbHandle
 from risingpy.storage.engine.transactions import Handle, StoreTransaction
@@ -129,15 +130,15 @@ class Environment:
     ) -> None:
         self.path = path
         self.tuning = tuning
+        self._data_file = os.fspath(path / "data.mdb")
         self._opened_in = opened_in
         self.users = 0
         self.snapshots: WeakSet[Snapshot] = WeakSet()
         self._writer = threading.Lock()
         self._writing_thread: int | None = None
-        self._using = 0
-        self._is_moving = False
         self._is_parents = False
-        self.usable = threading.Condition()
+        self._map = MapUse()
+        self.usable = self._map.changed
         try:
             if not (path / "data.mdb").exists():
                 _make(path, databases)
@@ -166,7 +167,7 @@ class Environment:
         """
         needed = self.handle.used_bytes
         if self.size_bytes < needed:
-            os.truncate(self.path / "data.mdb", needed)
+            os.truncate(self._data_file, needed)
 
     def close(self) -> None:
         """Closes the environment when its last user does."""
@@ -175,7 +176,7 @@ class Environment:
     @property
     def size_bytes(self) -> int:
         """Bytes of the data file."""
-        return (self.path / "data.mdb").stat().st_size
+        return os.stat(self._data_file).st_size
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -234,20 +235,11 @@ class Environment:
             except lmdb.Error as error:
                 raise disk_failure(f"cannot read the store in {self.path}", error) from error
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Keeps the map where it is. Not to be entered twice by a thread."""
+    def in_use(self) -> AbstractContextManager[None]:
+        """A context manager that keeps the map where it is. Not to be entered twice by a thread."""
         if self._is_parents:
             raise InternalError(f"{self.path} was opened before this process was forked")
-        with self.usable:
-            self.usable.wait_for(lambda: not self._is_moving)
-            self._using += 1
-        try:
-            yield
-        finally:
-            with self.usable:
-                self._using -= 1
-                self.usable.notify_all()
+        return self._map
 
     def leave_to_parent(self) -> None:
         """In a forked child: whatever is open stays open for ever, and cannot be used."""
@@ -261,17 +253,11 @@ class Environment:
 
         The caller has no transaction open.
         """
-        with self.usable:
-            self._is_moving = True  # so that nobody new comes
-            try:
-                self.usable.wait_for(lambda: self._using == 0)
-                pinned = [snapshot for snapshot in self.snapshots if snapshot.is_open]
-                self.handle.set_map_bytes(2 * self.handle.map_bytes if size is None else size)
-                for snapshot in pinned:
-                    snapshot.renew(self.handle.begin())
-            finally:
-                self._is_moving = False
-                self.usable.notify_all()
+        with self._map.moving():
+            pinned = [snapshot for snapshot in self.snapshots if snapshot.is_open]
+            self.handle.set_map_bytes(2 * self.handle.map_bytes if size is None else size)
+            for snapshot in pinned:
+                snapshot.renew(self.handle.begin())
 
 
 def _refuse_empty(path: Path) -> None:

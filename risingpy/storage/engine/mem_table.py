@@ -28,10 +28,15 @@ class WriteBatch:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What a mem-table held. `new` marks keys that were surely not there before; None: nothing is known of them."""
+    """What a mem-table held.
+
+    `new` marks keys that were surely not there before (None: nothing is known of them), and `known` may tell what is
+    there now under some of the keys.
+    """
 
     batch: WriteBatch
-    new: npt.NDArray[np.bool_] | None
+    new: npt.NDArray[np.bool_] | None = None
+    known: WriteBatch | None = None
 
 
 class MemTable:
@@ -60,17 +65,18 @@ class MemTable:
         self._puts.append(puts)
         self.size_bytes += keys.nbytes + values.nbytes
 
-    def drain(self) -> Drained:
-        """The writes, of which there are some; the mem-table forgets them."""
-        keys, values, puts = _joined(self._keys), _joined(self._values), np.concatenate(self._puts)
+    def drain(self, known: WriteBatch | None = None) -> Drained:
+        """The writes, of which there are some, with what is `known` of their keys; the mem-table forgets them."""
+        keys, values, puts = joined_arrays(self._keys), joined_arrays(self._values), np.concatenate(self._puts)
         self._keys, self._values, self._puts = [], [], []
         are_changes, self._are_changes = self._are_changes, True
         self.size_bytes = 0
-        return last_writes(keys, values, puts, are_changes=are_changes)
+        last = last_writes(keys, values, puts, are_changes=are_changes)
+        return last if known is None else Drained(last.batch, last.new, known)
 
 
-def _joined(parts: list[pa.BinaryArray]) -> pa.BinaryArray:
-    # Arrow copies even a single one.
+def joined_arrays(parts: list[pa.BinaryArray]) -> pa.BinaryArray:
+    """The arrays in one; Arrow would copy even a single one."""
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 

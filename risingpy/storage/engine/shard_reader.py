@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from types import TracebackType
 
-import numpy as np
-import numpy.typing as npt
-
 from risingpy.errors import InternalError
 from risingpy.storage.engine.lmdb_environment import Snapshot
-from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.mem_table import Drained
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.tuning import StoreTuning
-
-Mask = npt.NDArray[np.bool_]
 
 
 class ShardReader:
@@ -56,6 +51,6 @@ class ShardReader:
         """The same: who reads a snapshot in order merges what waits to be merged as it reads."""
         return self.rows
 
-    def write(self, batch: WriteBatch, known: WriteBatch | None = None, new: Mask | None = None) -> None:
+    def write(self, writes: Drained) -> None:
         """InternalError: a pinned epoch is not written to."""
         raise InternalError("a pinned epoch is written to")

@@ -31,7 +31,7 @@ from risingpy.storage.engine.lmdb_environment import (
     Snapshot,
     open_environment,
 )
-from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.mem_table import Drained, WriteBatch
 from risingpy.storage.engine.ranges import Ranges, joined
 from risingpy.storage.engine.shard_basis import ShardBasis, attempt_note, read_basis
 from risingpy.storage.engine.shard_writer import (
@@ -297,12 +297,12 @@ class EpochTransaction:
 
     def put_rows(self, batch: WriteBatch) -> None:
         """Writes rows as they are stored, in ascending order of their keys, all of one table."""
-        self._writer.write(batch)
+        self._writer.write(Drained(batch))
 
     def adopt(self, delta: str, batches: Sequence[WriteBatch]) -> None:
         """Writes what another machine's attempt at this stage has changed, under the name of its delta."""
         for batch in batches:
-            self._writer.write(batch)
+            self._writer.write(Drained(batch))
         self._writer.note(*attempt_note(self.stage, self.epoch, delta))
 
     def purge(self, table_id: int, limit: int) -> bool:
@@ -349,7 +349,7 @@ class EpochTransaction:
 
         Grows the map by itself if it is full. The transaction is over after that.
         """
-        for table in self._tables.values():
-            table.flush()
+        drained = (self._tables[table_id].drain() for table_id in sorted(self._tables))
+        self._writer.write_all([each for each in drained if each is not None])
         self._writer.commit()
         self._turn.close()

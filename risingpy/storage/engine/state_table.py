@@ -21,7 +21,7 @@ from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import TableCodec
 from risingpy.storage.codec.table_schema import VNODE_COUNT
-from risingpy.storage.engine.mem_table import MemTable, WriteBatch, is_ascending
+from risingpy.storage.engine.mem_table import Drained, MemTable, WriteBatch, is_ascending
 from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
 from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
 from risingpy.storage.engine.shard_reader import ShardReader
@@ -274,10 +274,16 @@ class StateTable:
 
     def flush(self) -> None:
         """Hands the writes to the epoch's transaction."""
-        if self._written:
-            known, self._read = self._read, None
-            drained = self._written.drain()
-            self._writer.write(drained.batch, known, drained.new)
+        drained = self.drain()
+        if drained is not None:
+            self._writer.write(drained)
+
+    def drain(self) -> Drained | None:
+        """The writes, if there are some, for whoever hands them to the epoch's transaction."""
+        if not self._written:
+            return None
+        known, self._read = self._read, None
+        return self._written.drain(known)
 
     def get_row(self, key: Sequence[object]) -> tuple[object, ...] | None:
         """The row of a key, all columns, as Python values."""

@@ -187,6 +187,10 @@ class StoredRows:
             self.merge(table_id)
             self.transaction.write_rows(batch.keys, batch.values)
 
+    def write_together(self, batch: WriteBatch) -> None:
+        """Writes rows of tables that have no runs, too few of each to become one."""
+        self.transaction.write_rows(batch.keys, batch.values)
+
     def merge(self, table_id: int) -> None:
         """Brings all of a table's rows into the tree."""
         if self.has_runs(table_id):

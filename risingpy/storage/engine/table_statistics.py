@@ -10,7 +10,7 @@ the same rows, but for one chance in 2**64: a view can be compared with a recomp
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,22 +58,33 @@ class StatisticsChange:
 
     def replace(self, keys: pa.BinaryArray, old: pa.BinaryArray, new: pa.BinaryArray) -> None:
         """As `add`, of rows of one table that go and of those that come under the same keys."""
-        self._add(keys, (old, -1), (new, +1))
+        self.replace_of_tables(keys, (0,), old, new)
 
-    def _add(self, keys: pa.BinaryArray, *changes: tuple[pa.BinaryArray, int]) -> None:
+    def replace_of_tables(
+        self, keys: pa.BinaryArray, starts: Sequence[int], old: pa.BinaryArray, new: pa.BinaryArray
+    ) -> None:
+        """As `replace`, of rows of several tables; `starts` are the first rows of each."""
+        self._add(keys, (old, -1), (new, +1), starts=starts)
+
+    def _add(self, keys: pa.BinaryArray, *changes: tuple[pa.BinaryArray, int], starts: Sequence[int] = (0,)) -> None:
         if not len(keys):
             return
-        table = keys[0].as_py()[:TABLE_ID_BYTES]
+        key = buffers_of(keys)
+        sides = [(buffers_of(values), sign) for values, sign in changes]
+        # The kernel gets a table's rows by their place in the columns: a slice of Arrow's takes longer than the rows.
+        for start, end in zip(starts, (*starts[1:], len(keys)), strict=True):
+            totals_at = address(self._totals_of(keys[start].as_py()[:TABLE_ID_BYTES]))
+            for value, sign in sides:
+                digests.add_rows(
+                    key.data, key.offsets + 4 * start, TABLE_ID_BYTES, value.data, value.offsets + 4 * start,
+                    value.validity, value.bit_offset + start, end - start, sign, totals_at,
+                )  # fmt: skip
+
+    def _totals_of(self, table: bytes) -> Integers:
         totals = self._totals.get(table)
         if totals is None:
             totals = self._totals[table] = np.zeros(4, np.int64)
-        key = buffers_of(keys)
-        for values, sign in changes:
-            value = buffers_of(values)
-            digests.add_rows(
-                key.data, key.offsets, TABLE_ID_BYTES, value.data, value.offsets, value.validity, value.bit_offset,
-                len(keys), sign, address(totals),
-            )  # fmt: skip
+        return totals
 
     def forget(self, table_id: int) -> None:
         """The table is being purged: nobody asks for it any more."""

@@ -111,6 +111,52 @@ def move(target: int, source: int, width: int) -> None:
 
 
 @kernel
+def read_fixed_rows(
+    first_byte: int, data: int, offsets: int, validity: int, bit_offset: int, n: int, columns: int, k: int
+) -> int:
+    """Plain rows of k columns of fixed width, all at once: for small batches, which calls cost more than rows.
+
+    `columns` are k descriptions of 3 int64 each: width, where the datums go (0 where missing), where a byte for each
+    goes that tells whether it is there. Returns how many rows are malformed. Rows that `validity` marks as missing
+    have NULL in each column.
+    """
+    malformed = 0
+    for i in range(n):
+        there = is_valid(validity, bit_offset + i)
+        position = load_i32(offsets + 4 * i)
+        end = load_i32(offsets + 4 * i + 4)
+        wrong = 0
+        if there:
+            if position == end or load_u8(data + position) != first_byte:
+                wrong = 1
+                position = end
+            else:
+                position += 1
+        for c in range(k):
+            width = load_i64(columns + 24 * c)
+            target = load_i64(columns + 24 * c + 8) + width * i
+            flag = 0
+            if there:
+                flag = load_u8(data + position) if position < end else 2
+                position += 1
+                if flag > 1 or (flag == 1 and position + width > end):
+                    wrong = 1
+                    flag = 0
+                    position = end
+            store_u8(load_i64(columns + 24 * c + 16) + i, flag)
+            if flag == 1:
+                move(target, data + position, width)
+                position += width
+            else:
+                for b in range(width):
+                    store_u8(target + b, 0)
+        if there and position != end:
+            wrong = 1
+        malformed += wrong
+    return malformed
+
+
+@kernel
 def gather_fixed(data: int, positions: int, width: int, n: int, out: int, valid: int) -> int:
     """Reads datums of 1, 2, 4, 8 or 16 bytes into `out`, 0 where missing; returns how many are missing."""
     missing = 0

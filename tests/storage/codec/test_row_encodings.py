@@ -13,7 +13,7 @@ from risingpy import types
 from risingpy.storage.codec import reference_codec
 from risingpy.storage.codec.column_buffers import CorruptData
 from risingpy.storage.codec.row_encoding import decode_rows, encode_rows
-from risingpy.storage.codec.value_encoding import decode_values, encode_values
+from risingpy.storage.codec.value_encoding import FEW_ROWS, decode_values, encode_values
 from risingpy.types import SqlType
 from tests.storage.codec.columns import ALL_TYPES, STORED_TYPES, as_values, column, same, tables
 
@@ -66,23 +66,24 @@ def test_missing_rows_are_null() -> None:
         row = encode_rows([array], [1])[0].as_py()
         assert decode_rows(pa.array([None, row, None]), [(1, type_)])[0].null_count == 3
         value = encode_values([array])[0].as_py()
-        assert decode_values(pa.array([None, value, None]), [type_])[0].null_count == 3
+        assert decode_values(pa.array([None, value, None]), [type_.arrow])[0].null_count == 3
     stored = encode_values([pa.array([5, 6]), pa.array(["a", "b"])]).to_pylist()
     values = pa.array([stored[0], None, stored[1], None])
-    numbers, texts = decode_values(values, [types.BIGINT, types.VARCHAR])
+    numbers, texts = decode_values(values, [pa.int64(), pa.string()])
     assert (numbers.to_pylist(), texts.to_pylist()) == ([5, None, 6, None], ["a", None, "b", None])
-    sliced = decode_values(values.slice(1, 2), [types.BIGINT, types.VARCHAR])
+    sliced = decode_values(values.slice(1, 2), [pa.int64(), pa.string()])
     assert [array.to_pylist() for array in sliced] == [[None, 6], [None, "b"]]
 
 
 def test_no_rows_and_no_columns() -> None:
     empty = [column(type_, []) for type_ in ALL_TYPES]
+    all_arrow = [type_.arrow for type_ in ALL_TYPES]
     assert len(encode_rows(empty, range(len(empty)))) == 0
-    assert [array.type for array in decode_values(encode_values(empty), ALL_TYPES)] == [t.arrow for t in ALL_TYPES]
+    assert [array.type for array in decode_values(encode_values(empty), all_arrow)] == all_arrow
     assert len(encode_rows([], [], rows=3)) == 3
     assert len(encode_values([], rows=3)) == 3
     assert decode_rows(encode_rows([], [], rows=3), []) == []
-    assert decode_values(pa.array([], pa.binary()), [types.BIGINT])[0].to_pylist() == []
+    assert decode_values(pa.array([], pa.binary()), [pa.int64()])[0].to_pylist() == []
 
 
 def test_misuse_is_refused() -> None:
@@ -112,21 +113,36 @@ def test_values_equal_the_reference(table: Table) -> None:
 def test_values_round_trip(table: Table, data: st.DataObject) -> None:
     column_types, arrays = table
     start = data.draw(st.integers(0, len(arrays[0])))
-    for array, decoded in zip(arrays, decode_values(encode_values(arrays).slice(start), column_types), strict=True):
+    arrow = [type_.arrow for type_ in column_types]
+    for array, decoded in zip(arrays, decode_values(encode_values(arrays).slice(start), arrow), strict=True):
         decoded.validate(full=True)
         assert same(array.slice(start), decoded)
+
+
+@given(tables())
+def test_many_values_are_read_as_few_are(table: Table) -> None:
+    column_types, arrays = table
+    encoded = encode_values(arrays)
+    arrow = [type_.arrow for type_ in column_types]
+    times = FEW_ROWS // max(len(encoded), 1) + 2
+    few = decode_values(encoded, arrow)
+    many = decode_values(pa.concat_arrays([encoded] * times), arrow)
+    for one, all_ in zip(few, many, strict=True):
+        all_.validate(full=True)
+        assert same(pa.concat_arrays([one] * times), all_)
 
 
 @given(tables(max_rows=1), st.data())
 def test_damaged_values_are_refused(table: Table, data: st.DataObject) -> None:
     column_types, arrays = table
+    arrow = [type_.arrow for type_ in column_types]
     for value in encode_values(arrays).to_pylist():
         with pytest.raises(CorruptData):
-            decode_values(pa.array([value[: data.draw(st.integers(0, len(value) - 1))]]), column_types)
+            decode_values(pa.array([value[: data.draw(st.integers(0, len(value) - 1))]]), arrow)
         with pytest.raises(CorruptData):
-            decode_values(pa.array([value + b"\0"]), column_types)
+            decode_values(pa.array([value + b"\0"]), arrow)
         with pytest.raises(CorruptData):
-            decode_values(pa.array([b"\1" + value[1:]]), column_types)
+            decode_values(pa.array([b"\1" + value[1:]] * data.draw(st.sampled_from([1, FEW_ROWS + 1]))), arrow)
 
 
 @given(st.binary(max_size=40), st.sampled_from(ALL_TYPES))
@@ -134,6 +150,6 @@ def test_noise_does_no_harm(noise: bytes, type_: SqlType) -> None:
     for prefix in (b"", b"\2", b"\2\1", b"\x85", b"\x85\1\1", b"\x85\2\1", b"\x8f"):
         values = pa.array([prefix + noise])
         with contextlib.suppress(CorruptData):
-            decode_values(values, [type_])
+            decode_values(values, [type_.arrow])
         with contextlib.suppress(CorruptData):
             decode_rows(values, [(1, type_)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +17,14 @@ from risingpy.storage.codec.column_buffers import CorruptData
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine import shard_store
 from risingpy.storage.engine.lmdb_environment import SnapshotEnded
+from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import ShardStore, StaleEpoch, shard_directory
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.engine.store_check import counted
+from risingpy.storage.engine.table_statistics import read_statistics
+from risingpy.storage.journal.entries import Delta
 
 ROWS = 2000
 
@@ -157,6 +163,38 @@ def test_the_map_grows_and_the_newest_view_lives_on(tmp_path: Path, three_intege
     view = state.open_read_view(3)
     assert sum(batch.num_rows for batch in StorageTable(three_integers, view).scan([])) == 50_000
     view.release()
+
+
+class _Deltas:
+    """Keeps the tables of each batch that a commit tells of."""
+
+    def __init__(self) -> None:
+        self.tables: list[list[int]] = []
+
+    def put(self, epoch: int, stage: int, shard: int, batches: Sequence[WriteBatch]) -> Delta:
+        self.tables += [sorted({int.from_bytes(key[:4]) for key in batch.keys.to_pylist()}) for batch in batches]
+        return Delta(f"{epoch}", epoch, shard, 0, {})
+
+
+def test_few_rows_of_several_tables_are_told_and_taken_back_by_table(
+    tmp_path: Path, three_integers: TableSchema
+) -> None:
+    deltas = _Deltas()
+    store = ShardStore(shard_directory(tmp_path, 0, 1), shard=0, shards=1, deltas=deltas)
+    tables = [replace(three_integers, table_id=number) for number in (3, 9, 12, 40)]
+    for epoch, values in ((1, [10] * 4), (2, [10, 20, 10, 20]), (3, [30] * 4)):
+        with store.begin(epoch, 0) as transaction:
+            for schema, value in zip(tables, values, strict=True):
+                fill(transaction.state_table(schema), value, 3)
+            transaction.commit()
+    assert deltas.tables == [[3], [9], [12], [40], [9], [40], [3], [9], [12], [40]]  # without what stays as it was
+    with store.begin(4, 0, committed=2) as transaction:
+        rows = [transaction.state_table(schema).get_row([1]) for schema in tables]
+    assert rows == [(1, 10, 1), (1, 20, 1), (1, 10, 1), (1, 20, 1)]
+    newest = store.newest()
+    with newest.use() as stored:
+        noted = read_statistics(stored)
+    assert counted(newest) == noted
 
 
 def test_a_process_that_opened_a_shard_and_forks_keeps_its_views(tmp_path: Path, three_integers: TableSchema) -> None:
