@@ -15,12 +15,12 @@ from enum import Enum
 
 import pyarrow as pa
 
+from risingpy.functions.topics.times.clock_words import PREFIX
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
 from risingpy.types import INTERVAL, TIMESTAMPTZ, VARCHAR, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)
-TIME_WORDS = frozenset({"now", "today", "tomorrow", "yesterday"})  # texts whose value as a time changes
 QUARTER_MILLISECONDS = 15 * 60 * 1000
 
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
@@ -43,13 +43,8 @@ def reads_now(expr: Expr) -> bool:
 
 
 def is_time_word(expr: Expr) -> bool:
-    """Whether the expression casts a text like 'today' to a time."""
-    match expr:
-        case Cast(Literal(str(text)), target):
-            moments = target.kind in _MOMENTS or target.kind is TypeKind.TIME
-            return moments and text.strip().lower() in TIME_WORDS
-        case _:
-            return False
+    """Whether the expression reads a text like 'today' as a time."""
+    return isinstance(expr, Call) and expr.function.startswith(PREFIX)
 
 
 def motion(expr: Expr) -> Motion | None:

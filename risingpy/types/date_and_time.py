@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, SqlError
 from risingpy.types import time_zones
+from risingpy.types.clocks.clock_words import with_clock
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.datetime_text import (
     malformed,
@@ -25,7 +26,6 @@ from risingpy.types.datetime_text import (
     to_utc,
     wall_clock,
     within_timestamps,
-    zone,
 )
 from risingpy.types.families import TypeKind
 from risingpy.types.far_moments import (
@@ -73,15 +73,21 @@ _NAMES = {
 }
 
 
-def parse(type_: SqlType, text: str, time_zone: str) -> object:
-    """date, time, naive datetime, or a datetime in UTC; a timestamptz without offset is in `time_zone`."""
-    value = _parsed(type_, text, time_zone)
+def parse(type_: SqlType, text: str, time_zone: str, now: datetime | None = None) -> object:
+    """date, time, naive datetime, or a datetime in UTC; a timestamptz without offset is in `time_zone`.
+
+    `now` is the time of the statement, for words like `today`. Raises FeatureNotSupported for these without it.
+    """
+    value = _parsed(type_, text, time_zone, now)
     return value if type_.length is None else rounded_value(type_, value)
 
 
-def _parsed(type_: SqlType, text: str, time_zone: str) -> date | time | datetime | FarDate | FarMoment:
+def _parsed(
+    type_: SqlType, text: str, time_zone: str, now: datetime | None
+) -> date | time | datetime | FarDate | FarMoment:
     name = _NAMES[type_.kind]
     fields = read_fields(name, text)
+    with_clock(name, text, fields, now, time_zone)
     if fields.infinite and type_.kind is not TypeKind.TIME:
         is_date = type_.kind is TypeKind.DATE
         return FarDate(fields.infinite * INFINITE_DAYS) if is_date else FarMoment(fields.infinite * INFINITE_MICROS)
@@ -95,7 +101,7 @@ def _parsed(type_: SqlType, text: str, time_zone: str) -> date | time | datetime
         case TypeKind.TIMESTAMP:
             return moment_of(within_timestamps(text, wall_clock(name, text, fields)), has_zone=False)
         case _:
-            offset = zone(time_zone) if fields.offset is None else fields.offset
+            offset = time_zone if fields.offset is None else fields.offset
             return moment_of(to_utc(text, wall_clock("timestamp", text, fields), offset), has_zone=True)
 
 
@@ -117,7 +123,7 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
             return infinite_text(value, limit) or _text_by_column(type_, value, time_zone)
         case datetime() if type_.kind is TypeKind.TIMESTAMPTZ:
             try:
-                local = value.astimezone(zone(time_zone))
+                local = value.astimezone(time_zones.tzinfo_of(time_zone))
             except OverflowError:  # the clock in that zone shows a year that Python lacks
                 return _text_by_column(type_, value, time_zone)
             return _clock(local.replace(tzinfo=None).isoformat(" ")) + format_offset(local.utcoffset() or timedelta())

@@ -4,7 +4,7 @@ The text is cut into tokens (a time of day, a date, a word, a number, a zone), e
 `DateTimeFields`. Understood: ISO 8601 with blank or T, `20240102`, `1/2/2024`, `Jan 2, 2024`, `2-Jan-2024`,
 `Jan-2-2024`, `2024-366` (a day of the year), `J2451187` (a Julian day), AM and PM, `allballs`, `Z`, numeric offsets,
 IANA zone names, PostgreSQL's usual abbreviations of zones, weekday names, `epoch`, `infinity`, AD and BC, and years of
-more than four digits. Not supported: the words that read the clock (now, today, …).
+more than four digits. The words that read the clock (now, today, …) need a moment (`clocks.clock_words`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from zoneinfo import ZoneInfo
 
-from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
+from risingpy.errors import InvalidParameterValue, InvalidTextRepresentation, SqlError
+from risingpy.types.clocks.zone_abbreviations import ABBREVIATIONS, ZONE_OF
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.far_moments import END_DAYS, END_MICROS, JULIAN_1970, MIN_DAYS, MIN_MICROS, day_number
-from risingpy.types.time_zones import ABBREVIATIONS, seconds_east
+from risingpy.types.time_zones import seconds_east, time_zone
 
 _TOKEN = re.compile(
     r"(?P<infinite>(?:-\s*)?[Ii][Nn][Ff][Ii][Nn][Ii][Tt][Yy](?![A-Za-z]))"
@@ -28,6 +27,7 @@ _TOKEN = re.compile(
     r"|(?P<date>\d{1,8}[-/.]\d{1,2}[-/.]\d{1,8}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4}|[A-Za-z]{3,9}-\d{1,2}-\d{1,4})"
     r"|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<offset>[+-]\d{1,2}(?::\d{2}(?::\d{2})?|\d{2})?)"
+    r"|(?P<posix>[A-Za-z]{3,}[+-]\d{1,2}(?::\d{2}(?::\d{2})?)?(?![\d:A-Za-z]))"  # a zone, where a plus is west
     r"|(?P<word>[A-Za-z]+(?:/[A-Za-z_]+(?:[-+/][A-Za-z_0-9]+)*)?)"
     r"|(?P<blank>[\s,]+)",
     re.ASCII,
@@ -47,17 +47,18 @@ _WEEKDAYS = frozenset(
     ("sun", "sunday", "mon", "monday", "tue", "tues", "tuesday", "wed", "weds", "wednesday", "thu", "thur", "thurs",
      "thursday", "fri", "friday", "sat", "saturday")
 )  # fmt: skip
-_CLOCK_WORDS = frozenset(("now", "today", "tomorrow", "yesterday"))
+DAYS_OF_WORDS = {"now": 0, "today": 0, "tomorrow": 1, "yesterday": -1}  # words that read the clock
 MAX_OFFSET_HOURS = 15  # of a zone, from Greenwich
 _TIME_ALONE = re.compile(r"^\s*[Tt]?(\d\d)(\d\d)(\d\d(?:\.\d+)?|)(?![-/.\d])")
 
 
 @dataclass(slots=True)
 class DateTimeFields:
-    """What a text says. `offset` is seconds east of Greenwich, or a zone, or None if the text names none.
+    """What a text says. `offset` is seconds east of Greenwich, or a zone's name, or None if the text names none.
 
     The year 0 is 1 BC. `days`, since 1970-01-01, are those of a Julian day or a day of a year: they stand for year,
-    month and day. `infinite` is 1 or -1 if the text says ±infinity; then no other field means anything.
+    month and day. `clock` is a word such as `today`, which stands for them until `with_clock` has read it. `infinite`
+    is 1 or -1 if the text says ±infinity; then no other field means anything.
     """
 
     infinite: int = 0
@@ -72,7 +73,8 @@ class DateTimeFields:
     second: int = 0
     microsecond: int = 0
     half: str | None = None
-    offset: int | ZoneInfo | None = None
+    offset: int | str | None = None
+    clock: str | None = None
 
 
 class _Malformed(Exception):
@@ -87,23 +89,26 @@ class _TooFarFromGreenwich(Exception):
     """An offset of a zone that no zone has."""
 
 
-@lru_cache(maxsize=256)
-def zone(name: str) -> ZoneInfo:
-    """The IANA zone of that name; raises ValueError or KeyError (ZoneInfoNotFoundError) if there is none."""
-    return ZoneInfo(name)
-
-
 def read_fields(type_name: str, text: str) -> DateTimeFields:
     """The fields of `text`. Raises PostgreSQL's errors: 22007 for bad syntax, 22008 for a field out of its range."""
     try:
         # A time of day may be written without colons; elsewhere such a number is a date.
-        return _read(_TIME_ALONE.sub(_with_colons, text) if type_name == "time" else text)
+        fields = _read(_TIME_ALONE.sub(_with_colons, text) if type_name == "time" else text)
+        if type_name == "time" and fields.year is None and isinstance(fields.offset, str):
+            _refuse_unless_fixed(fields.offset)
+        return fields
     except _Malformed:
         raise malformed(type_name, text) from None
     except _OutOfRange:
         raise out_of_range(text) from None
     except _TooFarFromGreenwich:
         raise SqlError(f'time zone displacement out of range: "{text}"', sqlstate="22009") from None
+
+
+def _refuse_unless_fixed(zone: str) -> None:
+    """A time of day alone does not tell which distance from Greenwich a zone has."""
+    if len(time_zone(zone).instants) > 1:
+        raise _Malformed
 
 
 def _with_colons(found: re.Match[str]) -> str:
@@ -147,7 +152,10 @@ def _read(text: str) -> DateTimeFields:
                 _take_number(fields, value)
             case "offset":
                 _take_offset(fields, value)
-            case "word":
+            case "posix" if re.split("[+-]", value)[0].lower() not in _MONTHS and fields.offset is None:
+                fields.offset = _named_zone(value)
+            case "word" | "posix":
+                value = re.split("[+-]", value)[0] if token.lastgroup == "posix" else value
                 at = token.start() + _take_word(fields, value)
             case _:
                 pass
@@ -275,27 +283,37 @@ def _take_word(fields: DateTimeFields, value: str) -> int:
     elif word in _WEEKDAYS or word in ("ad", "at") or (word == "t" and fields.hour is None):
         pass  # says nothing that the other tokens do not
     elif word in ABBREVIATIONS and fields.offset is None:
-        fields.offset = round(3600 * ABBREVIATIONS[word])
+        fields.offset = ABBREVIATIONS[word]
+    elif word in ZONE_OF and fields.offset is None:
+        fields.offset = word
     elif word == "allballs" and fields.hour is None:
         fields.hour = 0
     elif word == "epoch" and fields.year is None:
         fields.year, fields.month, fields.day, fields.hour, fields.offset = 1970, 1, 1, 0, 0
     elif word == "bc" and not fields.is_before_christ:
         fields.is_before_christ = True
-    elif word in _CLOCK_WORDS:
-        raise FeatureNotSupported(f'date/time value "{value}" is not supported')
-    elif fields.offset is None and fields.hour is not None:
+    elif word in DAYS_OF_WORDS:
+        _take_clock(fields, word)
+    elif fields.offset is None and (fields.hour is not None or fields.day is not None):
         fields.offset = _named_zone(value)
     else:
         raise _Malformed
     return len(value)
 
 
-def _named_zone(name: str) -> ZoneInfo:
+def _take_clock(fields: DateTimeFields, word: str) -> None:
+    if fields.year is not None or fields.month is not None or fields.day is not None:
+        raise _Malformed
+    fields.clock, fields.days = word, 0
+    fields.year = fields.month = fields.day = 1
+
+
+def _named_zone(name: str) -> str:
     try:
-        return zone(name)
-    except (KeyError, ValueError, OSError):
+        time_zone(name)
+    except InvalidParameterValue:
         raise _Malformed from None
+    return name
 
 
 def _check(fields: DateTimeFields) -> None:
@@ -351,7 +369,7 @@ def within_timestamps(text: str, micros: int) -> int:
     return micros
 
 
-def to_utc(text: str, wall: int, offset: int | ZoneInfo) -> int:
+def to_utc(text: str, wall: int, offset: int | str) -> int:
     """The instant that a wall clock shows. Of two readings of an hour that repeats or is left out, standard time's."""
-    shift = seconds_east(offset.key, wall) if isinstance(offset, ZoneInfo) else offset
+    shift = seconds_east(offset, wall) if isinstance(offset, str) else offset
     return within_timestamps(text, wall - shift * 1_000_000)

@@ -33,13 +33,14 @@ _TOKEN = re.compile(
 )
 _DATE = re.compile(r"\d+-\d+-\d")
 _ISO = re.compile(r"P(?:[^T]+)?(?:T.+)?", re.ASCII)
-_ISO_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([A-Z])", re.ASCII)
-# ISO 8601's other form: P0001-02-03T04:05:06, P00010203, PT040506.
-_ISO_ALTERNATIVE = re.compile(
-    r"P(?:(\d{4})-?(\d{2})-?(\d{2})|(?=T))(?:T(\d{2}):?(\d{2}):?(\d{2}(?:\.\d+)?))?", re.ASCII
-)
+_ISO_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?)([A-Z])", re.ASCII)
 _ISO_DATE = {"Y": "year", "M": "month", "W": "week", "D": "day"}
 _ISO_TIME = {"H": "hour", "M": "minute", "S": "second"}
+# ISO 8601's other form: P0001-02-03T04:05:06, P00010203, PT040506. Each of its parts may end early, or have fields.
+_ISO_OTHER_DATE = re.compile(r"(\d{4})(\d{2})(\d{2})|(-?\d+)(?:-(-?\d+)(?:-(-?\d+))?)?", re.ASCII)
+_ISO_OTHER_TIME = re.compile(
+    r"(\d{2})(\d{2})(\d{2}(?:\.\d+)?)|(-?\d+(?:\.\d*)?)(?::(-?\d+)(?::(-?\d+(?:\.\d*)?))?)?", re.ASCII
+)
 _LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanos", "<i8")])
 _BINARY = np.dtype([("micros", ">i8"), ("days", ">i4"), ("months", ">i4")])
 
@@ -60,6 +61,8 @@ class _Sum:
         if scale in self.seen or not any(scale):
             return False
         self.seen.add(scale)
+        if unit == "second" and number.denominator > 1 and not self._take_fraction():
+            return False
         if unit in MICROS_OF:
             self.micros += round(number * MICROS_OF[unit])
         elif unit in DAYS_OF:
@@ -72,13 +75,21 @@ class _Sum:
             self.months += round(number * _MONTHS_OF[unit])
         return True
 
+    def _take_fraction(self) -> bool:
+        """Seconds with a fraction say milliseconds and microseconds, too. False if those were there before."""
+        parts = {(MICROS_OF[unit], 0, 0) for unit in ("milliseconds", "microseconds")}
+        is_new = not parts & self.seen
+        self.seen |= parts
+        return is_new
+
     def _add_days(self, number: Fraction) -> None:
         whole = int(number)
         self.days += whole
         self.micros += round((number - whole) * MICROS_OF_DAY)
 
     def value(self, text: str) -> pa.MonthDayNano:
-        fits = max(abs(self.months), abs(self.days)) < 2**31 and abs(self.micros) < MICROS_LIMIT
+        whole = all(-(2**31) <= number < 2**31 for number in (self.months, self.days))
+        fits = whole and abs(self.micros) < MICROS_LIMIT
         if not fits:
             raise SqlError(f'interval field value out of range: "{text}"', sqlstate="22015")
         return pa.MonthDayNano((self.months, self.days, self.micros * 1000))
@@ -144,6 +155,7 @@ def _add_clock(total: _Sum, value: str) -> bool:
     for part, unit in zip([*parts, "0"], ("hour", "minute", "second"), strict=False):
         if not total.add(sign * Fraction(part.removesuffix(".") or "0"), unit):
             return False
+    total.seen |= {(MICROS_OF[unit], 0, 0) for unit in ("milliseconds", "microseconds")}
     return True
 
 
@@ -156,19 +168,26 @@ def _add_years(total: _Sum, value: str) -> bool:
 
 
 def _read_iso(total: _Sum, text: str) -> bool:
-    if alternative := _ISO_ALTERNATIVE.fullmatch(text):
-        names = ("year", "month", "day", "hour", "minute", "second")
-        return all(total.add(Fraction(n), name) for n, name in zip(alternative.groups(), names, strict=True) if n)
     date_part, _, time_part = text[1:].partition("T")
-    for part, units in ((date_part, _ISO_DATE), (time_part, _ISO_TIME)):
-        at = 0
-        while at < len(part):
-            field = _ISO_FIELD.match(part, at)
-            if field is None or field[2] not in units:
-                return False
-            if not total.add(Fraction(field[1]), units[field[2]]):
-                return False
-            at = field.end()
+    return _read_iso_part(total, date_part, _ISO_DATE, _ISO_OTHER_DATE, ("year", "month", "day")) and _read_iso_part(
+        total, time_part, _ISO_TIME, _ISO_OTHER_TIME, ("hour", "minute", "second")
+    )
+
+
+def _read_iso_part(
+    total: _Sum, part: str, units: dict[str, str], other: re.Pattern[str], names: tuple[str, str, str]
+) -> bool:
+    """A part in either form: `1Y2M`, or in the `other` one, whose groups are `names`, twice."""
+    alternative = other.fullmatch(part)
+    if alternative is not None:
+        found = zip(alternative.groups(), names * 2, strict=True)
+        return all(total.add(Fraction(number), name) for number, name in found if number is not None)
+    at = 0
+    while at < len(part):
+        field = _ISO_FIELD.match(part, at)
+        if field is None or field[2] not in units or not total.add(Fraction(field[1]), units[field[2]]):
+            return False
+        at = field.end()
     return True
 
 

@@ -10,7 +10,7 @@ import struct
 import zoneinfo
 from bisect import bisect_right
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risingpy.errors import InvalidParameterValue
+from risingpy.types.clocks.zone_abbreviations import ABBREVIATIONS, ZONE_OF
 from risingpy.types.far_moments import INFINITE_MICROS, is_infinite
 
 Micros: TypeAlias = "npt.NDArray[np.int64]"
@@ -30,15 +31,7 @@ _DAY = 86_400
 _CYCLE_YEARS = 400  # after which weekdays and leap years repeat
 _CYCLE_SECONDS = 146_097 * _DAY
 _LAST = 253_402_300_800 + 366 * _DAY  # beyond the year 9999
-# Hours east of Greenwich of the abbreviations that PostgreSQL knows by default and people use.
-ABBREVIATIONS = {
-    "z": 0, "zulu": 0, "utc": 0, "gmt": 0, "ut": 0, "wet": 0, "west": 1, "bst": 1, "ist": 2, "cet": 1, "cest": 2,
-    "mez": 1, "mesz": 2, "met": 1, "mest": 2, "eet": 2, "eest": 3, "sast": 2, "msk": 3, "msd": 4, "eat": 3, "jst": 9,
-    "kst": 9, "hkt": 8, "acst": 9.5, "aest": 10, "aedt": 11, "acdt": 10.5, "awst": 8, "nzst": 12, "nzdt": 13, "ast": -4,
-    "adt": -3, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "akst": -9,
-    "akdt": -8, "hst": -10, "nst": -3.5, "ndt": -2.5, "brt": -3, "npt": 5.75,
-}  # fmt: skip
-_POSIX = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]+>)?([+-]?)(\d{1,3})(?::(\d{2})(?::(\d{2}))?)?")
+_POSIX = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+:-]+>)?([+-]?)(\d{1,3})(?::(\d{2})(?::(\d{2}))?)?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +40,7 @@ class TimeZone:
 
     instants: Micros
     offsets: Micros
+    is_abbreviation: bool = False
 
     def offsets_at(self, instants: Micros) -> Micros:
         """Seconds east of Greenwich at instants in microseconds since 1970."""
@@ -62,7 +56,9 @@ class TimeZone:
         As PostgreSQL decides: an hour that is left out has the offset before, one that repeats that after.
         """
         before, after = self.offsets_at(local - _DAY * _SECOND), self.offsets_at(local + _DAY * _SECOND)
-        return np.where(self.offsets_at(local - after * _SECOND) == after, after, before)
+        offsets = np.where(self.offsets_at(local - after * _SECOND) == after, after, before)
+        # An abbreviation means what it does at that instant: its clock has no gap.
+        return self.offsets_at(local - offsets * _SECOND) if self.is_abbreviation else offsets
 
     def to_local(self, instants: Micros) -> Micros:
         """Wall clocks in microseconds since 1970; infinity is the same in all zones."""
@@ -80,14 +76,15 @@ def _moved(micros: Micros, seconds: Micros) -> Micros:
 
 def seconds_east(name: str, local: int) -> int:
     """The offset of the zone of that name for one wall clock in microseconds since 1970: `offsets_of_local` of one."""
-    instants, offsets = _as_lists(name)
+    instants, offsets, is_abbreviation = _as_lists(name)
     second = local // _SECOND
 
     def offset_at(at: int) -> int:
         return offsets[bisect_right(instants, _cycles_before(at) if at >= _LAST else at) - 1]
 
     before, after = offset_at(second - _DAY), offset_at(second + _DAY)
-    return after if offset_at(second - after) == after else before
+    offset = after if offset_at(second - after) == after else before
+    return offset_at(second - offset) if is_abbreviation else offset
 
 
 _Seconds = TypeVar("_Seconds", int, Micros)
@@ -99,26 +96,65 @@ def _cycles_before(seconds: _Seconds) -> _Seconds:
 
 
 @lru_cache(maxsize=16)
-def _as_lists(name: str) -> tuple[list[int], list[int]]:
+def _as_lists(name: str) -> tuple[list[int], list[int], bool]:
     """Python looks up one number in a list in a hundredth of the time that NumPy takes."""
     zone = time_zone(name)
-    return zone.instants.tolist(), zone.offsets.tolist()
+    return zone.instants.tolist(), zone.offsets.tolist(), zone.is_abbreviation
 
 
 @lru_cache(maxsize=256)
 def time_zone(name: str) -> TimeZone:
     """The zone of an abbreviation, an IANA name in any case, or a POSIX offset (`+02` is west). Raises 22023."""
-    hours = ABBREVIATIONS.get(name.lower())
-    if hours is not None:
-        return _fixed(int(hours * 3600))
-    known = _names().get(name.lower())
+    word = name.lower()
+    seconds = ABBREVIATIONS.get(word)
+    if seconds is not None:
+        return _fixed(seconds)
+    if word in ZONE_OF:
+        return _abbreviated(ZONE_OF[word], name.upper())
+    known = _names().get(word)
     if known is not None:
         return _loaded(known)
+    distance = posix_seconds(name)
+    if distance is None:
+        raise InvalidParameterValue(f'time zone "{name}" not recognized')
+    return _fixed(distance)
+
+
+def posix_seconds(name: str) -> int | None:
+    """Seconds east of Greenwich of a zone as POSIX writes it, where a plus is west: `+02:30`, `GMT+8`, `<-03>+03`.
+
+    None for any other text, and for zones with rules of their own about summer (`CST7CDT,M4.1.0,M10.5.0`).
+    """
     posix = _POSIX.fullmatch(name)
     if posix is None or int(posix[2]) > 167:
-        raise InvalidParameterValue(f'time zone "{name}" not recognized')
+        return None
     seconds = int(posix[2]) * 3600 + int(posix[3] or 0) * 60 + int(posix[4] or 0)
-    return _fixed(seconds if posix[1] == "-" else -seconds)
+    return seconds if posix[1] == "-" else -seconds
+
+
+@lru_cache(maxsize=256)
+def tzinfo_of(name: str) -> tzinfo:
+    """The zone of a session for single values of Python's, which shows its abbreviations, too. Raises KeyError."""
+    distance = posix_seconds(name)
+    if distance is None:
+        return zoneinfo.ZoneInfo(name)
+    shown = name[1 : name.index(">")] if name.startswith("<") else None
+    length = timedelta(seconds=distance)
+    return timezone(length) if shown is None else timezone(length, shown)
+
+
+def _abbreviated(zone: str, abbreviation: str) -> TimeZone:
+    """What an abbreviation means at each time: what the zone last meant by it, or what it first did.
+
+    Where the zone has no such abbreviation (most have numbers for names now), the zone's own time counts.
+    """
+    instants, offsets, _, names = _read_transitions(_file_bytes(zone))
+    meant = [(at, offset) for at, offset, name in zip(instants, offsets, names, strict=True) if name == abbreviation]
+    if not meant:
+        return _loaded(zone)
+    first = np.iinfo(np.int64).min
+    begins = np.array([first, *(at for at, _ in meant)])
+    return TimeZone(begins, np.array([meant[0][1], *(each for _, each in meant)]), is_abbreviation=True)
 
 
 def _fixed(seconds: int) -> TimeZone:
@@ -131,7 +167,7 @@ def _names() -> dict[str, str]:
 
 
 def _loaded(name: str) -> TimeZone:
-    instants, offsets, first = _read_transitions(_file_bytes(name))
+    instants, offsets, first, _ = _read_transitions(_file_bytes(name))
     zone = zoneinfo.ZoneInfo(name)
     ruled = _by_rule(zone, int(instants[-1]) if len(instants) else 0)
     cycles = [ruled]
@@ -151,8 +187,11 @@ def _file_bytes(name: str) -> bytes:
     return resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).read_bytes()
 
 
-def _read_transitions(data: bytes) -> tuple[list[int], list[int], int]:
-    """The instants and offsets of a TZif file's 64-bit block, and the offset before the first (RFC 8536)."""
+def _read_transitions(data: bytes) -> tuple[list[int], list[int], int, list[str]]:
+    """The instants and offsets of a TZif file's 64-bit block, the offset before the first, and each one's abbreviation.
+
+    Source: RFC 8536.
+    """
     start = 0
     for size in (4, 8) if data[4:5] >= b"2" else (4,):
         utc_count, std_count, leaps, times, types, chars = struct.unpack_from(">6l", data, start + 20)
@@ -161,8 +200,10 @@ def _read_transitions(data: bytes) -> tuple[list[int], list[int], int]:
         indices = data[at + times * size : at + times * (size + 1)]
         records = at + times * (size + 1)
         offsets = [struct.unpack_from(">l", data, records + 6 * k)[0] for k in range(types)]
+        letters = data[records + 6 * types : records + 6 * types + chars]
+        names = [letters[data[records + 6 * k + 5] :].partition(b"\0")[0].decode("ascii") for k in range(types)]
         start = records + 6 * types + chars + leaps * (size + 4) + std_count + utc_count
-    return instants, [offsets[k] for k in indices], offsets[0]
+    return instants, [offsets[k] for k in indices], offsets[0], [names[k] for k in indices]
 
 
 def _by_rule(zone: zoneinfo.ZoneInfo, after: int) -> list[tuple[int, int]]:

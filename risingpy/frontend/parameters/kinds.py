@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.functions.topics.object_names import quote_name
 from risingpy.memory import parse_bytes, show_bytes
+from risingpy.types.time_zones import posix_seconds
 
 _LEAST_MEMORY, _MOST_MEMORY = 32 << 20, 1 << 40  # sorts and joins need at least that much
 _MOST_ROWS = (1 << 31) - 1
@@ -23,7 +24,9 @@ _FALSE = ("off", "false", "no", "0", "f", "n")
 _DURATION = re.compile(r"(\d+)\s*(us|ms|s|min|h|d)?")
 _AMOUNT = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?\s*(B|kB|MB|GB|TB|us|ms|s|min|h|d)?")
 _MILLISECONDS = {"us": 0.001, None: 1, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_OFFSET = re.compile(r"(?:UTC|GMT)?([+-]?)(\d{1,2})(?::?00)?", re.IGNORECASE)
+_HOURS = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
+_MOST_HOURS = 167  # from Greenwich, as in PostgreSQL
+_ETC_HOURS = (-12, 14)  # of the zones Etc/GMT+12 to Etc/GMT-14
 
 
 def text(name: str, values: Sequence[str]) -> str:
@@ -174,14 +177,15 @@ def search_path(name: str, values: Sequence[str]) -> str:
 
 
 def time_zone(name: str, values: Sequence[str]) -> str:
-    """A zone of the IANA database, or a whole number of hours from UTC."""
+    """A zone of the IANA database, one as POSIX writes it (`+02:30`, `GMT+8`: west), or a number of hours east."""
     word = text(name, values).strip()
     if word.lower() in ("local", "utc", "gmt", "z", "zulu", "etc/utc"):
         return "UTC"
-    offset = _OFFSET.fullmatch(word)
-    if offset is not None and int(offset[2]) <= 14:
-        # POSIX counts west of Greenwich as positive, SET TIME ZONE counts east.
-        return f"Etc/GMT{'+' if offset[1] == '-' else '-'}{int(offset[2])}" if int(offset[2]) else "UTC"
+    if _HOURS.fullmatch(word):
+        return _fixed_zone(word, round(float(word) * 3600))
+    distance = posix_seconds(word)
+    if distance is not None:
+        return _fixed_zone(word, distance)
     try:
         return ZoneInfo(word).key
     except (ValueError, KeyError, OSError):
@@ -189,6 +193,20 @@ def time_zone(name: str, values: Sequence[str]) -> str:
             if zone.lower() == word.lower():
                 return zone
     raise InvalidParameterValue(f'invalid value for parameter "TimeZone": "{word}"')
+
+
+def _fixed_zone(word: str, seconds: int) -> str:
+    """The zone so many seconds east of Greenwich: one of the IANA database, which clients know, else POSIX's."""
+    if abs(seconds) > _MOST_HOURS * 3600:
+        raise InvalidParameterValue(f'invalid value for parameter "TimeZone": "{word}"')
+    hours, rest = divmod(seconds, 3600)
+    if not rest and _ETC_HOURS[0] <= hours <= _ETC_HOURS[1]:
+        return f"Etc/GMT{-hours:+d}" if hours else "UTC"
+    minutes, second = divmod(abs(seconds) // 60, 60)[1], abs(seconds) % 60
+    size = f"{abs(seconds) // 3600:02d}" + (f":{minutes:02d}" if minutes or second else "")
+    size += f":{second:02d}" if second else ""
+    east, west = ("-", "+") if seconds < 0 else ("+", "-")
+    return f"<{east}{size}>{west}{size}"  # POSIX counts west of Greenwich as positive
 
 
 def encoding(name: str, values: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import TokenType
 from risingpy.frontend.parser.interval_fields import RANGES
 from risingpy.frontend.parser.parser_tools import ParserTools
 
+DIGITS = "digits"  # meta key of an INTERVAL with the digits of its seconds: `INTERVAL '1.25' SECOND(1)`
 SPELLING = "spelling"  # meta key of a call that was written in such a syntax: its first words
 
 
@@ -119,4 +120,11 @@ class FunctionParser(ParserTools):
                 unit = fields
                 self._advance(2)
             interval.set("unit", exp.var(unit))
+            if unit.endswith("SECOND") and self._match(TokenType.L_PAREN):
+                digits = self._parse_number()
+                if digits is None or not digits.name.isdigit():
+                    self.raise_error("number of digits expected")
+                else:
+                    interval.meta[DIGITS] = int(digits.name)
+                self._expect(TokenType.R_PAREN)
         return self._at(interval, token)

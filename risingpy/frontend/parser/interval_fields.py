@@ -12,7 +12,7 @@ RANGES |= {"hour to minute", "hour to second", "minute to second"}
 _WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 _ENDS_BARE = re.compile(r"(?:^|\s)[-+]?(?:\d+\.?\d*|\.\d+)\s*$")  # in a number without a unit
 _TWO_BARE = re.compile(r"\s*([-+]?\d+)\s+([-+]?\d+(?:\.\d*)?)\s*")
-_TWO_PARTS = re.compile(r"\s*([-+]?)(\d+:\d+(?:\.\d*)?)\s*")
+_TWO_PARTS = re.compile(r"\s*((?:[-+]?\d+\s+)?[-+]?)(\d+:\d+(?:\.\d*)?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ def interval_text(text: str, fields: str) -> IntervalText:
         text = f"{two_parts[1]}00:{two_parts[2]}"
     is_cut = last in FIELDS[:-1] and not (fields == last and _WHOLE.fullmatch(text))
     two_bare = _TWO_BARE.fullmatch(text)
-    if two_bare and last in FIELDS[3:]:
-        text = f"{two_bare[1]} day {two_bare[2]}"
-    if _ENDS_BARE.search(text):
+    if two_bare and last == "hour":
+        text = f"{two_bare[1]} day {two_bare[2]} hour"
+    elif not two_bare and _ENDS_BARE.search(text):
         text = f"{text} {last}"
     return IntervalText(text, last if is_cut else None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from risingpy.errors import InvalidParameterValue
 from risingpy.frontend.parser.ast import (
     Backup,
     Begin,
@@ -26,6 +29,7 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.cursor import Cursor
 
+_DISTANCE = re.compile(r"\s*([-+]?\s*)(\d{1,3})(?::(\d{1,2}))?(?::00)?\s*")  # of a time zone from UTC
 _WITH_NAME = (
     *(ShowKind.COLUMNS, ShowKind.CREATE_TABLE, ShowKind.CREATE_VIEW),
     *(ShowKind.CREATE_MATERIALIZED_VIEW, ShowKind.CREATE_SOURCE, ShowKind.CREATE_SINK),
@@ -131,10 +135,14 @@ def _parse_time_zone(cursor: Cursor) -> tuple[str, ...] | None:
     """A zone, or `INTERVAL '-03:00' [HOUR TO MINUTE]`: its distance from UTC."""
     if not cursor.accept("INTERVAL"):
         return _parse_values(cursor)
-    distance = cursor.string()
+    position = cursor.position
+    distance = _DISTANCE.fullmatch(cursor.string())
     if cursor.accept("HOUR"):
         _ = cursor.accept("TO", "MINUTE")
-    return (distance,)
+    if distance is None:
+        raise InvalidParameterValue("the distance of a time zone is hours and minutes", position=position)
+    hours = int(distance[2]) + int(distance[3] or 0) / 60
+    return (f"{distance[1].strip()}{hours!r}",)  # a number of hours is east of UTC, a text with a colon is west
 
 
 def _parse_role(cursor: Cursor) -> tuple[str, ...] | None:

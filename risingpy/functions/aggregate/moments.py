@@ -144,7 +144,9 @@ class Regression(ValueState):
         )
         with np.errstate(all="ignore"):
             values, undefined = REGRESSIONS[self.function](pairs)
-        return _shown(values, undefined & (odd == 0) | (counts == 0), odd > 0)
+        # What one pair does not define stays so if its numbers are not finite.
+        undefined &= (odd == 0) | (self.function == "covar_samp")
+        return _shown(values, undefined | (counts == 0), odd > 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from risingpy.functions.topics.texts.cryptography import CRYPTOGRAPHY
 from risingpy.functions.topics.texts.identifiers import IDENTIFIERS
 from risingpy.functions.topics.texts.large_texts import LARGE_TEXTS
 from risingpy.functions.topics.texts.text import TEXT
+from risingpy.functions.topics.times.clock_words import CLOCK_WORDS
 from risingpy.functions.topics.times.dates_and_times import DATES_AND_TIMES
 from risingpy.functions.topics.times.from_parts import FROM_PARTS
 from risingpy.functions.topics.times.intervals import INTERVALS
@@ -72,6 +73,7 @@ FUNCTIONS: dict[str, Function] = {
     **RANGES,
     **MULTIRANGES,
     **DATES_AND_TIMES,
+    **CLOCK_WORDS,
     **FROM_PARTS,
     **PARTS,
     **SERIES,

@@ -15,6 +15,7 @@ from risingpy.frontend.binder.trees import begin_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.typing.domain_names import domain_named, refuse_domain
 from risingpy.frontend.binder.typing.type_names import element_name, internal_name, resolve_type
+from risingpy.frontend.parser.interval_fields import FIELDS
 from risingpy.frontend.parser.nested_parser import MapConstructor
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.plan.catalog import DomainType
@@ -119,7 +120,18 @@ def _plain_cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
         return _cut(binder, operand, target)
     if target.is_bits and target.length is not None:
         return Cast(_bits(binder, operand, target), target)
-    return binder.context.coercer.coerce(operand, target, Context.EXPLICIT)
+    value = binder.context.coercer.coerce(operand, target, Context.EXPLICIT)
+    return value if target.kind is not TypeKind.INTERVAL else _of_fields(binder, value, to)
+
+
+def _of_fields(binder: ExpressionBinder, interval: Expr, to: exp.Expr) -> Expr:
+    """`x::interval day to minute`: what is smaller than its last field is cut off."""
+    last = str(to.meta[TYPE_TEXT]).lower().split()[-1]
+    if last not in FIELDS[:-1]:
+        return interval
+    position = position_of(to)
+    field = Operand(Literal(last, UNKNOWN), position)
+    return binder.calls.function("date_trunc", [field, Operand(interval, position)], position)
 
 
 def _cut(binder: ExpressionBinder, operand: Operand, target: SqlType) -> Expr:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from risingpy.errors import SyntaxError_
@@ -10,9 +12,11 @@ from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.constants import typed_literal
 from risingpy.frontend.binder.typing.literals import number_literal, unicode_text
+from risingpy.frontend.parser.function_parser import DIGITS
 from risingpy.frontend.parser.interval_fields import interval_text
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.types import BIT, BOOLEAN, INTERVAL, UNKNOWN
+from risingpy.types.time_precision import MOST_DIGITS
 
 
 def bind_literal(binder: ExpressionBinder, tree: exp.Literal) -> Expr:
@@ -51,7 +55,9 @@ def bind_interval(binder: ExpressionBinder, tree: exp.Interval) -> Expr:
     unit = tree.args.get("unit")
     written = interval_text(tree.this.name, "" if unit is None else unit.name.lower())
     literal = Operand(Literal(written.text, UNKNOWN), position_of(tree.this))
-    interval = binder.context.coercer.coerce(literal, INTERVAL, Context.EXPLICIT)
+    digits = tree.meta.get(DIGITS)
+    target = INTERVAL if digits is None else replace(INTERVAL, length=min(digits, MOST_DIGITS))
+    interval = binder.context.coercer.coerce(literal, target, Context.EXPLICIT)
     if written.smallest is None:
         return interval
     field = Operand(Literal(written.smallest, UNKNOWN), position_of(tree))

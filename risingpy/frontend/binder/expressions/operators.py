@@ -19,7 +19,7 @@ from risingpy.frontend.binder.typing.literals import number_literal, written_num
 from risingpy.frontend.parser.expression_parser import Operator, UnaryPlus
 from risingpy.plan.expression_trees import conjunction, disjunction
 from risingpy.plan.expressions import Call, Expr, Literal
-from risingpy.types import BOOLEAN
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, SMALLINT
 
 _TESTS = {
     "TRUE": ("IS_TRUE", "IS_NOT_TRUE"),
@@ -95,6 +95,9 @@ def bind_distinct_from(binder: ExpressionBinder, tree: exp.Binary) -> Expr:
     return Call(name, tuple(arg.expr for arg in args), BOOLEAN)
 
 
+_LEAST = {SMALLINT: -(1 << 15), INTEGER: -(1 << 31), BIGINT: -(1 << 63)}  # whose negation the type lacks
+
+
 def bind_negation(binder: ExpressionBinder, tree: exp.Neg) -> Expr:
     """A number with its minus is one constant, so that -9223372036854775808 is a bigint."""
     number = written_number(tree)
@@ -102,7 +105,7 @@ def bind_negation(binder: ExpressionBinder, tree: exp.Neg) -> Expr:
         return number_literal(number, position_of(tree))
     operand = binder.bind(tree.this)
     match operand.expr:
-        case Literal(int() as value, sql_type) if not isinstance(value, bool):
+        case Literal(int() as value, sql_type) if not isinstance(value, bool) and value != _LEAST.get(sql_type):
             return Literal(-value, sql_type)
         case Literal(Decimal() as value, sql_type):  # Python's minus would round to 28 digits
             return Literal(value.copy_negate() if value else value, sql_type)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.functions.numeric_results import numeric_of
-from risingpy.optimizer.now import TIME_WORDS
-from risingpy.plan.expressions import Cast, Expr, Literal
-from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric
+from risingpy.functions.topics.times.clock_words import name_for
+from risingpy.optimizer.now import NOW
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, date_and_time, int256, numeric
+from risingpy.types.clocks.clock_words import reads_clock
 from risingpy.types.forms import parse_text
 from risingpy.types.wide_numeric import to_decimal
 
 _K = TypeKind
+_OF_CLOCK = frozenset({_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP})
 _LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
 
 
@@ -27,8 +32,8 @@ def typed_literal(text: str, target: SqlType, time_zone: str, position: int) -> 
         return Literal(text[: 1 if target.system == "char" else target.length], target)
     if target.kind is _K.CHARACTER:
         return Literal(text[: target.length].rstrip(" "), target)
-    if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
-        return Cast(Literal(text, VARCHAR), target)
+    if target.kind in _OF_CLOCK and reads_clock(text):
+        return _of_the_clock(text, target, time_zone, position)
     try:
         value = parse_text(target, text, time_zone=time_zone)
         return _of_its_digits(value) if target.is_wide else Literal(value, target)
@@ -37,8 +42,20 @@ def typed_literal(text: str, target: SqlType, time_zone: str, position: int) -> 
         raise
 
 
-def _depends_on_now(text: str) -> bool:
-    return text.strip().lower() in TIME_WORDS
+def _of_the_clock(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
+    """`timestamptz 'tomorrow 10:00'`: computed from now() when the statement runs, perhaps another day.
+
+    Raises what the text deserves (22007), at `position`.
+    """
+    bare = replace(target, length=None)
+    try:
+        date_and_time.parse(bare, text, time_zone, datetime.now(UTC))
+    except SqlError as error:
+        error.position = position
+        raise
+    args = Literal(text, VARCHAR), Literal(time_zone, VARCHAR), NOW
+    call = Call(name_for(bare), args, bare)
+    return call if target == bare else Cast(call, target)
 
 
 def _of_its_digits(value: object) -> Literal:

@@ -58,8 +58,6 @@ def _read(text: str, template: Template) -> Moment:
     if not timed:
         micros -= micros % MICROS_OF_DAY
     kind = "timestamp" if dated and timed else "date" if dated else "time"
-    if timed and clock_of(fields) >= MICROS_OF_DAY:  # 24:00, which to_timestamp takes
-        raise PathError(f'date/time field value out of range: "{text}"', sqlstate="22008")
     hours, minutes = fields.get("TZH"), fields.get("TZM")
     if not 0 <= hours <= MAX_OFFSET_HOURS or not 0 <= minutes < 60:
         raise PathError(f'time zone displacement out of range: "{text}"', sqlstate="22009")

@@ -19,6 +19,7 @@ from risingpy.types.forms import parse_column
 from risingpy.types.wide_numeric import DECIMALS, to_decimal
 
 _DIGITS = 16  # NUMERIC_MIN_SIG_DIGITS
+_ZERO_POWER = "zero raised to a negative power is undefined"
 _EXACT = Context(prec=120, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 _ANALYTIC = Context(prec=100, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)  # more than any result shows
 _LOG10_E = 0.434294481903252
@@ -130,7 +131,7 @@ def _power(base: Decimal, exponent: Decimal) -> str:
         return _power_of_special(base, exponent)
     whole = exponent == exponent.to_integral_value()
     if base == 0 and exponent < 0:
-        raise SqlError("zero raised to a negative power is undefined", sqlstate="2201F")
+        raise SqlError(_ZERO_POWER, sqlstate="2201F")
     if base < 0 and not whole:
         message = "a negative number raised to a non-integer power yields a complex result"
         raise SqlError(message, sqlstate="2201F")
@@ -157,6 +158,8 @@ def _power_of_special(base: Decimal, exponent: Decimal) -> str:
         return "1"
     if base.is_nan() or exponent.is_nan():
         return "NaN"
+    if base == 0 and exponent < 0:
+        raise SqlError(_ZERO_POWER, sqlstate="2201F")
     if exponent.is_infinite():
         if abs(base) == 1:
             return "1"

@@ -7,8 +7,12 @@ With two escape-quote separators, `#"` for the escape character `#`, the part be
 
 from __future__ import annotations
 
+import re
+
 from risingpy.errors import SqlError
 
+# What only looks like a quantifier is skipped: escapes, brackets, and the beginnings of groups.
+_QUANTIFIER = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?:|(?P<quantifier>[*+?]|\{\d+(?:,\d*)?\})", re.DOTALL)
 _SPECIAL = "\\^$.{}"
 
 
@@ -58,4 +62,5 @@ def _plain(char: str) -> str:
 
 
 def _lazy(text: str) -> str:
-    return text.replace(".*", ".*?")
+    """The regular expression with all its quantifiers as short as can be: `a*b{2,3}` is `a*?b{2,3}?`."""
+    return _QUANTIFIER.sub(lambda found: found[0] + "?" if found["quantifier"] else found[0], text)

@@ -14,6 +14,7 @@ from risingpy.functions.topics.templates.datetime_output import DAYS, MONTHS, RO
 from risingpy.functions.topics.templates.datetime_templates import Template, TemplatePiece, read_template
 from risingpy.functions.topics.times.dates_and_times import dates, days_of_months, instants
 from risingpy.types.date_units import MICROS_OF_DAY
+from risingpy.types.time_precision import MOST_DIGITS, rounded_column
 from risingpy.types.time_zones import time_zone
 
 _INTEGER = re.compile(r"\s*([+-]?\d+)")
@@ -166,6 +167,8 @@ class _Reader:
         elif keyword == "US" or keyword.startswith("FF"):
             name = "US"
             value *= 10 ** max(0, 6 - length)
+            if keyword != "US":
+                self.fields.values["digits"] = int(keyword[2:])
         elif keyword in _YEARS:
             name = "year"
             value = _near_2020(value) if keyword not in ("YYYY", "IYYY") and length < 4 else value
@@ -261,7 +264,7 @@ def _out_of_range(f: Fields) -> InvalidTextRepresentation:
 
 
 def clock_of(f: Fields) -> int:
-    """Microseconds since midnight; 24:00:00 is allowed, as in PostgreSQL.
+    """Microseconds since midnight.
 
     Raises 22007 for an hour beyond 12 on the 12-hour clock, and the fields' error for others out of range.
     """
@@ -275,8 +278,7 @@ def clock_of(f: Fields) -> int:
             raise SqlError(f'hour "{hour}" is invalid for the 12-hour clock', sqlstate="22007", hint=hint)
         if "PM" in f.values:
             hour = hour % 12 + 12 * f.get("PM")
-    is_midnight = (hour, minute, second) == (24, 0, 0)
-    if not is_midnight and not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
         raise _out_of_range(f)
     fraction = f.get("MS") * 1000 + f.get("US")
     if not 0 <= fraction < 1_000_000:
@@ -353,6 +355,13 @@ def _iso_days(f: Fields, year: int) -> int:
     return monday + (f.get("IW") - 1) * 7 + min(weekday, 7) - 1
 
 
+def _rounded(micros: int, digits: int) -> int:
+    """A wall clock to the digits that FF1 to FF6 say, halves away from 2000, as PostgreSQL rounds timestamps."""
+    if digits >= MOST_DIGITS:
+        return micros
+    return int(rounded_column(pa.array([micros]).cast(pa.timestamp("us")), digits)[0].value)
+
+
 def _to_date(text: str) -> Compute:
     template = read_template(text)
     parse = by_row(lambda value: wall_clock_of(_Reader(template, value).read()), pa.int64())
@@ -368,7 +377,7 @@ def _to_timestamp(text: str, zone_name: str) -> Compute:
         offset = None
         if "TZH" in fields.values or "TZM" in fields.values:
             offset = fields.get("zone_sign", 1) * (fields.get("TZH") * 60 + fields.get("TZM")) * 60
-        return wall_clock_of(fields), offset
+        return _rounded(wall_clock_of(fields), fields.get("digits", MOST_DIGITS)), offset
 
     parse = by_row(one, pa.struct([("0", pa.int64()), ("1", pa.int64())]))
 

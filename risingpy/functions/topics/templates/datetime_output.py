@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,7 @@ from risingpy.functions.topics.times.finite import nothing_of
 from risingpy.functions.topics.times.intervals import divided, fields_of
 from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY
 from risingpy.types.far_moments import near_day
-from risingpy.types.time_zones import TimeZone, time_zone
+from risingpy.types.time_zones import TimeZone, time_zone, tzinfo_of
 
 Integers: TypeAlias = "npt.NDArray[np.int64]"
 
@@ -347,7 +346,7 @@ def _zone_name(m: Moments, piece: TemplatePiece, zone_name: str | None) -> pa.Ar
 def abbreviations(zone_name: str, m: Moments) -> list[str]:
     """The zone's abbreviation at each moment, computed once per offset and year."""
     assert m.offsets is not None and m.days is not None
-    zone = ZoneInfo(zone_name)
+    zone = tzinfo_of(zone_name)
     known: dict[tuple[int, int], str] = {}
     result = []
     for key, day, micros in zip(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from risingpy.errors import FeatureNotSupported
+from risingpy.functions.topics.templates.literal_text import literal_at
 
 # Keywords whose case is kept, as it says how names are written; of the others only one of upper and lower is listed.
 _SPELLED = (
@@ -83,16 +84,7 @@ def read_template(text: str) -> Template:
 
 def _literal(text: str, at: int, pieces: list[TemplatePiece]) -> int:
     """Reads quoted text or one character, and returns where it ends."""
-    if text[at] == '"':
-        at += 1
-        quoted = []
-        while at < len(text) and text[at] != '"':
-            at += text[at] == "\\" and at + 1 < len(text)
-            quoted.append(text[at])
-            at += 1
-        pieces.extend(TemplatePiece(None, char, quoted=True) for char in quoted)
-        return at + 1
-    if text[at] == "\\" and text[at + 1 : at + 2] == '"':
-        at += 1
-    pieces.append(TemplatePiece(None, text[at]))
-    return at + 1
+    quoted = text[at] == '"'
+    literal, end = literal_at(text, at)
+    pieces.extend(TemplatePiece(None, char, quoted=quoted) for char in literal)
+    return end

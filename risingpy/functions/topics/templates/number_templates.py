@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from risingpy.errors import SyntaxError_
+from risingpy.functions.topics.templates.literal_text import literal_at
 
 _KEYWORD = re.compile(r"EEEE|eeee|FM|fm|MI|mi|PL|pl|PR|pr|SG|sg|SP|sp|RN|rn|TH|th|[09BDGLSVbdglsv.,]")
 
@@ -44,16 +45,10 @@ def read_number_template(text: str) -> NumberTemplate:
     template = NumberTemplate()
     at = 0
     while at < len(text):
-        if text[at] == '"':
-            end = text.find('"', at + 1)
-            end = len(text) if end < 0 else end
-            template.pieces.extend((None, char) for char in text[at + 1 : end])
-            at = end + 1
-            continue
         found = _KEYWORD.match(text, at)
         if found is None:
-            template.pieces.append((None, text[at]))
-            at += 1
+            literal, at = literal_at(text, at)
+            template.pieces.extend((None, char) for char in literal)
             continue
         keyword = found[0] if found[0] in ("rn", "th") else found[0].upper()
         if template.scientific:

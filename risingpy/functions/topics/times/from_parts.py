@@ -6,13 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.errors import SqlError
+from risingpy.errors import InvalidParameterValue, SqlError
 from risingpy.functions.topics.calling import Compute, Function, fail_where, per_constant
 from risingpy.functions.topics.times.dates_and_times import Micros, dates, days_of_months, instants, timestamps
 from risingpy.types import TIMESTAMPTZ
 from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY
+from risingpy.types.datetime_text import MAX_OFFSET_HOURS
 from risingpy.types.far_moments import END_DAYS, END_MICROS, INFINITE_MICROS, MIN_DAYS, MIN_MICROS
-from risingpy.types.time_zones import time_zone
+from risingpy.types.time_zones import posix_seconds, time_zone
 
 _SECOND = MICROS_OF["second"]
 _RANGE = "22008"
@@ -71,6 +72,13 @@ def _make_timestamp(*parts: pa.Array) -> pa.Array:
 
 def _make_timestamptz(zone_name: str) -> Compute:
     # Here a sign is ISO's, east of Greenwich; elsewhere it is POSIX's.
+    if zone_name[:1].isdigit():
+        hint = 'Numeric time zones must have "-" or "+" as first character.'
+        message = f'invalid input syntax for type numeric time zone: "{zone_name}"'
+        raise InvalidParameterValue(message, hint=hint)
+    distance = posix_seconds(zone_name) if zone_name[:1] in ("+", "-") else None
+    if distance is not None and abs(distance) >= (MAX_OFFSET_HOURS + 1) * 3600:
+        raise InvalidParameterValue(f'numeric time zone "{zone_name}" out of range')
     sign = {"+": "-", "-": "+"}.get(zone_name[:1], zone_name[:1])
     zone = time_zone(sign + zone_name[1:])
     return lambda *parts: instants(zone.to_utc(_midnights(*parts[:3]) + _time_parts(*parts[3:])))
