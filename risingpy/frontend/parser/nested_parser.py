@@ -50,6 +50,12 @@ class LambdaExpression(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
+class Variadic(exp.Expression):
+    """`VARIADIC this`, the last argument of a call: an array whose elements are arguments."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 class NestedParser(FunctionParser):
     """The methods for what stands in brackets and braces."""
 
@@ -159,8 +165,11 @@ class NestedParser(FunctionParser):
         return Subscript(this=this, slice=True, lower=lower, upper=upper)
 
     def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
-        """An argument of a function. A bar that begins it begins a lambda, unless it is of `|/ a`, the square root."""
+        """An argument of a function. A bar at its beginning is a lambda's, unless it is of `|/ a`, the square root."""
         token = self._curr
+        if token.token_type is TokenType.VARIADIC:
+            self._advance()
+            return self._at(Variadic(this=self._needed(self._parse_disjunction)), token)
         if token.token_type is not TokenType.PIPE or self._next.token_type is TokenType.SLASH:
             return super()._parse_lambda(alias)
         self._advance()

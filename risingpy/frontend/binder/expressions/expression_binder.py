@@ -17,7 +17,7 @@ from risingpy.frontend.binder.scope.windows import WindowCalls
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.signature_calls import Calls
-from risingpy.frontend.parser.nested_parser import LambdaExpression
+from risingpy.frontend.parser.nested_parser import LambdaExpression, Variadic
 from risingpy.nesting import MAX_NESTING
 from risingpy.plan.expressions import Expr, InputRef, Parameter
 
@@ -25,6 +25,7 @@ from risingpy.plan.expressions import Expr, InputRef, Parameter
 UNSUPPORTED_NODES: dict[type[exp.Expr], str] = {
     exp.Lambda: "a lambda",
     LambdaExpression: "a lambda here",
+    Variadic: "VARIADIC here",
 }
 
 

@@ -17,6 +17,7 @@ from risingpy.frontend.binder.functions.special import SPECIAL, extracted, in_or
 from risingpy.frontend.binder.functions.system import NEED_SYSTEM, SYSTEM_FUNCTIONS
 from risingpy.frontend.binder.functions.table_functions import is_set_returning, users_schema
 from risingpy.frontend.binder.functions.user_defined import bind_user_function, has_kind
+from risingpy.frontend.binder.functions.variadic import bind_variadic, has_variadic, written_out
 from risingpy.frontend.binder.scope.aggregates import GROUPING
 from risingpy.frontend.binder.scope.context import SystemUse
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -79,13 +80,19 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     _refuse_what_aggregates_take(tree, name)
+    arguments: list[exp.Expr] = tree.expressions
+    if has_variadic(arguments):
+        elements = written_out(name, arguments)
+        if elements is None:
+            return bind_variadic(binder, name, arguments, position)
+        arguments = elements
     if name in LAMBDA_FUNCTIONS:
         return bind_lambda_call(binder, tree, name)
     if name in NEED_SYSTEM:
         binder.context.system_uses.append(SystemUse(name, position))
-    if has_names(tree.expressions) and (name not in SCALARS or _is_users(binder, name)):
-        return bind_user_function(binder, None, name, bound_arguments(binder, tree.expressions), position)
-    args = without_results([binder.bind(argument) for argument in in_order(name, tree.expressions, position)])
+    if has_names(arguments) and (name not in SCALARS or _is_users(binder, name)):
+        return bind_user_function(binder, None, name, bound_arguments(binder, arguments), position)
+    args = without_results([binder.bind(argument) for argument in in_order(name, arguments, position)])
     return _scalar_call(binder, name, args, position)
 
 
