@@ -110,5 +110,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "avro": lambda scale: avro.measure(scale.messages),
     "sinks": lambda scale: deliveries.measure(scale.messages),
     "vectors": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds),
+    "vectors-bent": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds, vectors.Kind.BENT),
+    "vectors-clustered": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds, vectors.Kind.CLUSTERED),
     "subscriptions": lambda scale: subscriptions.measure(scale.samples),
 }

@@ -131,7 +131,11 @@ SECTIONS = (
     Section("PostgreSQL CDC: a table copied and counted", ("postgres-cdc",), _ROWS),
     Section("Sinks, from CREATE SINK to WAIT SINK", ("sinks",), _ROWS),
     Section("Subscriptions", ("subscriptions",), _LATENCIES),
-    Section("The ten nearest of vectors of 128 dimensions, by an index (hnsw)", ("vectors",), _SEARCHES),
+    Section(
+        "The ten nearest of vectors of 128 dimensions, by an index (hnsw)",
+        ("vectors", "vectors-bent", "vectors-clustered"),
+        _SEARCHES,
+    ),
     Section("ALTER TABLE, answered", ("alter",), _ALTERATIONS),
     Section("Starting", ("start",), _STARTS),
     Section("Back after kill -9", ("recovery",), _STARTS),
