@@ -90,7 +90,8 @@ class Expressions:
                 return self.pick(f"({of('i')} / 2.0)", f"{of('i')}::numeric", f"({of('n')} + {of('i')})")
             case "t":
                 return self.pick(
-                    f"{of('i')}::varchar", f"{of('d')}::varchar", f"{of('e')}::varchar", f"concat({of('t')}, {of('b')})"
+                    *(f"{of('i')}::varchar", f"{of('d')}::varchar", f"{of('e')}::varchar"),
+                    *(f"concat({of('t')}, {of('b')})", f"{self._ranges(inner, q)}::varchar"),
                 )
             case "d":
                 return f"make_date(2024, 1 + abs({of('i')}) % 12, 28)"
@@ -103,7 +104,9 @@ class Expressions:
         column = self.random.randrange(len(inner.types))
         name, kind = f"{q}.c{column}", inner.types[column]
         constant, another = self.constant(kind), self.constant(kind)
+        operator = self.pick("&&", "@>", "<@", "<<", "&<", "-|-")
         simple = self.pick(
+            *(f"{self._ranges(inner, q)} {operator} {self._ranges(inner, q)}" for _ in range(self.random.randrange(2))),
             *(f"{name} = {constant}", f"{name} > {constant}", f"{name} IS NOT NULL", f"{name} IS NULL"),
             *(f"{name} <> {constant}", f"{name} IS DISTINCT FROM {constant}", f"{name} IN ({constant}, {another})"),
             *(f"{name} BETWEEN {constant} AND {another}", f"{name} NOT IN ({constant}, {another})"),
@@ -152,7 +155,21 @@ class Expressions:
         )
         rounded = f"round(avg({number}){filtered}, 4)"
         joined = f"array_to_string(array_agg({number} ORDER BY {number}){filtered}, ',', '-')"
-        return self.random.choice([*[(sql + filtered, kind)] * 8, (rounded, "n"), (joined, "t")])
+        ranges = f"{self.pick('range_agg', 'range_intersect_agg')}({distinct}{self._ranges(inner, q)}){filtered}"
+        return self.random.choice(
+            [*[(sql + filtered, kind)] * 8, (rounded, "n"), (joined, "t"), (f"({ranges})::varchar", "t")]
+        )
+
+    def _ranges(self, inner: Relation, q: str) -> str:
+        """A range, or several."""
+        one, other = (self._range(inner, q) for _ in range(2))
+        union = f"(multirange({one}) {self.pick('+', '-', '*')} multirange({other}))"
+        return self.pick(one, f"multirange({one})", f"int8multirange({one}, {other})", union)
+
+    def _range(self, inner: Relation, q: str) -> str:
+        one, other = (f"{self.value(inner, q, 'i', 0)}::int8" for _ in range(2))
+        flags = self.pick("[)", "[]", "()", "(]")
+        return f"int8range(least({one}, {other}), greatest({one}, {other}), '{flags}')"
 
     # Small things
 
