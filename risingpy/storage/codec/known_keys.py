@@ -21,27 +21,30 @@ KeyShape = tuple[tuple[KeyColumn, ...], tuple[SqlType, ...], tuple[int, ...]]
 
 
 class KnownKeys:
-    """Remembers one batch of keys with the columns that they were made of. These, and shapes, are known by identity."""
+    """Remembers the keys of one batch of columns, in each table that asked for them.
+
+    Columns and shapes are known by their identity.
+    """
 
     def __init__(self) -> None:
         self._columns: list[pa.Array] = []
         self._shape: KeyShape | None = None
-        self._table_id = 0
-        self._keys: pa.BinaryArray | None = None
+        self._keys: dict[int, pa.BinaryArray] = {}  # by table: those that are looked up are written afterwards
 
     def find(self, table_id: int, shape: KeyShape, columns: Sequence[pa.Array]) -> pa.BinaryArray | None:
         """The keys of `columns` in a table whose keys have this shape, if they are those of the last batch."""
-        if self._keys is None or len(columns) != len(self._columns):
+        if not self._keys or len(columns) != len(self._columns):
             return None
         if any(a is not b for a, b in zip(columns, self._columns, strict=True)) or shape is not self._shape:
             return None
-        if table_id != self._table_id:
-            self._keys, self._table_id = _in_table(self._keys, table_id), table_id
-        return self._keys
+        found = self._keys.get(table_id)
+        if found is None:
+            found = self._keys[table_id] = _in_table(next(iter(self._keys.values())), table_id)
+        return found
 
     def remember(self, table_id: int, shape: KeyShape, columns: Sequence[pa.Array], keys: pa.BinaryArray) -> None:
         """These are the last ones now."""
-        self._table_id, self._shape, self._columns, self._keys = table_id, shape, list(columns), keys
+        self._shape, self._columns, self._keys = shape, list(columns), {table_id: keys}
 
 
 def _in_table(keys: pa.BinaryArray, table_id: int) -> pa.BinaryArray:

@@ -2,7 +2,7 @@
 
 In: rows as `codec` has encoded them. Out: the same, as batches.
 
-    lmdb_environment                          LMDB's environments: maps, forks, snapshots
+    lmdb_environment map_use                  LMDB's environments: maps, forks, snapshots
     transactions ranges                       what is asked of LMDB: ranges, limits and a direction in, batches out
     lmdb_library native_lmdb py_lmdb          and the two that do it: kernels on LMDB's C functions, and py-lmdb
     stored_rows sorted_runs                   a transaction's rows: the tree, and what waits to be merged into it

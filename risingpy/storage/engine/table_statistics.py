@@ -24,6 +24,7 @@ META = b"meta"  # the named database of a shard that has notes beside the rows
 TABLE_ID_BYTES = 4
 _KEY = b"table"
 _LAYOUT = struct.Struct(">qqqq")
+_STORED = np.dtype(">i8")  # one of the four
 _WORD = 1 << 64
 
 
@@ -102,10 +103,9 @@ class StatisticsChange:
             if not len(totals):
                 transaction.delete(key, db=META)
                 continue
-            now = _of(totals)
             if stored is not None:
-                now = _decoded(bytes(stored)).plus(now)
-            transaction.put(key, _encoded(now), db=META)
+                totals = totals + np.frombuffer(stored, _STORED)  # the digest wraps around, as in the kernel
+            transaction.put(key, totals.astype(_STORED).tobytes(), db=META)
 
 
 def read_statistics(transaction: StoreTransaction) -> dict[int, TableStatistics]:
@@ -131,11 +131,6 @@ def added_up(parts: Iterable[Mapping[int, TableStatistics]]) -> dict[int, TableS
 def _of(totals: Integers) -> TableStatistics:
     rows, key_bytes, value_bytes, digest = totals.tolist()
     return TableStatistics(rows, key_bytes, value_bytes, digest % _WORD)
-
-
-def _encoded(statistics: TableStatistics) -> bytes:
-    digest = statistics.digest - _WORD if statistics.digest >= _WORD >> 1 else statistics.digest
-    return _LAYOUT.pack(statistics.rows, statistics.key_bytes, statistics.value_bytes, digest)
 
 
 def _decoded(value: bytes) -> TableStatistics:
