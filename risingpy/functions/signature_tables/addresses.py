@@ -1,4 +1,4 @@
-"""Operators and functions on inet and cidr. The lines' form is in `signatures.py`."""
+"""Operators and functions on inet, cidr and macaddr. The lines' form is in `signatures.py`."""
 
 # fmt: off
 ADDRESSES = """
@@ -27,4 +27,8 @@ set_masklen set_masklen inet int4 = inet
 set_masklen set_masklen_cidr cidr int4 = cidr
 inet_merge inet_merge inet inet = cidr
 inet_same_family inet_same_family inet inet = bool
+~ macaddr_not macaddr = macaddr
+& macaddr_and macaddr macaddr = macaddr
+| macaddr_or macaddr macaddr = macaddr
+trunc macaddr_trunc macaddr = macaddr
 """

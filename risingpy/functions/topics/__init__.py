@@ -17,6 +17,7 @@ from risingpy.functions.topics.domains import DOMAINS
 from risingpy.functions.topics.enums import ENUMS
 from risingpy.functions.topics.extensions import EXTENSIONS
 from risingpy.functions.topics.fields_by_name import FIELDS_BY_NAME
+from risingpy.functions.topics.hardware_addresses import HARDWARE_ADDRESSES
 from risingpy.functions.topics.json.assignment import JSONB_ASSIGNMENT
 from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
@@ -68,6 +69,7 @@ FUNCTIONS: dict[str, Function] = {
     **EXTENSIONS,
     **NETWORKS,
     **ADDRESSES,
+    **HARDWARE_ADDRESSES,
     **BIT_STRINGS,
     **VECTORS,
     **RANGES,

@@ -15,16 +15,18 @@ import re
 from collections.abc import Collection
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.errors import (
     InvalidParameterValue,
+    NumericValueOutOfRange,
     SqlError,
     UndefinedFunction,
     UndefinedObject,
     UndefinedTable,
     WrongObjectType,
 )
-from risingpy.functions.topics.calling import Function, by_row
+from risingpy.functions.topics.calling import Function, by_row, fail_where
 from risingpy.sql_quoting import double_quoted
 from risingpy.types.type_entries import TYPES
 
@@ -32,6 +34,7 @@ _DISPLAY = {entry.name: entry.display for entry in TYPES}
 SPELLINGS = {"int": "integer", "decimal": "numeric", "float": "double precision"}
 SPELLINGS |= _DISPLAY | dict.fromkeys(("text", "string"), "character varying")  # which are one type here
 
+MOST_OID = (1 << 32) - 1
 _PLAIN_NAME = re.compile("[a-z_][a-z0-9_]*")
 _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))\s*(\.|$)')
 _LENGTHS = re.compile(r"\(\s*\d+(\s*,\s*\d+)?\s*\)")
@@ -192,7 +195,19 @@ def _allow(kind: str, text: str, database: str, _each_time: float) -> int | None
 
 
 # The last argument of those that raise is a random number: DuckDB makes no call of one ahead of the CASE around it.
+def _checked_oid(numbers: pa.Array) -> pa.Array:
+    outside = pc.or_(pc.less(numbers, 0), pc.greater(numbers, MOST_OID))
+    fail_where(outside, NumericValueOutOfRange, "OID out of range")
+    return numbers
+
+
+def _bits_of_oid(numbers: pa.Array) -> pa.Array:
+    return pc.bit_wise_and(numbers.cast(pa.int64()), pa.scalar(MOST_OID, pa.int64()))
+
+
 OBJECT_NAMES: dict[str, Function] = {
+    "bigint_to_oid": Function(_checked_oid),
+    "integer_to_oid": Function(_bits_of_oid),
     "object_key": Function(by_row(key, pa.string())),
     "object_refused": Function(by_row(_refuse, pa.int64())),
     "digest_refused": Function(by_row(_refuse_digest, pa.string())),

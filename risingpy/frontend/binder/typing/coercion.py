@@ -32,7 +32,7 @@ from risingpy.types import (
 )
 from risingpy.types.families import FAMILIES, Category
 from risingpy.types.forms import parse_text
-from risingpy.types.system_types import names_objects
+from risingpy.types.system_types import OID, names_objects
 
 
 class Context(IntEnum):
@@ -137,7 +137,7 @@ class Coercer:
             if target.kind in (_K.STRUCT, _K.MAP):
                 return self._made_of(operand, target, context)
             return self.coerce(Operand(self.settled(operand), operand.where), target, context)
-        if isinstance(expr, Literal):
+        if isinstance(expr, Literal) and target != OID:  # whose range `system_cast` knows
             folded = converted_number(expr, target)
             if folded is not None:
                 return folded

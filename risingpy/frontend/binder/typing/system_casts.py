@@ -14,9 +14,10 @@ import json
 from dataclasses import replace
 
 from risingpy.frontend.system_catalog.names import ObjectNames
+from risingpy.functions.topics.object_names import MOST_OID
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
-from risingpy.types.system_types import TEXT, as_text, is_object_identifier, is_vector, names_objects
+from risingpy.types.system_types import OID, TEXT, as_text, is_object_identifier, is_vector, names_objects
 
 
 def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
@@ -34,9 +35,22 @@ def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
         return Call("vector_text", (expr,), TEXT)
     if is_object_identifier(target) and source.is_text:
         return Call(f"{target.system}_of", (expr, *_where(names)), target)
+    if target == OID and source.is_integer and not source.system:
+        return _object_id(expr)
     if target.kind is TypeKind.BIGINT and target.system and source.is_integer and source.kind is not TypeKind.BIGINT:
         return Cast(Cast(expr, BIGINT), target)
     return Cast(expr, target)
+
+
+def _object_id(expr: Expr) -> Expr:
+    """An integer's bits as an oid, so that -1 is 4294967295. A bigint must be an oid, else 22003."""
+    if isinstance(expr, Literal) and isinstance(expr.value, int):
+        if expr.type.kind is not TypeKind.BIGINT:
+            return Literal(expr.value & MOST_OID, OID)
+        if 0 <= expr.value <= MOST_OID:
+            return Literal(expr.value, OID)
+    checked = "bigint_to_oid" if expr.type.kind is TypeKind.BIGINT else "integer_to_oid"
+    return Call(checked, (expr,), OID)
 
 
 def _where(names: ObjectNames) -> tuple[Literal, Literal]:
