@@ -199,8 +199,8 @@ class _QueryWriter:
         order = [(_column(key.index), _direction(key), schema[key.index].type) for key in plan.order_by]
         calls = [window_sql(call, _column, partition, order) for call in plan.calls]
         width = len(schema)
-        listed = ", ".join(f"{text} AS c{width + i}" for i, text in enumerate(calls))
-        return f"SELECT t.*, {listed} FROM {self._input(plan.input)}"
+        listed = [*(["t.*"] if schema else []), *(f"{text} AS c{width + i}" for i, text in enumerate(calls))]
+        return f"SELECT {', '.join(listed)} FROM {self._input(plan.input)}"
 
     def _recursion(self, plan: Recursion) -> str:
         name, columns = _recursive_name(plan.name), _column_names(len(plan.schema))

@@ -16,7 +16,7 @@ from risingpy.frontend.deparse.from_functions import FunctionItems, relation_of
 from risingpy.frontend.deparse.notes import Unprinted
 from risingpy.frontend.deparse.operands import Typed, as_type
 from risingpy.frontend.deparse.writer import JOINED, Writer
-from risingpy.frontend.parser.dialect import COMMA_JOIN, MORE_ROWS, NATURAL_COLUMNS
+from risingpy.frontend.parser.dialect import COMMA_JOIN, MORE_ROWS, NATURAL_COLUMNS, USING_ALIAS
 from risingpy.functions.topics.texts.text import quote_ident
 from risingpy.types import DOUBLE, SqlType, TypeKind
 
@@ -169,6 +169,7 @@ class FromWriter:
         out.add(")" * (out.pretty and right_joins))
         if using:
             out.add(f" USING ({', '.join(map(quote_ident, using))})")
+            out.add(f" AS {quote_ident(name_of(join.meta[USING_ALIAS]))}" if USING_ALIAS in join.meta else "")
         elif join.args.get("on") is not None:
             out.add(" ON " + encloses)
             self._queries.expressions.write(self._queries.conversion.condition(join.args["on"]), shows_implicit=False)

@@ -30,6 +30,7 @@ TOKENS_PER_CHECK = 256  # a power of two: how many are read between two looks wh
 END_OF_QUERY = TokenType.SPACE  # of a word that ends a query wherever it stands; no SQL that we read has such a token
 MORE_ROWS = "more rows"  # meta key of VALUES: the text of the rows after the first, which are like it
 SESSION_GAP = "session_gap"  # part of an Order: the gap of a window's SESSION WITH GAP
+USING_ALIAS = "using alias"  # meta key of a join: what stands behind AS in `USING (…) AS name`
 NATURAL_COLUMNS = "natural columns"  # meta key of a NATURAL join that was bound: the columns that both sides have
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
@@ -242,6 +243,8 @@ class QueryParser(ExpressionParser):
                 self.raise_error("table expected after the comma")
             return None
         join.update_positions(token)
+        if join.args.get("using") and self._match(TokenType.ALIAS):
+            join.meta[USING_ALIAS] = self._name()
         if comma:
             join.meta[COMMA_JOIN] = True
         elif join.args.get("kind") != "CROSS" and not any(join.args.get(key) for key in ("on", "using", "method")):

@@ -12,6 +12,8 @@ QUERIES = ("SELECT", "VALUES", "WITH", "TABLE", "(")
 LONGEST_SECONDS = 3600.0
 
 _OPTIONS = ("VERBOSE", "ANALYZE", "TRACE", "LOGICAL", "PHYSICAL", "DISTSQL", "TYPE", "FORMAT", "DURATION_SECS")
+# PostgreSQL's, whose figures no plan here has; off or on, they change nothing.
+_WITHOUT_EFFECT = ("COSTS", "BUFFERS", "SETTINGS", "WAL", "TIMING", "SUMMARY")
 _JOBS = (("MATERIALIZED", "VIEW"), ("TABLE",), ("INDEX",))
 
 
@@ -64,7 +66,7 @@ def _is_query_in_parentheses(cursor: Cursor) -> bool:
 
 
 def _parse_option(cursor: Cursor) -> tuple[str, str]:
-    if cursor.word not in _OPTIONS:
+    if cursor.word not in _OPTIONS + _WITHOUT_EFFECT:
         cursor.fail_with(f'unrecognized EXPLAIN option "{cursor.word.lower()}"', cursor.position)
     name = cursor.any_word().upper()
     position = cursor.position

@@ -16,6 +16,7 @@ from risingpy.frontend.parser.literals.literal_list import LITERALS
 from risingpy.frontend.parser.nested_parser import NestedParser
 
 T = TypeVar("T")
+_ORDER_OPERATORS = {TokenType.LT: TokenType.ASC, TokenType.GT: TokenType.DESC}
 
 
 class StrictLists(NestedParser):
@@ -81,6 +82,14 @@ class StrictLists(NestedParser):
                 self._retreat(place)
                 self.raise_error("a literal in parts needs a line for each")
         return exp.Literal.string("".join(part.name for part in primary.expressions))
+
+    def _parse_ordered(self, parse_method: Callable[[], exp.Expr | None] | None = None) -> exp.Ordered | None:
+        """PostgreSQL's `x USING <` and `x USING >` are ASC and DESC."""
+        this = parse_method() if parse_method else self._parse_disjunction()
+        word = _ORDER_OPERATORS.get(self._next.token_type)
+        if word is not None and self._match(TokenType.USING):
+            self._curr.token_type = word
+        return super()._parse_ordered(lambda: this)
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         index, says_as = self._index, self._curr.token_type is TokenType.ALIAS

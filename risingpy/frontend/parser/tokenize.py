@@ -13,7 +13,7 @@ from itertools import pairwise
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.errors import Check, InvalidTextRepresentation, SqlError, unchecked
+from risingpy.errors import Check, InvalidTextRepresentation, SqlError, SyntaxError_, unchecked
 from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
 from risingpy.frontend.parser.escape_strings import decode_escapes
 from risingpy.frontend.parser.literals.literal_list import LITERALS
@@ -62,10 +62,18 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
             token.end -= bisect_left(places, token.end)
             if token.token_type is LITERALS:
                 token.text = sql[token.start : token.end + 1]
+    for before, token in pairwise(tokens):
+        if before.token_type is TokenType.NUMBER and token.start == before.end + 1 and _is_word(token):
+            text = sql[before.start : token.end + 1]
+            raise SyntaxError_(f'trailing junk after numeric literal at or near "{text}"', position=before.start + 1)
     for token in tokens:
         if token.token_type is TokenType.BYTE_STRING:
             token.text = decode_escapes(sql[token.start : token.end + 1], token.start)
     return tokens
+
+
+def _is_word(token: Token) -> bool:
+    return token.text[:1].isalpha() or token.text[:1] == "_"
 
 
 def end_of_name(sql: str, start: int, *, most: int = 4) -> int:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from risingpy.errors import SyntaxError_
 from risingpy.frontend.parser.tokenize import tokenize
 
 
@@ -46,3 +47,10 @@ def test_numbers_end_where_an_operator_begins(sql: str) -> None:
 def test_doubled_quotes_may_end_a_text_with_parameters(text: str) -> None:
     tokens = tokenize(f"SELECT $1, {text}")
     assert (tokens[1].text + tokens[2].text, tokens[-1].end) == ("$1", len(f"SELECT $1, {text}") - 1)
+
+
+@pytest.mark.parametrize("sql", ["SELECT 123abc", "SELECT 1_000", "SELECT 0.5x", "SELECT a, 1::int, 12b"])
+def test_no_word_begins_at_the_end_of_a_number(sql: str) -> None:
+    with pytest.raises(SyntaxError_, match="trailing junk after numeric literal") as error:
+        tokenize(sql)
+    assert error.value.position == sql.rindex(" ") + 2

@@ -11,8 +11,9 @@ from sqlglot import exp
 from risingpy import errors
 from risingpy.errors import FeatureNotSupported, SyntaxError_, UndefinedColumn, UndefinedTable
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
-from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn
 from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.scope.stars import is_star
 from risingpy.frontend.binder.scope.windows import WindowCalls
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
@@ -83,8 +84,6 @@ class ExpressionBinder:
 
         Raises UndefinedColumn, UndefinedTable.
         """
-        if isinstance(tree.this, exp.Star):
-            raise SyntaxError_('row expansion via "*" is not supported here', position=position_of(tree))
         if not tree.args.get("table") and name_of(tree.this) in self.lambda_parameters:
             return self.lambda_parameters[name_of(tree.this)]
         try:
@@ -122,16 +121,22 @@ class ExpressionBinder:
     def _own_column(self, tree: exp.Column, *, outer: bool, reads: bool = True) -> Expr:
         """A column of this scope; `outer` if it stands in a subquery. `reads`: the statement reads it."""
         position = position_of(tree)
-        name, table = name_of(tree.this), tree.args.get("table")
-        if table is None:
-            column = self.scope.column(name, position)
-            shown = self.shown_name(name)
+        table, schema = tree.args.get("table"), name_of(tree.args.get("db")) or None
+        if is_star(tree.this):  # `t.*` in an expression is the row of t
+            column = self.scope.row(schema, name_of(table), position)
+        elif table is None:
+            column = self.scope.column(name_of(tree.this), position)
         else:
-            schema = name_of(tree.args.get("db")) or None
-            column = self.scope.qualified(schema, name_of(table), name, position)
-            shown = f"{name_of(table)}.{name}"
-        if reads:
-            column.note()
+            column = self.scope.qualified(schema, name_of(table), name_of(tree.this), position)
+        if not reads:
+            return column.expr
+        name = name_of(tree.this)
+        shown = self.shown_name(name) if table is None else f"{name_of(table)}.{name}"
+        return self.read(column, shown, position, outer=outer)
+
+    def read(self, column: ScopeColumn, shown: str, position: int, *, outer: bool = False) -> Expr:
+        """The value of a column of this scope, which the statement reads; errors call the column `shown`."""
+        column.note()
         if not isinstance(column.expr, InputRef):
             return column.expr
         reference = InputRef(column.expr.index, column.expr.type)

@@ -42,6 +42,8 @@ def _figure(tree: exp.Expr) -> tuple[str, int]:
     match tree:
         case exp.Alias():
             return name_of(tree.args["alias"]), 2
+        case exp.Column(this=exp.Star()):  # the row of a table
+            return name_of(tree.args["table"]), 2
         case exp.Column() | exp.Anonymous():
             return name_of(tree.this), 2
         case exp.Subquery():

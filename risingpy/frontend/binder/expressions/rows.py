@@ -13,6 +13,7 @@ from sqlglot import exp
 from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.literal_lists import bound_list
+from risingpy.frontend.binder.expressions.nested import row_items
 from risingpy.frontend.binder.expressions.symbols import BINARY
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
@@ -57,7 +58,7 @@ def row_comparison(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
     left, right = row_fields(tree.this), row_fields(tree.expression)
     if left is None or right is None:
         return None
-    sides = [[binder.bind(field) for field in fields] for fields in (left, right)]
+    sides = [row_items(binder, fields) for fields in (left, right)]
     return compared_rows(binder.calls, BINARY[type(tree)], sides[0], sides[1], position_of(tree))
 
 
@@ -84,12 +85,12 @@ def in_list(binder: ExpressionBinder, tree: exp.In) -> Expr:
 
 def _row_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     parts = []
-    left = [binder.bind(field) for field in row_fields(tree.this) or ()]
+    left = row_items(binder, row_fields(tree.this) or ())
     for item in tree.expressions:
         fields = row_fields(item)
         if fields is None:
             raise FeatureNotSupported("a row value is not supported", position=position_of(tree))
-        right = [binder.bind(field) for field in fields]
+        right = row_items(binder, fields)
         parts.append(compared_rows(binder.calls, "=", left, right, position_of(tree)))
     result = parts[0]
     for part in parts[1:]:

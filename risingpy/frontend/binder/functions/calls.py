@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.expressions.nested import bind_field
+from risingpy.frontend.binder.expressions.nested import bind_field, bound_row, row_items
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names, without_results
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
@@ -92,6 +92,8 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         binder.context.system_uses.append(SystemUse(name, position))
     if has_names(arguments) and (name not in SCALARS or _is_users(binder, name)):
         return bind_user_function(binder, None, name, bound_arguments(binder, arguments), position)
+    if name == "row":
+        return bound_row(binder, row_items(binder, arguments), position)
     args = without_results([binder.bind(argument) for argument in in_order(name, arguments, position)])
     return _scalar_call(binder, name, args, position)
 

@@ -17,7 +17,6 @@ from risingpy.errors import (
     UndefinedObject,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.expressions.nested import bound_row
 from risingpy.frontend.binder.functions.domains import domain_of_value, shown_domain
 from risingpy.frontend.binder.functions.enums import ENUM_FUNCTIONS
 from risingpy.frontend.binder.functions.multiranges import MULTIRANGE_FUNCTIONS
@@ -270,7 +269,6 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "jsonb_populate_record": populate_record,
     "jsonb_populate_map": populate_map,
     "jsonb_to_record": _record_of_no_type,
-    "row": lambda binder, name, args, position: bound_row(binder, args, position),
     **dict.fromkeys(
         (
             *("now", "current_timestamp", "transaction_timestamp", "statement_timestamp"),

@@ -20,9 +20,10 @@ from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.frontend.parser.nested_parser import Variadic
 from risingpy.functions.signatures import SCALARS
-from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import VARCHAR, TypeKind, array_of
 from risingpy.types.ranges.multiranges import RANGE_OF
+from risingpy.types.system_types import TEXT
 
 _PATHS = {"jsonb_extract_path": "#>", "jsonb_extract_path_text": "#>>"}
 
@@ -71,5 +72,10 @@ def bind_variadic(binder: ExpressionBinder, name: str, arguments: Sequence[exp.E
             return binder.calls.function("array_to_string", [array, nothing], position)
         case "concat_ws", [separator]:
             return binder.calls.function("array_to_string", [array, separator], position)
+        case "format", [template]:
+            texts = array_of(TEXT)
+            known = array.expr if array.type.kind is TypeKind.ARRAY else binder.context.coercer.coerce(array, texts, Context.IMPLICIT)
+            text = binder.context.coercer.coerce(template, TEXT, Context.IMPLICIT)
+            return Call("format_array", (text, known), TEXT)
     hint = "Write the array's elements as arguments, or VARIADIC ARRAY[…]."
     raise FeatureNotSupported(f"VARIADIC of {name} is not supported", position=position, hint=hint)

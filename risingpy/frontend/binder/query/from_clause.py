@@ -28,8 +28,10 @@ from risingpy.frontend.binder.query.joins import (
     join_condition,
     join_using,
     joined,
+    null_extended,
     side_by_side,
     unconditional,
+    with_using_alias,
 )
 from risingpy.frontend.binder.query.relations import (
     check_alias_count,
@@ -51,7 +53,7 @@ from risingpy.frontend.binder.scope.columns import (
 from risingpy.frontend.binder.scope.context import BindContext, NamedRelation, Outer, SystemUse
 from risingpy.frontend.binder.scope.uses import RelationUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
-from risingpy.frontend.parser.dialect import COMMA_JOIN, NATURAL_COLUMNS
+from risingpy.frontend.parser.dialect import COMMA_JOIN, NATURAL_COLUMNS, USING_ALIAS
 from risingpy.frontend.parser.parser_tools import START
 from risingpy.frontend.system_catalog.pg_roles import FOR_SUPERUSERS
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
@@ -259,6 +261,10 @@ class FromBinder:
     # -- joins ----------------------------------------------------------------------------------------------------
 
     def _join(self, left: Item, join: exp.Join) -> Item:
+        plan, scope = self._bound_join(left, join)
+        return plan, null_extended(scope, len(left[1].tables), str(join.args.get("side") or "").upper())
+
+    def _bound_join(self, left: Item, join: exp.Join) -> Item:
         refuse_unknown(join, _JOIN_PARTS, {"match_condition": "MATCH_CONDITION"})
         method, side, word = (str(join.args.get(key) or "").upper() for key in ("method", "side", "kind"))
         if method == "ASOF" and side in ("", "LEFT") and word in ("", "INNER", "OUTER"):
@@ -286,7 +292,9 @@ class FromBinder:
             return join_using(self._context, left, right, kind, using, position_of(join))
         if join.args.get("using"):
             using = [name_of(column) for column in join.args["using"]]
-            return join_using(self._context, left, right, kind, using, begin_of(join.args["using"][0]))
+            plan, scope = join_using(self._context, left, right, kind, using, begin_of(join.args["using"][0]))
+            alias = join.meta.get(USING_ALIAS)
+            return plan, scope if alias is None else with_using_alias(scope, name_of(alias), len(using))
         scope = side_by_side(left, right)
         return joined(left[0], right[0], kind, join_condition(self._context, scope, join.args["on"])), scope
 

@@ -10,7 +10,14 @@ from sqlglot import exp
 
 from risingpy.errors import DuplicateColumn
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, check_names, common_column, mapped
+from risingpy.frontend.binder.scope.columns import (
+    Scope,
+    ScopeColumn,
+    ScopeTable,
+    check_names,
+    common_column,
+    mapped,
+)
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.plan.expression_trees import shifted
@@ -72,6 +79,22 @@ def join_using(
     assert condition is not None
     rest = [c for c in (*left[1].columns, *moved.columns) if c.name not in names or c.hidden]
     return joined(left[0], right[0], kind, condition), replace(both, columns=(*merged, *rest))
+
+
+def with_using_alias(scope: Scope, alias: str, count: int) -> Scope:
+    """`USING (…) AS alias`: a name for the row of the `count` merged columns. Raises SqlError (42712)."""
+    merged = Scope((ScopeTable(alias, None, scope.columns[:count]),))
+    check_names(scope, merged)
+    return replace(scope, tables=scope.tables + merged.tables)
+
+
+def null_extended(scope: Scope, count: int, side: str) -> Scope:
+    """The names of an outer join (`side`: LEFT, RIGHT, FULL or none), whose left side has the first `count` tables."""
+    sides = (side in ("RIGHT", "FULL"), side in ("LEFT", "FULL"))
+    if not any(sides):
+        return scope
+    tables = (replace(t, nullable=True) if sides[i >= count] else t for i, t in enumerate(scope.tables))
+    return replace(scope, tables=tuple(tables))
 
 
 def _merged(binder: ExpressionBinder, kind: JoinKind, pair: list[Operand]) -> Expr:

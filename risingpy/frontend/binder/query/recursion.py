@@ -137,6 +137,8 @@ def _check(tree: exp.Expr, name: str) -> None:
     if start:
         raise _misplaced(name, start[0], "within its non-recursive term")
     step = _references(tree.expression, name)
+    if not step:  # in the union's own WITH
+        raise _misplaced(name, tree.args["with_"], "within a subquery")
     if len(step) > 1:
         raise _misplaced(name, step[1], "more than once")
     _check_place(step[0], tree.expression, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -32,12 +32,14 @@ from risingpy.frontend.binder.scope.windows import (
 )
 from risingpy.frontend.binder.trees import begin_of, name_of, number_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Context, Operand
-from risingpy.plan.expression_trees import walk
-from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.functions.volatile import ADVISORY_CALLS, SEQUENCE_CALLS
+from risingpy.plan.expression_trees import remapped, walk
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Filter, Limit, LogicalPlan, ProjectSet, Sort, SortKey, TopN
 from risingpy.types import BIGINT, TypeKind
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
+_EFFECTS = SEQUENCE_CALLS | ADVISORY_CALLS
 _PART_NAMES = {
     "locks": "FOR UPDATE or FOR SHARE",
     "into": "SELECT INTO",
@@ -170,12 +172,15 @@ class SelectBinder:
     ) -> LogicalPlan:
         names = [item.name for item in items]
         coercer = self._context.coercer
+        later: dict[int, Expr] = {}
         if tree.args.get("distinct") and not on:
             settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
             plan = distinct(project(plan, settled, names))
         elif sort_keys or on:
             settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
-            plan = project(plan, [*settled, *sort_exprs], [*names, *(f"sort{i}" for i in range(len(sort_exprs)))])
+            used = {key.index for key in sort_keys}.union(on)
+            settled, more, later = evaluated_after_order(settled, sort_exprs, used)
+            plan = project(plan, [*settled, *more], [*names, *(f"sort{i}" for i in range(len(more)))])
         else:
             plan = project(plan, exprs, names)
         if on:
@@ -183,10 +188,33 @@ class SelectBinder:
         if sort_keys:
             plan = Sort(plan, tuple(sort_keys))
         plan = limited(self._context, tree, plan, scope)
-        if sort_exprs:
-            visible = plan.schema[: len(items)]
-            plan = project(plan, [InputRef(i, f.type) for i, f in enumerate(visible)], names)
+        if later or len(plan.schema) > len(items):
+            visible = [InputRef(i, f.type) for i, f in enumerate(plan.schema[: len(items)])]
+            plan = project(plan, [later.get(i, column) for i, column in enumerate(visible)], names)
         return plan
+
+
+def evaluated_after_order(
+    exprs: Sequence[Expr], sort_exprs: Sequence[Expr], used: Container[int]
+) -> tuple[list[Expr], list[Expr], dict[int, Expr]]:
+    """A select list below ORDER BY, what else is needed there, and by position what comes after ORDER BY and LIMIT.
+
+    nextval numbers the rows in their order, and only those that LIMIT lets through, as in PostgreSQL; the same goes for
+    locks that are taken. The columns that such an expression reads pass ORDER BY behind the others. `used`: the
+    positions that the order itself needs.
+    """
+    below, more, later = list(exprs), list(sort_exprs), dict[int, Expr]()
+    for i, expr in enumerate(exprs):
+        if i in used or not any(isinstance(part, Call) and part.function in _EFFECTS for part in walk(expr)):
+            continue
+        places: dict[int, int] = {}
+        for part in walk(expr):
+            if isinstance(part, InputRef) and part.index not in places:
+                places[part.index] = len(below) + len(more)
+                more.append(part)
+        later[i] = remapped(expr, places)
+        below[i] = Literal(None, expr.type)
+    return below, more, later
 
 
 def distinct_on(
@@ -227,16 +255,8 @@ def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
         bare = tree.this if isinstance(tree, exp.Alias) else tree
         operand = binder.bind(bare)
         return [Item(output_name(tree), operand, bare)]
-    items = []
-    for column in columns:
-        column.note()
-        expr = column.expr
-        if isinstance(expr, InputRef):
-            expr = InputRef(expr.index, expr.type)
-            if binder.aggregates is not None:
-                binder.aggregates.note(expr, position, binder.shown_name(column.name))
-        items.append(Item(column.name, Operand(expr, position), tree))
-    return items
+    values = [binder.read(column, binder.shown_name(column.name), position) for column in columns]
+    return [Item(column.name, Operand(expr, position), tree) for column, expr in zip(columns, values, strict=True)]
 
 
 def find_output(tree: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:

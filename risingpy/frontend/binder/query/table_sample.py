@@ -22,7 +22,7 @@ from risingpy.functions.evaluation.evaluate import evaluate_constants
 from risingpy.functions.volatile import OF_ROW
 from risingpy.plan.catalog import MaterializedView, Relation, Table
 from risingpy.plan.expression_trees import walk
-from risingpy.plan.expressions import Call, InputRef, Literal, Parameter, Subquery
+from risingpy.plan.expressions import Call, CorrelatedRef, InputRef, Literal, Parameter, Subquery
 from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import BOOLEAN, DOUBLE
 
@@ -74,8 +74,8 @@ def _constant(context: BindContext, tree: exp.Expr) -> float | None:
     """The value of an expression without columns, as a double precision number."""
     operand = ExpressionBinder(context, Scope(), "TABLESAMPLE").bind(tree)
     expression = context.coercer.coerce(operand, DOUBLE, Context.ASSIGNMENT)
-    if any(isinstance(part, Parameter | Subquery) for part in walk(expression)):
-        message = "a parameter or a subquery in TABLESAMPLE is not supported"
+    if any(isinstance(part, CorrelatedRef | Parameter | Subquery) for part in walk(expression)):
+        message = "a parameter, a subquery or a column in TABLESAMPLE is not supported"
         raise FeatureNotSupported(message, position=begin_of(tree))
     ((value,), _) = evaluate_constants([expression])
     number: float | None = value[0].as_py()

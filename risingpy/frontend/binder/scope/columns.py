@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.errors import AmbiguousColumn, SqlError, UndefinedColumn, UndefinedTable
+from risingpy.errors import AmbiguousColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
 from risingpy.frontend.binder.scope.uses import RelationUse
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field
@@ -37,13 +37,17 @@ class ScopeColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScopeTable:
-    """A FROM item: its alias, the schema if it is a relation under its own name, and its columns."""
+    """A FROM item: its alias, the schema if it is a relation under its own name, and its columns.
+
+    `nullable`: an outer join puts NULLs where no row of it matches.
+    """
 
     alias: str
     schema: str | None
     columns: tuple[ScopeColumn, ...]
     relation: str | None = None  # the relation's name, where an alias hides it
     whole: Expr | None = None  # what the alias alone means: the value of a function of one column
+    nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +64,14 @@ class Scope:
             return found[0]
         if found:
             raise AmbiguousColumn(f'column reference "{name}" is ambiguous', position=position)
-        values = [table.whole for table in self.tables if table.alias == name and table.whole is not None]
-        if len(values) == 1:
-            return ScopeColumn(name, values[0])
-        rows = [table for table in self.tables if table.alias == name]
-        if len(rows) == 1:
-            return _whole_row(rows[0])
-        if rows:
-            raise SqlError(f'table reference "{name}" is ambiguous', sqlstate="42P09", position=position)
+        if any(table.alias == name for table in self.tables):
+            return self.row(None, name, position)
         raise self._undefined(f'column "{name}" does not exist', name, None, position)
+
+    def row(self, schema: str | None, alias: str, position: int) -> ScopeColumn:
+        """What the name of a FROM item alone means: its row, or the value of a function of one column."""
+        table = self.table(schema, alias, position)
+        return _whole_row(table, position) if table.whole is None else ScopeColumn(alias, table.whole)
 
     def qualified(self, schema: str | None, table: str, name: str, position: int) -> ScopeColumn:
         """The column that `table.name` or `schema.table.name` means."""
@@ -119,19 +122,27 @@ class Scope:
         return f"Perhaps you meant to reference the column {names[0]}."
 
 
-def _whole_row(table: ScopeTable) -> ScopeColumn:
+def _whole_row(table: ScopeTable, position: int) -> ScopeColumn:
     """What a table's name alone means: its row; NULL where an outer join has none.
 
     A stored row has a key, which the table's hidden columns are if no other is. So where all is NULL there is no row.
     """
     shown = tuple(column for column in table.columns if not column.hidden)
+    names = set[str]()
+    for column in shown:
+        name = column.name.lower()
+        if name in names:  # DuckDB's and Spark's structs tell no letter's case
+            message = f'a row in which two columns are called "{name}" is not supported'
+            hint = "The case of letters does not count here: give the columns other names, in a subquery."
+            raise FeatureNotSupported(message, position=position, hint=hint)
+        names.add(name)
     fields = tuple(column.expr for column in shown)
     type_ = struct_of([column.name for column in shown], [field.type for field in fields])
+    row: Expr = Call("row", fields, type_)
     absent: Expr | None = None
-    for column in table.columns:
+    for column in table.columns if table.nullable else ():
         is_null = Call("is_null", (column.expr,), BOOLEAN)
         absent = is_null if absent is None else Call("and", (absent, is_null), BOOLEAN)
-    row: Expr = Call("row", fields, type_)
     if absent is not None:
         row = Case(((absent, Literal(None, type_)),), row, type_)
     return ScopeColumn(table.alias, row, parts=shown)

@@ -244,6 +244,13 @@ def _to_string(call: Call, args: list[str]) -> str:
     return f"CASE WHEN {args[1]} IS NOT NULL THEN CASE WHEN len({texts}) = 0 THEN '' ELSE {joined} END END"
 
 
+def _format_array(call: Call, args: list[str]) -> str:
+    template, array = args
+    shown = part_text("item", call.args[1].type.leaf)
+    texts = f"list_transform({flattened(array, call.args[1].type)}, lambda item: {shown})"
+    return own_call("format_array", [template, texts], VARCHAR)
+
+
 def _from_string(call: Call, args: list[str]) -> str:
     text, separator = args[:2]
     is_large = f"strlen({text}) > {_LARGE}"
@@ -338,6 +345,7 @@ NESTED: dict[str, Compile] = {
     "array_contained": _contained,
     "array_overlaps": _overlaps,
     "array_to_string": _to_string,
+    "format_array": _format_array,
     "string_to_array": _from_string,
     **SERIES,
     "generate_subscripts": _subscripts,

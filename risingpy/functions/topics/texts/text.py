@@ -13,6 +13,8 @@ from risingpy.functions.topics.calling import Compute, Function, by_row, per_con
 from risingpy.functions.topics.texts.keywords import QUOTED_KEYWORDS
 from risingpy.functions.topics.texts.unicode_escapes import decode, escapes
 from risingpy.sql_quoting import double_quoted, quoted_text
+from risingpy.statement_limits import look
+from risingpy.types.far_moments import values_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 _UNICODE_ESCAPES = escapes("\\", "u([0-9a-fA-F]{4})", "U([0-9a-fA-F]{8})")
@@ -135,6 +137,15 @@ def _format(template: str | None, *arguments: str | None) -> str | None:
     return _SPECIFIER.sub(_Formatting(arguments).piece, template)
 
 
+def _format_arrays(templates: pa.Array, arrays: pa.Array) -> pa.Array:
+    """format() whose arguments are the elements of an array; a NULL array has none."""
+    values = []
+    for template, arguments in zip(values_of(templates), arrays.to_pylist(), strict=True):
+        look()
+        values.append(_format(template, *(arguments or ())))
+    return pa.array(values, pa.string())
+
+
 def _of_text(one: Callable[..., object]) -> Function:
     return Function(by_row(one, pa.string()))
 
@@ -153,4 +164,5 @@ TEXT: dict[str, Function] = {
     "to_ascii": Function(_to_ascii),
     "unistr": _of_text(_unistr),
     "format": Function(by_row(_format, pa.string()), takes_nulls=True),
+    "format_array": Function(_format_arrays, takes_nulls=True),
 }
