@@ -34,12 +34,13 @@ from risingpy.frontend.parser.ast_alter import (
     SetNotNull,
     SetType,
     ValidateConstraint,
+    WithoutEffect,
 )
 from risingpy.frontend.parser.ast_constraints import KeyDefinition, UniqueDefinition
 from risingpy.frontend.parser.ast_create import OptionText
 from risingpy.frontend.parser.ast_parts import ColumnName, ObjectName, SequenceOptions
 from risingpy.frontend.parser.connectors.secret import parse_alter_connection, parse_alter_secret
-from risingpy.frontend.parser.connectors.source import OptionsReader
+from risingpy.frontend.parser.connectors.source import OptionsReader, is_storage_parameter
 from risingpy.frontend.parser.creation.constraint import begins_table_constraint, parse_table_constraint, primary_key
 from risingpy.frontend.parser.creation.function import parse_alter_function
 from risingpy.frontend.parser.creation.sequence import parse_altered_sequence, parse_numbering, parse_one_option
@@ -65,11 +66,13 @@ from risingpy.plan.catalog import (
 )
 
 _IDENTITY_OPTIONS = ("GENERATED", "INCREMENT", "MINVALUE", "MAXVALUE", "NO", "START", "RESTART", "CACHE", "CYCLE")
+_OF_AN_INDEX = (("CLUSTER", "ON"),)
+_WITHOUT_EFFECT = (*_OF_AN_INDEX, ("SET", "WITHOUT", "CLUSTER"), ("SET", "LOGGED"), ("SET", "UNLOGGED"))
+_KINDS_OF_STORAGE = ("PLAIN", "EXTERNAL", "EXTENDED", "MAIN", "DEFAULT")
 _OTHER_ACTIONS = (
     "OWNER",
     "ENABLE",
     "DISABLE",
-    "CLUSTER",
     "INHERIT",
     "ATTACH",
     "DETACH",
@@ -209,7 +212,7 @@ def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> Add
     return AddPrimaryKey(name, key.columns, position, if_exists, None if key_name is None else key_name.name)
 
 
-def _parse_action(cursor: Cursor) -> AlterAction:
+def _parse_action(cursor: Cursor) -> AlterAction | WithoutEffect:
     if cursor.accept("ADD"):
         if begins_table_constraint(cursor):
             constraint = parse_table_constraint(cursor)
@@ -241,35 +244,68 @@ def _parse_action(cursor: Cursor) -> AlterAction:
         return _parse_column_action(cursor)
     if cursor.accept("VALIDATE", "CONSTRAINT"):
         return ValidateConstraint(cursor.name())
-    if cursor.peek(2) in (["SET", "("], ["RESET", "("]):
-        return _parse_end_of_rows(cursor) if cursor.word == "SET" else _parse_reset(cursor)
+    stored = _parse_stored_form(cursor)
+    if stored is not None:
+        return stored
     if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":
         cursor.unsupported(f"ALTER TABLE … {cursor.word}")
     return cursor.fail()
 
 
-def _parse_end_of_rows(cursor: Cursor) -> SetEndOfRows:
-    """`SET (ttl = …)`, `SET (retention_seconds = …)`."""
+def _parse_stored_form(cursor: Cursor) -> SetEndOfRows | ResetTtl | WithoutEffect | None:
+    """SET (…), RESET (…), and what PostgreSQL says of a table's rows on disk."""
+    if cursor.peek(2) == ["SET", "("]:
+        return _parse_end_of_rows(cursor)
+    if cursor.peek(2) == ["RESET", "("]:
+        return _parse_reset(cursor)
+    words = next((words for words in _WITHOUT_EFFECT if cursor.accept(*words)), None)
+    if words is None:
+        return None
+    name = f" {cursor.name().name}" if words in _OF_AN_INDEX else ""
+    return WithoutEffect(f"{' '.join(words)}{name}")
+
+
+def _parse_end_of_rows(cursor: Cursor) -> SetEndOfRows | WithoutEffect:
+    """`SET (ttl = …)`, `SET (retention_seconds = …)`; what PostgreSQL has there besides has no effect."""
     cursor.expect("SET", "(")
     position = cursor.position
     name, value = OptionsReader(cursor).option()
-    if name not in ("ttl", "retention_seconds"):
-        message = f'ALTER TABLE … SET of the parameter "{name}" is not supported'
-        raise FeatureNotSupported(message, position=position, hint="It can set ttl and retention_seconds.")
+    if name in ("ttl", "retention_seconds"):
+        cursor.expect(")")
+        return SetEndOfRows(name, OptionText(value, position))
+    names = [_storage_parameter(name, position, "SET", "It can set ttl and retention_seconds.")]
+    while cursor.accept(","):
+        position = cursor.position
+        name, _ = OptionsReader(cursor).option()
+        names.append(_storage_parameter(name, position, "SET", "One statement sets ttl, another one the others."))
     cursor.expect(")")
-    return SetEndOfRows(name, OptionText(value, position))
+    return WithoutEffect(f"SET ({', '.join(names)})")
 
 
-def _parse_reset(cursor: Cursor) -> ResetTtl:
-    """`RESET (ttl)`."""
+def _parse_reset(cursor: Cursor) -> ResetTtl | WithoutEffect:
+    """`RESET (ttl)`; what PostgreSQL has there besides has no effect."""
     cursor.expect("RESET", "(")
-    position = cursor.position
-    name = cursor.name().name
-    if name != "ttl":
-        message = f'ALTER TABLE … RESET of the parameter "{name}" is not supported'
-        raise FeatureNotSupported(message, position=position, hint="It can reset ttl.")
+    names: list[str] = []
+    while True:
+        position = cursor.position
+        name = cursor.name().name
+        while cursor.accept("."):
+            name += f".{cursor.name().name}"
+        if name == "ttl" and not names:
+            cursor.expect(")")
+            return ResetTtl()
+        names.append(_storage_parameter(name, position, "RESET", "It can reset ttl."))
+        if not cursor.accept(","):
+            break
     cursor.expect(")")
-    return ResetTtl()
+    return WithoutEffect(f"RESET ({', '.join(names)})")
+
+
+def _storage_parameter(name: str, position: int, verb: str, hint: str) -> str:
+    if not is_storage_parameter(name):
+        message = f'ALTER TABLE … {verb} of the parameter "{name}" is not supported'
+        raise FeatureNotSupported(message, position=position, hint=hint)
+    return name
 
 
 def _parse_added_column(cursor: Cursor) -> AddColumn:
@@ -279,7 +315,7 @@ def _parse_added_column(cursor: Cursor) -> AddColumn:
     return AddColumn(column, if_not_exists, constraints)
 
 
-def _parse_column_action(cursor: Cursor) -> AlterAction:
+def _parse_column_action(cursor: Cursor) -> AlterAction | WithoutEffect:
     column = cursor.name()
     if cursor.accept("DROP", "DEFAULT"):
         return SetDefault(column, None)
@@ -298,6 +334,12 @@ def _parse_column_action(cursor: Cursor) -> AlterAction:
     if cursor.accept("TYPE") or cursor.accept("SET", "DATA", "TYPE"):
         type_name = cursor.type_name()
         return SetType(column, type_name, cursor.expression() if cursor.accept("USING") else None)
+    if cursor.accept("SET", "STATISTICS"):
+        return WithoutEffect(f"SET STATISTICS {cursor.value()}", column)
+    if cursor.accept("SET", "STORAGE"):
+        return WithoutEffect(f"SET STORAGE {cursor.one_of(*_KINDS_OF_STORAGE)}", column)
+    if cursor.accept("SET", "COMPRESSION"):
+        return WithoutEffect(f"SET COMPRESSION {cursor.value()}", column)
     if cursor.word in ("SET", "DROP", "ADD", "RESET"):
         cursor.unsupported(f"ALTER TABLE … ALTER COLUMN … {' '.join(cursor.peek(2))}")
     return cursor.fail()

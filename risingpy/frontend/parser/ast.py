@@ -139,6 +139,7 @@ class Drop:
     names: tuple[ObjectName, ...]
     if_exists: bool = False
     cascade: bool = False
+    concurrently: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +191,7 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class ExplainAnalyze:
-    """EXPLAIN ANALYZE MATERIALIZED VIEW name: what a running job's operators do. `words` say what is named.
-
-    Over the next `seconds`, or since the server started.
-    """
+    """EXPLAIN ANALYZE words name: what a running job's operators do for `seconds`, or since the server started."""
 
     words: str
     name: ObjectName

@@ -50,6 +50,14 @@ class RenameColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutEffect:
+    """What PostgreSQL stores about rows on disk, and nothing here: `what` as the notice calls it."""
+
+    what: str
+    column: ColumnName | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SetDefault:
     """ALTER COLUMN … SET DEFAULT value; None for DROP DEFAULT."""
 
@@ -175,7 +183,7 @@ class AlterTable:
     """ALTER TABLE with actions on columns: all of them or none."""
 
     name: ObjectName
-    actions: tuple[AlterAction, ...]
+    actions: tuple[AlterAction | WithoutEffect, ...]
     if_exists: bool = False
 
 

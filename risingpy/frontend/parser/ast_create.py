@@ -289,6 +289,7 @@ class CreateIndex:
     nulls_distinct: bool = True
     options: tuple[tuple[str, str], ...] | None = None
     where: Expression | None = None
+    concurrently: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,15 @@ def parse_drop(cursor: Cursor) -> Statement:
     kind = next((kind for words, kind in _DROPPED.items() if cursor.accept(*words.split())), None)
     if kind is None:
         cursor.fail()
-    if kind is Index and cursor.word == "CONCURRENTLY":
-        cursor.unsupported("DROP INDEX CONCURRENTLY")
+    concurrently = kind is Index and cursor.accept("CONCURRENTLY")
     if_exists = cursor.accept("IF", "EXISTS")
     relations = cursor.comma_separated(cursor.object_name)
-    return Drop(kind, relations, if_exists, parse_cascade(cursor))
+    cascade = parse_cascade(cursor)
+    if concurrently and cascade:
+        cursor.unsupported("DROP INDEX CONCURRENTLY … CASCADE")
+    if concurrently and len(relations) > 1:
+        cursor.unsupported("DROP INDEX CONCURRENTLY of several indexes")
+    return Drop(kind, relations, if_exists, cascade, concurrently)
 
 
 def parse_cascade(cursor: Cursor) -> bool:

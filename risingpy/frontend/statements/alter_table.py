@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.connectors.secrets.opened_options import opened
-from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable, WrongObjectType
+from risingpy.errors import FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable, WrongObjectType
 from risingpy.frontend.altered_sequence import alter_sequence
 from risingpy.frontend.binder import BoundAlterTable, bind_alter_table
 from risingpy.frontend.command import Command, Parameters
@@ -33,6 +33,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetIdentity,
     SetNotNull,
     ValidateConstraint,
+    WithoutEffect,
 )
 from risingpy.frontend.renamed_text import reread
 from risingpy.frontend.results import CommandTag, Result
@@ -103,10 +104,13 @@ def _checked_table(relation: Relation, statement: AlterTable) -> Table:
 
 def _alter(session: StatementContext, relation: Table, statement: AlterTable) -> None:
     refuse_spilled(session, relation)
+    actions = _with_effect(session, relation, statement)
+    if not actions:
+        return
     catalog = session.database.reads.catalog
     bound = bind_alter_table(
         relation,
-        statement.actions,
+        actions,
         lambda expr: _value(session, expr),
         catalog=catalog,
         search_path=session.search_path(),
@@ -126,6 +130,21 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     for action in statement.actions:
         if isinstance(action, SetIdentity) and action.options:
             _alter_sequence(session, relation, action)
+
+
+def _with_effect(session: StatementContext, relation: Table, statement: AlterTable) -> list[AlterAction]:
+    """The actions that change something; a notice tells of each of the others, whose column must be there."""
+    left = list[AlterAction]()
+    for action in statement.actions:
+        if not isinstance(action, WithoutEffect):
+            left.append(action)
+            continue
+        column = action.column
+        if column is not None and not any(each.name == column.name for each in relation.columns if not each.hidden):
+            message = f'column "{column.name}" of relation "{relation.name}" does not exist'
+            raise UndefinedColumn(message, position=column.position)
+        session.notice(f"{action.what} has no effect here")
+    return left
 
 
 def refuse_spilled(session: StatementContext, relation: Table) -> None:
@@ -198,7 +217,7 @@ def _value(session: StatementContext, expr: Expr) -> object:
     return session.run_to_table(session.planned(plan), ()).column(0)[0].as_py()
 
 
-def _action_name(action: AlterAction) -> str:
+def _action_name(action: AlterAction | WithoutEffect) -> str:
     match action:
         case AddColumn():
             return "ADD COLUMN"
@@ -224,4 +243,6 @@ def _action_name(action: AlterAction) -> str:
             return "RENAME CONSTRAINT"
         case ValidateConstraint():
             return "VALIDATE CONSTRAINT"
+        case WithoutEffect():
+            return action.what
     return "ALTER COLUMN ... SET DATA TYPE"

@@ -25,9 +25,14 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateIndex, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Binds when it runs, on the catalog of that moment. IF NOT EXISTS gives a notice (42P07)."""
+    """Binds when it runs, on the catalog of that moment. IF NOT EXISTS gives a notice (42P07).
+
+    Every index is made while others write: CONCURRENTLY only means that no transaction block may be open (25001).
+    """
 
     def run(parameters: Parameters) -> Result:
+        if statement.concurrently:
+            session.transaction.refuse_block("CREATE INDEX CONCURRENTLY")
         catalog = session.scope.schema.shown(session.database.reads.catalog)
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         check_indexes(session, bound.relation)

@@ -19,6 +19,8 @@ def bind(
     """All names or none. A notice tells what IF EXISTS skipped and what CASCADE took along."""
 
     def run(parameters: Parameters) -> Result:
+        if statement.concurrently:
+            session.transaction.refuse_block("DROP INDEX CONCURRENTLY")
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]

@@ -223,6 +223,8 @@ def _with_names(state: MetaState, names: Mapping[int, tuple[str, str]], change: 
             message = f'cannot rename source "{relation.name}": the definitions of tables that copy from it name it'
             raise FeatureNotSupported(message, hint="Drop the tables first.")
         renamed = replace(relation, name=name, schema_name=schema)
+        if isinstance(renamed, Table) and isinstance(relation, Table) and relation.primary_key:
+            renamed = renamed.with_key_named(relation.key_constraint)
         if not isinstance(renamed, NumberSequence):
             renamed = replace(renamed, definition=change.definition(renamed))
         if isinstance(renamed, Table) and renamed.source is not None:

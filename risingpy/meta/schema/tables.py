@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import count
 
 from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.connectors.registry import is_pushed
@@ -109,7 +110,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         source=source,
         status=JobStatus.CREATING if _waits_for_rows(table) else JobStatus.CREATED,
         constraints=table.constraints,
-        key_name=table.key_name,
+        key_name=table.key_name or _free_key_name(state, table),
         retention=retention,
         watermarks=planned.watermarks,
         table=planned.table,
@@ -121,6 +122,19 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         state = with_constraint_ids(state, relation_id)
         state = with_new_rules(state, referred_tables((), table.constraints))
     return with_sequences_of(state, relation_id), relation_id
+
+
+def _free_key_name(state: MetaState, table: NewTable) -> str | None:
+    """None, for `table_pkey`, unless another table's primary key has that name since before it was renamed."""
+    taken = {
+        each.key_name
+        for each in state.catalog.relations.values()
+        if isinstance(each, Table) and each.key_name is not None and each.schema_name == table.schema_name
+    }
+    usual = f"{table.name}_pkey"
+    if not table.primary_key or usual not in taken:
+        return None
+    return next(name for number in count(1) if (name := f"{usual}{number}") not in taken)
 
 
 def _planned(

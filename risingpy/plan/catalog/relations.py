@@ -15,7 +15,7 @@ A field stands only in the classes that need it. Functions take the narrowest cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
 from risingpy.connectors.formats.decoder import MessageFormat
@@ -98,7 +98,7 @@ class Table(JobRelation):
     `never_retracts`. `webhook`: HTTP requests add rows. `upstream`: the table copies one of another system, and no
     statement writes to it. `source` feeds the table, whose columns it has, beside the statements that do; it has an id
     of its own. `constraints` are CHECK and FOREIGN KEY, in the order in which they were made; `key_name` is the name of
-    the primary key's constraint, if it was given one.
+    the primary key's constraint, if that is not the usual one.
     `rules` changes with the constraints on it, its unique indexes and the foreign keys that refer to it.
     """
 
@@ -121,6 +121,10 @@ class Table(JobRelation):
     def key_constraint(self) -> str:
         """The name of the primary key's constraint, and of its index."""
         return self.key_name or f"{self.name}_pkey"
+
+    def with_key_named(self, name: str) -> Table:
+        """The table, its primary key's constraint of this name; the usual one is not kept."""
+        return replace(self, key_name=None if name == f"{self.name}_pkey" else name)
 
     @property
     def depends_on(self) -> tuple[int, ...]:

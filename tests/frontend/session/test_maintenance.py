@@ -94,3 +94,63 @@ def test_a_locked_table_has_one_writer(server: WireServer) -> None:
         two.execute("BEGIN")
         two.execute("LOCK TABLE ONLY t * NOWAIT")
         two.execute("COMMIT")
+
+
+@pytest.mark.parametrize(
+    ("action", "notice"),
+    [
+        ("SET (fillfactor = 70, autovacuum_enabled = off)", "SET (fillfactor, autovacuum_enabled)"),
+        ("SET (toast.autovacuum_enabled = off)", "SET (toast.autovacuum_enabled)"),
+        ("RESET (fillfactor, toast.autovacuum_enabled)", "RESET (fillfactor, toast.autovacuum_enabled)"),
+        ("ALTER COLUMN n SET STATISTICS 100", "SET STATISTICS 100"),
+        ("ALTER n SET STATISTICS -1", "SET STATISTICS -1"),
+        ("ALTER COLUMN n SET STORAGE EXTERNAL", "SET STORAGE EXTERNAL"),
+        ("ALTER COLUMN n SET COMPRESSION pglz", "SET COMPRESSION pglz"),
+        ("CLUSTER ON t_pkey", "CLUSTER ON t_pkey"),
+        ("SET WITHOUT CLUSTER", "SET WITHOUT CLUSTER"),
+        ("SET UNLOGGED", "SET UNLOGGED"),
+    ],
+)
+def test_alterations_of_rows_on_disk_have_no_effect(table: Client, action: str, notice: str) -> None:
+    assert table.run(f"ALTER TABLE t {action}") == []
+    assert table.notices == [f"{notice} has no effect here"]
+    table.run(f"ALTER TABLE t {action}, ADD COLUMN more int DEFAULT 5")
+    assert table.run("SELECT DISTINCT more FROM t") == [(5,)]
+
+
+@pytest.mark.parametrize(
+    ("action", "sqlstate", "at"),
+    [
+        ("ALTER nosuch SET STATISTICS 5", "42703", "nosuch"),
+        ("ALTER n SET STORAGE sideways", "42601", "sideways"),
+        ("SET (fillfactor = 70, sideways = 1)", "0A000", "sideways"),
+        ("SET (fillfactor = 70, ttl = '1 day')", "0A000", "ttl"),
+        ("RESET (sideways)", "0A000", "sideways"),
+    ],
+)
+def test_mistakes_in_such_alterations(table: Client, action: str, sqlstate: str, at: str) -> None:
+    statement = f"ALTER TABLE t {action}"
+    with pytest.raises(SqlError) as error:
+        table.run(statement)
+    assert (error.value.sqlstate, error.value.position) == (sqlstate, statement.rindex(at) + 1)
+
+
+def test_indexes_are_made_and_dropped_concurrently(table: Client) -> None:
+    table.run("CREATE INDEX CONCURRENTLY plain ON t (n)")
+    table.run("CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS single ON t (id, n)")
+    definitions = table.run("SELECT definition FROM rw_catalog.rw_indexes ORDER BY name")
+    assert definitions == [
+        ("CREATE INDEX plain ON public.t USING btree (n)",),
+        ("CREATE UNIQUE INDEX single ON public.t USING btree (id, n)",),
+    ]
+    table.run("DROP INDEX CONCURRENTLY plain")
+    table.run("DROP INDEX CONCURRENTLY IF EXISTS plain")
+    for statement in ("CREATE INDEX CONCURRENTLY i ON t (n)", "DROP INDEX CONCURRENTLY single"):
+        with pytest.raises(SqlError, match="cannot run inside a transaction block") as error:
+            table.run(f"BEGIN; {statement}")
+        assert error.value.sqlstate == "25001"
+        table.run("ROLLBACK")
+    for statement in ("DROP INDEX CONCURRENTLY single, single", "DROP INDEX CONCURRENTLY single CASCADE"):
+        with pytest.raises(SqlError) as error:
+            table.run(statement)
+        assert error.value.sqlstate == "0A000"

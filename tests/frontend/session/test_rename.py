@@ -75,3 +75,19 @@ def test_texts_follow_renamed_and_added_columns(client: Any) -> None:
     again = {name: sorted(client.run(f"SELECT * FROM {name}")) for name in names}
     del rows["changes"], again["changes"]  # which says what has happened since it was made
     assert again == rows
+
+
+def test_a_primary_keys_name_stays(client: Any) -> None:
+    """As in PostgreSQL: the key of a table that was renamed has its name, and that of another table another one."""
+    keys = "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE contype = 'p' ORDER BY 1"
+    client.run("CREATE TABLE one (id INT PRIMARY KEY)")
+    client.run("ALTER TABLE one RENAME TO two")
+    assert client.run(keys) == [("two", "one_pkey")]
+    assert client.run("SELECT indexname FROM pg_indexes WHERE tablename = 'two'") == [("one_pkey",)]
+    client.run("CREATE TABLE one (id INT PRIMARY KEY)")
+    assert client.run(keys) == [("one", "one_pkey1"), ("two", "one_pkey")]
+    client.run("INSERT INTO two VALUES (1) ON CONFLICT ON CONSTRAINT one_pkey DO NOTHING")
+    client.run("DROP TABLE one")
+    client.run("ALTER TABLE two RENAME TO one")
+    assert client.run(keys) == [("one", "one_pkey")]
+    assert "CONSTRAINT" not in client.run("SHOW CREATE TABLE one")[0][1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from risingpy.errors import InvalidParameterValue, UndefinedObject
@@ -23,8 +25,7 @@ _OPERATOR_CLASSES = frozenset(
 
 def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
     """`CREATE [UNIQUE] INDEX` has been taken."""
-    if cursor.word == "CONCURRENTLY":
-        cursor.unsupported("CREATE INDEX CONCURRENTLY")
+    concurrently = cursor.accept("CONCURRENTLY")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = None
     if cursor.word != "ON" or if_not_exists:  # no schema: an index is in that of what it indexes
@@ -35,7 +36,7 @@ def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
     table = cursor.object_name()
     method = cursor.any_word() if cursor.accept("USING") else "btree"
     if method == HNSW and not unique:
-        return _parse_of_vectors(cursor, name, table, if_not_exists)
+        return replace(_parse_of_vectors(cursor, name, table, if_not_exists), concurrently=concurrently)
     if method != "btree":
         hint = None if method != "ivfflat" else "An index of vectors is one USING hnsw."
         cursor.unsupported(f"an index USING {method}", hint=hint)
@@ -53,7 +54,7 @@ def parse_create_index(cursor: Cursor, *, unique: bool = False) -> CreateIndex:
         cursor.unsupported("CREATE INDEX … TABLESPACE")
     where = _parse_predicate(cursor) if cursor.accept("WHERE") else None
     said = (name, table, keys, include, distributed_by, if_not_exists, storage)
-    return CreateIndex(*said, unique=unique, nulls_distinct=nulls_distinct, where=where)
+    return CreateIndex(*said, unique=unique, nulls_distinct=nulls_distinct, where=where, concurrently=concurrently)
 
 
 def _parse_predicate(cursor: Cursor) -> Expression:
