@@ -25,7 +25,7 @@ from risingpy.frontend.deparse.notes import NotedColumn, Notes, Unprinted, table
 from risingpy.frontend.deparse.operands import Typed, as_type
 from risingpy.frontend.deparse.types_shown import operand_types, text_of
 from risingpy.frontend.deparse.writer import STANDARD, Writer
-from risingpy.frontend.parser.dialect import CHANGELOG
+from risingpy.frontend.parser.with_parser import CHANGELOG
 from risingpy.functions.topics.texts.text import quote_ident
 from risingpy.types import SMALLINT, UNKNOWN, SqlType, TypeKind
 from risingpy.types.system_types import TEXT

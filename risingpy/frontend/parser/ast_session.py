@@ -19,12 +19,16 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """COMMIT and END."""
+    """COMMIT and END; AND CHAIN begins another transaction like it."""
+
+    chain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """ROLLBACK and ABORT of the whole transaction; `RollbackTo` goes back to a savepoint."""
+    """ROLLBACK and ABORT of the whole transaction, and AND CHAIN; `RollbackTo` goes back to a savepoint."""
+
+    chain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

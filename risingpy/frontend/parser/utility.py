@@ -202,22 +202,20 @@ def _parse_transaction_modes(cursor: Cursor) -> Begin:
 
 
 def parse_commit(cursor: Cursor) -> Commit:
-    """COMMIT and END. Raises FeatureNotSupported (0A000) for AND CHAIN and COMMIT PREPARED."""
+    """COMMIT and END. Raises FeatureNotSupported (0A000) for COMMIT PREPARED."""
     cursor.one_of("COMMIT", "END")
     _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
-    _refuse_chain(cursor)
-    return Commit()
+    return Commit(_parse_chain(cursor))
 
 
 def parse_rollback(cursor: Cursor) -> Rollback | RollbackTo:
-    """ROLLBACK and ABORT; only ROLLBACK goes to a savepoint. FeatureNotSupported (0A000) for AND CHAIN."""
+    """ROLLBACK and ABORT; only ROLLBACK goes to a savepoint."""
     may_go_to = cursor.one_of("ROLLBACK", "ABORT") == "ROLLBACK"
     _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
     if may_go_to and cursor.accept("TO"):
         cursor.accept("SAVEPOINT")
         return RollbackTo(cursor.name().name)
-    _refuse_chain(cursor)
-    return Rollback()
+    return Rollback(_parse_chain(cursor))
 
 
 def parse_savepoint(cursor: Cursor) -> Savepoint:
@@ -233,11 +231,15 @@ def parse_release(cursor: Cursor) -> ReleaseSavepoint:
     return ReleaseSavepoint(cursor.name().name)
 
 
-def _refuse_chain(cursor: Cursor) -> None:
-    if cursor.accept("AND") and not cursor.accept("NO", "CHAIN"):
-        cursor.unsupported("AND CHAIN")
+def _parse_chain(cursor: Cursor) -> bool:
+    """`AND [NO] CHAIN`."""
+    chain = False
+    if cursor.accept("AND"):
+        chain = not cursor.accept("NO")
+        cursor.expect("CHAIN")
     if cursor.word == "PREPARED":
         cursor.unsupported("two-phase commit")
+    return chain
 
 
 def parse_discard(cursor: Cursor) -> Discard:

@@ -64,9 +64,9 @@ class ShortControls:
         match statement.statement if isinstance(statement, ParsedStatement) else None:
             case Begin(None, None):
                 return self._of[Control.BEGIN]
-            case Commit():
+            case Commit(False):
                 return self._of[Control.COMMIT]
-            case Rollback():
+            case Rollback(False):
                 return self._of[Control.ROLLBACK]
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameter
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_hypothetical
 from risingpy.frontend.binder.functions.multiranges import RANGE_AGGREGATES, ranges_together
+from risingpy.frontend.binder.functions.percentile_arrays import TAKE_ARRAYS, percentiles
 from risingpy.frontend.binder.functions.user_defined import chosen_function, definition_text, has_kind
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, OrderKey, make_aggregate, where_counted
 from risingpy.frontend.binder.scope.context import CallArguments
@@ -78,9 +80,24 @@ def bind_aggregate(
     if name in RANGE_AGGREGATES:
         array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
         return ranges_together(binder, name, array, position)
+    if name in TAKE_ARRAYS and within is not None:
+        array_of_them = percentiles(binder, tree, partial(_bind_plain, binder, name, within, condition))
+        if array_of_them is not None:
+            return array_of_them
     if name == "sum0":
         total = Operand(binder.aggregates.add(_added_up(binder, tree, condition)), position)
         return Cast(binder.calls.form("COALESCE", [total, Operand(Literal(0, BIGINT), position)], "COALESCE"), BIGINT)
+    return _bind_plain(binder, name, within, condition, tree)
+
+
+def _bind_plain(
+    binder: ExpressionBinder,
+    name: str,
+    within: Sequence[exp.Ordered] | None,
+    condition: exp.Expr | None,
+    tree: exp.Anonymous,
+) -> Expr:
+    assert binder.aggregates is not None
     written = _taken_apart(tree, name, within, condition)
     return binder.aggregates.add(_checked(_bound(binder, written), written))
 

@@ -37,9 +37,9 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Query, TableItems
-from risingpy.frontend.parser.dialect import CHANGELOG
 from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.parser.parse import parse_query
+from risingpy.frontend.parser.with_parser import CHANGELOG
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated

@@ -23,7 +23,7 @@ from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.binder.typing.coercion import Operand
-from risingpy.frontend.parser.dialect import CycleClause, SearchClause
+from risingpy.frontend.parser.with_parser import CycleClause, SearchClause
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Schema
 from risingpy.types import BIGINT, BOOLEAN, array_of, struct_of

@@ -15,6 +15,7 @@ from sqlglot import exp
 from risingpy.errors import CannotCoerce, DatatypeMismatch, SqlError
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.binder.typing.constants import converted_number, typed_literal
+from risingpy.frontend.binder.typing.lengths import limits_parts, with_parts_assigned, without_lengths
 from risingpy.frontend.binder.typing.parameters import Parameters
 from risingpy.frontend.binder.typing.system_casts import held_by, parameter_type, system_cast
 from risingpy.frontend.system_catalog.names import ObjectNames
@@ -195,6 +196,13 @@ class Coercer:
             return self._assign_bits(operand, target)
         if target.is_text and target.length is not None:
             return self._assign_text(operand, target)
+        is_text = operand.type.kind is _K.UNKNOWN and isinstance(operand.expr, Literal)  # which is read as the target
+        if limits_parts(target) and operand.type != target and not is_text:
+            bare = without_lengths(target)
+            value = _finally(self.coerce(operand, bare, Context.ASSIGNMENT), bare)
+            return with_parts_assigned(
+                value, target, lambda part, type_: self.assign(replace(operand, expr=part), type_)
+            )
         return _finally(self.coerce(operand, target, Context.ASSIGNMENT), target)
 
     def _assign_text(self, operand: Operand, target: SqlType) -> Expr:

@@ -5,7 +5,7 @@ A transaction's writes become durable and visible together at COMMIT, and so do 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from risingpy.errors import LockNotAvailable, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
@@ -78,17 +78,22 @@ def bind_set(
 def bind_commit(
     session: StatementContext, parsed: ParsedStatement, statement: Commit, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Logs the transaction's writes as one group. A failed transaction is rolled back and answers ROLLBACK."""
+    """Logs the transaction's writes as one group. A failed transaction is rolled back and answers ROLLBACK.
+
+    AND CHAIN raises 25P01 outside of a block.
+    """
 
     def run(parameters: Parameters) -> Result:
-        if session.transaction.status is TransactionStatus.FAILED:
+        begin_next = _next_in_chain(session, "COMMIT", chain=statement.chain)
+        failed = session.transaction.status is TransactionStatus.FAILED
+        if failed:
             session.scope.rollback()
-            session.portals.end_transaction(committed=False)
-            return Result(CommandTag("ROLLBACK"))
-        _warn_outside(session)
-        session.scope.commit()
-        session.portals.end_transaction(committed=True)
-        return Result(CommandTag("COMMIT"))
+        else:
+            _warn_outside(session)
+            session.scope.commit()
+        session.portals.end_transaction(committed=not failed)
+        begin_next()
+        return Result(CommandTag("ROLLBACK" if failed else "COMMIT"))
 
     return Command(run)
 
@@ -96,15 +101,27 @@ def bind_commit(
 def bind_rollback(
     session: StatementContext, parsed: ParsedStatement, statement: Rollback, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """Forgets the transaction's writes and cursors; only warns outside a transaction."""
+    """Forgets the transaction's writes and cursors; only warns outside a transaction. AND CHAIN raises 25P01 there."""
 
     def run(parameters: Parameters) -> Result:
+        begin_next = _next_in_chain(session, "ROLLBACK", chain=statement.chain)
         _warn_outside(session)
         session.scope.rollback()
         session.portals.end_transaction(committed=False)
+        begin_next()
         return Result(CommandTag("ROLLBACK"))
 
     return Command(run)
+
+
+def _next_in_chain(session: StatementContext, command: str, *, chain: bool) -> Callable[[], None]:
+    """What begins a transaction like the one that is open now, once that has ended; without `chain`, nothing."""
+    if not chain:
+        return lambda: None
+    if session.transaction.status is TransactionStatus.IDLE:
+        raise SqlError(f"{command} AND CHAIN can only be used in transaction blocks", sqlstate="25P01")
+    read_only = session.transaction.chosen_read_only
+    return lambda: session.scope.begin(read_only=read_only)
 
 
 def _warn_outside(session: StatementContext) -> None:

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from risingpy.frontend.binder.trees import name_of
 from risingpy.frontend.parser.ast import Insert, Select
-from risingpy.frontend.parser.dialect import CHANGELOG
 from risingpy.frontend.parser.dml.within import WriteInWith
+from risingpy.frontend.parser.with_parser import CHANGELOG
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.functions.volatile import NON_DETERMINISTIC
 
