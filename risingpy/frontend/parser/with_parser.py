@@ -75,7 +75,7 @@ class WithParser(ExpressionParser):
             self._retreat(index)
             return self._with_search_and_cycle(super()._parse_cte())
         table = self._parse_table_parts()
-        if not isinstance(table.this, exp.Identifier):
+        if table is None or not isinstance(table.this, exp.Identifier):
             self.raise_error("table expected")
         cte = exp.CTE(this=table, alias=alias)
         cte.meta[CHANGELOG] = True
