@@ -77,11 +77,6 @@ class Transaction:
     def is_open(self) -> bool:
         return self.implicit or self.status is not TransactionStatus.IDLE
 
-    def refuse_block(self, command: str) -> None:
-        """Raises 25001 for a command that cannot be undone, in BEGIN or among other statements of one text."""
-        if self.is_open:
-            raise SqlError(f"{command} cannot run inside a transaction block", sqlstate="25001")
-
     @property
     def has_changes(self) -> bool:
         """Whether this transaction has written anything yet."""

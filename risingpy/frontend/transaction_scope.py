@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from risingpy.errors import SqlError
 from risingpy.frontend.drafted_schema import DraftedSchema
 from risingpy.frontend.portals import Portals
 from risingpy.frontend.session_notifications import SessionNotifications
@@ -50,6 +51,11 @@ class TransactionScope:
         transaction = self._transaction
         is_open = transaction.status is TransactionStatus.ACTIVE
         return is_open and not (transaction.has_changes or transaction.holds_locks or self.schema.is_there)
+
+    def refuse_block(self, command: str) -> None:
+        """Raises 25001 for a command that cannot be undone, in BEGIN or among other statements of one text."""
+        if self._transaction.is_open:
+            raise SqlError(f"{command} cannot run inside a transaction block", sqlstate="25001")
 
     def begin_implicit(self) -> None:
         """Several statements come in one text or before one Sync: one transaction, if none is open."""

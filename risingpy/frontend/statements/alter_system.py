@@ -44,7 +44,7 @@ def bind(
     change = setter(session, statement.value)
 
     def run(parameters: Parameters) -> Result:
-        session.transaction.refuse_block("ALTER SYSTEM")
+        session.scope.refuse_block("ALTER SYSTEM")
         change()
         return Result(CommandTag("ALTER SYSTEM"))
 

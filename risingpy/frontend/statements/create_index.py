@@ -32,7 +32,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         if statement.concurrently:
-            session.transaction.refuse_block("CREATE INDEX CONCURRENTLY")
+            session.scope.refuse_block("CREATE INDEX CONCURRENTLY")
         catalog = session.scope.schema.shown(session.database.reads.catalog)
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         check_indexes(session, bound.relation)

@@ -22,7 +22,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         if statement.what.lower() == "all":
-            session.transaction.refuse_block("DISCARD ALL")
+            session.scope.refuse_block("DISCARD ALL")
             session.portals.close_all()
             session.subscription_cursors.close_all()
             session.statements.clear()

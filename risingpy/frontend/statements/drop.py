@@ -20,7 +20,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         if statement.concurrently:
-            session.transaction.refuse_block("DROP INDEX CONCURRENTLY")
+            session.scope.refuse_block("DROP INDEX CONCURRENTLY")
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]

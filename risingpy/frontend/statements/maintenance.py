@@ -40,7 +40,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         if statement.alone is not None:
-            session.transaction.refuse_block(statement.alone)
+            session.scope.refuse_block(statement.alone)
         if statement.command == "CHECKPOINT":
             _check_may_checkpoint(session)
         session.notice(f"{statement.command} has nothing to do here: {_REASONS[statement.command]}")

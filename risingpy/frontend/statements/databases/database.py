@@ -69,7 +69,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         if isinstance(statement, CreateDatabase | DropDatabase):
-            session.transaction.refuse_block(tag)
+            session.scope.refuse_block(tag)
         elif isinstance(statement, UseDatabase) and session.transaction.status is not TransactionStatus.IDLE:
             raise SqlError("SET DATABASE cannot run inside a transaction block", sqlstate="25001")
         match statement:

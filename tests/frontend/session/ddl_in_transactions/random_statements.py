@@ -37,6 +37,7 @@ CLEAN = (
     "DROP SEQUENCE IF EXISTS q1",
     "CREATE SCHEMA s1",
 )
+_ABOUT_SCHEMAS = ("CREATE SCHEMA s1", "CREATE SCHEMA s2", "DROP SCHEMA s1 CASCADE", "DROP SCHEMA s2")
 
 
 class Statements:
@@ -112,10 +113,7 @@ class Statements:
                 *self._about_types(table, column, row),
                 f"CREATE SEQUENCE q{row % 2}",
                 f"DROP SEQUENCE q{row % 2}",
-                "CREATE SCHEMA s1",
-                "CREATE SCHEMA s2",
-                "DROP SCHEMA s1 CASCADE",
-                "DROP SCHEMA s2",
+                *_ABOUT_SCHEMAS,
                 f"CREATE TABLE {table} AS SELECT id, a FROM {self._table()}",
                 f"SELECT a FROM {table} WHERE id < 0",
             )
