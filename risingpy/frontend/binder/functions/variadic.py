@@ -73,9 +73,9 @@ def bind_variadic(binder: ExpressionBinder, name: str, arguments: Sequence[exp.E
         case "concat_ws", [separator]:
             return binder.calls.function("array_to_string", [array, separator], position)
         case "format", [template]:
-            texts = array_of(TEXT)
-            known = array.expr if array.type.kind is TypeKind.ARRAY else binder.context.coercer.coerce(array, texts, Context.IMPLICIT)
+            if array.type.kind is TypeKind.UNKNOWN:
+                array = Operand(binder.context.coercer.coerce(array, array_of(TEXT), Context.IMPLICIT), array.where)
             text = binder.context.coercer.coerce(template, TEXT, Context.IMPLICIT)
-            return Call("format_array", (text, known), TEXT)
+            return Call("format_array", (text, array.expr), TEXT)
     hint = "Write the array's elements as arguments, or VARIADIC ARRAY[…]."
     raise FeatureNotSupported(f"VARIADIC of {name} is not supported", position=position, hint=hint)
