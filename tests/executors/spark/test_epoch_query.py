@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark import driver as driver_module
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.executors.spark.epoch_channel import EpochChannel
@@ -131,6 +131,7 @@ def test_a_spark_that_does_not_start_is_started_again(
 
 
 def test_a_driver_that_is_stopped_while_spark_starts_leaves_no_query(tmp_path: Path) -> None:
+    run_directory(tmp_path).mkdir()
     session: Any = _Session()
     driver = SparkDriver(tmp_path, _Sessions(session), 0)
     driver.start()

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark import driver as driver_module
 from risingpy.executors.spark.driver import QueryFailed, SharedPlace, SparkDriver
 from risingpy.executors.spark.epoch_query import EpochQuery
@@ -126,6 +126,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_a_lost_session_is_given_up_and_another_one_started(tmp_path: Path, ended: list[Any]) -> None:
     sessions = _Sessions()
+    run_directory(tmp_path).mkdir()
     driver = SparkDriver(tmp_path, sessions, 0)
     try:
         driver.start()
@@ -143,6 +144,7 @@ def test_a_lost_session_is_given_up_and_another_one_started(tmp_path: Path, ende
 
 def test_a_session_that_lives_is_kept(tmp_path: Path, ended: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = _Sessions()
+    run_directory(tmp_path).mkdir()
     driver = SparkDriver(tmp_path, sessions, 0)
     try:
         driver.start()
@@ -163,6 +165,7 @@ def test_a_cluster_without_executors_is_given_up(
     monkeypatch.setattr(driver_module, "ALONE_SECONDS", 0.1)
     monkeypatch.setattr(driver_module, "has_executors", lambda _: False)
     sessions = _Sessions()
+    run_directory(tmp_path).mkdir()
     driver = SparkDriver(tmp_path, sessions, 0, SharedPlace("file:///nowhere", "a"))
     try:
         driver.start()
