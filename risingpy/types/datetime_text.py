@@ -250,6 +250,8 @@ def _take_number(fields: DateTimeFields, value: str) -> None:
         _take_year(fields, digits[:-4])
     elif fields.day is None and len(digits) <= 2 and fields.month is not None:
         fields.day = int(digits)
+    elif fields.day is not None and fields.month is None and len(digits) <= 2:
+        fields.month, fields.day = fields.day, int(digits)  # of two numbers the first is the month
     elif fields.year is None and len(digits) >= 2 and (len(digits) > 2 or fields.day is not None):
         _take_year(fields, digits)
     elif fields.day is None and len(digits) <= 2:
