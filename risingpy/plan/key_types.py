@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.system_types import is_json
 
 _HINT = "Cast it to varchar, or take the parts that you need."
 
@@ -15,6 +16,18 @@ def refuse_no_key(types: Iterable[SqlType], where: str) -> None:
     for type_ in types:
         if not type_.is_in_keys:
             raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)
+
+
+def refuse_json(types: Iterable[SqlType], operator: str) -> None:
+    """Raises 42883 if one is json, which has no `operator` (equality, ordering) in PostgreSQL either."""
+    if any(_has_json(each) for each in types):
+        hint = "Use an explicit ordering operator or modify the query." if operator == "ordering" else None
+        message = f"could not identify an {operator} operator for type json"
+        raise SqlError(message, sqlstate="42883", hint=hint)
+
+
+def _has_json(type_: SqlType) -> bool:
+    return is_json(type_) or any(map(_has_json, type_.items))
 
 
 def refuse_unordered(types: Iterable[SqlType], where: str) -> None:

@@ -1,9 +1,12 @@
-"""jsonb: one text per value, which PostgreSQL prints; binary is a version byte 1 and that text, of json the text alone.
+"""jsonb: one text per value, which PostgreSQL prints; binary is a version byte 1 and that text.
 
     {"b": 1.50, "aa": [true, null]}     keys ordered by length, then bytes, each once; ", " and ": " between; numbers
                                         exact, with the zeros that they were written with; texts with few escapes
 
 So equal values have equal texts, but for zeros at the end of numbers, and a part of a value is a slice of its text.
+
+json, the system type of the same kind, is the text as it was written: its blanks, the order of its keys, those that
+come twice. Its binary form is the text alone. Functions of jsonb take it by a cast, which makes it the one text.
 """
 
 from __future__ import annotations
@@ -41,6 +44,15 @@ def canonical(text: str) -> str:
     return dump(load(text))
 
 
+def checked(text: str) -> str:
+    """A text of the type json, as it is. Raises 22P02 for what is no JSON."""
+    try:
+        json.loads(text, parse_int=_kept, parse_float=_kept, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise InvalidTextRepresentation("invalid input syntax for type json") from None
+    return text
+
+
 def load(text: str) -> Json:
     """A JSON text as Python values; of keys that come twice, the last counts."""
     try:
@@ -50,7 +62,7 @@ def load(text: str) -> Json:
     except (ValueError, RecursionError):
         raise InvalidTextRepresentation("invalid input syntax for type json") from None
     if "\\u" in text:
-        _check_characters(value)
+        check_characters(value)
     return value
 
 
@@ -104,12 +116,17 @@ def _number(text: str) -> Number:
     return Number(shown[1:] if not number and shown.startswith("-") else shown)
 
 
+def _kept(text: str) -> str:
+    look()
+    return text
+
+
 def _no_constant(word: str) -> Json:
     raise ValueError(word)
 
 
-def _check_characters(value: Json) -> None:
-    """Escapes may write what no text can hold."""
+def check_characters(value: Json) -> None:
+    """Raises 22P05 and 22P02 for what escapes may write and no text can hold."""
     match value:
         case Number() | bool() | None:
             return
@@ -122,16 +139,16 @@ def _check_characters(value: Json) -> None:
                 raise InvalidTextRepresentation("invalid input syntax for type json", detail=detail)
         case dict():
             for name, item in value.items():
-                _check_characters(name)
-                _check_characters(item)
+                check_characters(name)
+                check_characters(item)
         case list():
             for item in value:
-                _check_characters(item)
+                check_characters(item)
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> str:
-    """The canonical text. Raises what `canonical` raises."""
-    return canonical(text)
+    """The canonical text, of json the text itself. Raises what `canonical` and `checked` raise."""
+    return _read(type_, text)
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
@@ -145,15 +162,19 @@ def encode(type_: SqlType, value: object) -> bytes:
 
 
 def decode(type_: SqlType, data: bytes) -> str:
-    """The canonical text. XX000 for another version than 1, 22021 for bytes that are no UTF-8; else as `parse`."""
+    """As `parse`. XX000 for another version than 1, 22021 for bytes that are no UTF-8."""
     version = _version(type_)
     if not data.startswith(version):
         raise SqlError(f"unsupported jsonb version number {data[0] if data else 0}", sqlstate="XX000")
     text = data[len(version) :]
     try:
-        return canonical(text.decode())
+        return _read(type_, text.decode())
     except UnicodeDecodeError as error:
         raise invalid_utf8(text, error) from None
+
+
+def _read(type_: SqlType, text: str) -> str:
+    return checked(text) if type_.system else canonical(text)
 
 
 def _version(type_: SqlType) -> bytes:
@@ -176,5 +197,5 @@ def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """See `forms.parse_column`. Values that come again are read once."""
     encoded = texts.dictionary_encode()
-    values = pa.array([canonical(text) for text in encoded.dictionary.to_pylist()], pa.string())
+    values = pa.array([_read(type_, text) for text in encoded.dictionary.to_pylist()], pa.string())
     return values.take(encoded.indices), None

@@ -3,7 +3,7 @@
 An oid is a bigint, a regclass is the oid of a relation, "char" and name are texts, int2vector is an array of smallints.
 So comparisons, joins and functions are those of the kind that holds the values. The name, the OID, the text and the
 binary form, and a few casts (`regclass` to text) are the system type's own. A column of a table cannot have one, but
-for json, whose values are those of jsonb.
+for json, whose values are texts of jsonb's kind.
 
 Sources: PostgreSQL 15's pg_type and pg_proc.
 """

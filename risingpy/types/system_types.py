@@ -48,6 +48,11 @@ JSON = SYSTEM_TYPES["json"]
 _OF_COLUMNS = ("", JSON.system)
 
 
+def is_json(type_: SqlType) -> bool:
+    """Whether the type is json, whose values are texts as they were written."""
+    return type_.system == JSON.system
+
+
 def is_object_identifier(type_: SqlType) -> bool:
     """Whether values are oids that are shown by name: regclass, regtype, …"""
     return _names_object(type_) and type_.kind is not TypeKind.VARCHAR

@@ -24,9 +24,10 @@ from risingpy.plan.expression_trees import LET, opened
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.statement_limits import current_limits
 from risingpy.storage.codec.column_buffers import whole
-from risingpy.types import BOOLEAN, SqlType, TypeKind
+from risingpy.types import BOOLEAN, JSONB, SqlType, TypeKind
 from risingpy.types.families import FAMILIES
 from risingpy.types.forms import parse_column, text_column
+from risingpy.types.system_types import is_json
 from risingpy.types.wide_numeric import key_column
 
 Value: TypeAlias = "pa.Array | pa.ChunkedArray | pa.Scalar"
@@ -264,6 +265,8 @@ def _cast(cast: Cast) -> Evaluate | None:
     value = compile_arrow(cast.arg)
     if value is None or cast.safe or not _is_plain_cast(source, target) or isinstance(cast.arg, Literal):
         return None
+    if is_json(source) and target.kind is TypeKind.JSONB and not is_json(target):
+        return lambda columns: _array_function(_one_text, value(columns))
     if source.kind is TypeKind.ENUM and target.is_text:
         return lambda columns: _array_function(_labels, value(columns), source)
     if target.kind is TypeKind.ENUM and source.is_text:
@@ -290,6 +293,10 @@ def _array_function(function: Callable[..., pa.Array], value: Value, *rest: obje
     if isinstance(value, pa.Scalar):
         raise pa.ArrowNotImplementedError("constants only")
     return function(value, *rest)
+
+
+def _one_text(written: pa.Array | pa.ChunkedArray) -> Value:
+    return parse_column(JSONB, whole(written))
 
 
 def _labels(numbers: pa.Array | pa.ChunkedArray, enum: SqlType) -> Value:

@@ -39,6 +39,7 @@ from risingpy.types import (
 from risingpy.types.families import FAMILIES
 from risingpy.types.forms import parse_column, text_column
 from risingpy.types.sql_type import BARE_TYPES
+from risingpy.types.system_types import JSON
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -53,7 +54,7 @@ _Definition: TypeAlias = (  # as `register_function` takes it
     " | tuple[Callable[..., pa.Array], SqlType, FunctionNullHandling, bool]"
 )
 _NAME = re.compile(r"rpy_\w+")
-_PARSED = tuple(type_ for type_ in OWN_RESULTS if type_ != VARCHAR and type_.depth == 0)
+_PARSED = (*(type_ for type_ in OWN_RESULTS if type_ != VARCHAR and type_.depth == 0), JSON)
 
 
 class OwnFunctions:

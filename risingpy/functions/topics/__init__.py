@@ -23,6 +23,7 @@ from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
 from risingpy.functions.topics.json.paths import JSONB_PATHS
 from risingpy.functions.topics.json.records import JSONB_RECORDS
+from risingpy.functions.topics.json.written import JSON_WRITTEN
 from risingpy.functions.topics.multiranges import MULTIRANGES
 from risingpy.functions.topics.networks import NETWORKS
 from risingpy.functions.topics.numbers.large_integers import LARGE_INTEGERS
@@ -97,6 +98,7 @@ FUNCTIONS: dict[str, Function] = {
     **ADVISORY_LOCKS,
     **JSONB_PATHS,
     **JSONB_RECORDS,
+    **JSON_WRITTEN,
     **FIELDS_BY_NAME,
     **OBJECT_NAMES,
     **DOMAINS,

@@ -99,11 +99,16 @@ class JsonLeaves:
             case TypeKind.INTERVAL:
                 return iso_intervals(array)
             case TypeKind.JSONB if self.forms.json_as_json:
-                return pa.ExtensionArray.from_storage(pa.json_(pa.utf8()), array)
+                return pa.ExtensionArray.from_storage(pa.json_(pa.utf8()), _on_one_line(array))
         return text_column(type_, array)
 
     def _base64(self, array: pa.Array) -> pa.Array:
         return query_column(self.connection, pa.table({"v": array}), "SELECT to_base64(v) FROM rows")
+
+
+def _on_one_line(array: pa.Array) -> pa.Array:
+    """Texts of JSON without line breaks, which stand between values only: a message may be a line."""
+    return pc.replace_substring_regex(array, r"[\n\r]", " ")
 
 
 def query_column(connection: duckdb.DuckDBPyConnection, rows: pa.Table, query: str) -> pa.Array:

@@ -47,5 +47,5 @@ def _value(index: int, type_: SqlType, forms: JsonForms) -> str:
     if type_.kind in _SHOWN_AS_TEXT:
         return f"coalesce(c{index}::VARCHAR, 'null')"
     if type_.kind is TypeKind.JSONB and forms.json_as_json:
-        return f"coalesce(c{index}::VARCHAR, 'null')"
+        return f"coalesce(translate(c{index}::VARCHAR, chr(10) || chr(13), '  '), 'null')"
     return f"coalesce(to_json(c{index})::VARCHAR, 'null')"

@@ -10,7 +10,7 @@ from risingpy.frontend.binder.expressions.nested import bind_field, bound_row, r
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names, without_results
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
-from risingpy.frontend.binder.functions.json_names import as_json, of_json
+from risingpy.frontend.binder.functions.json_names import as_json, json_arguments, of_json
 from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
 from risingpy.frontend.binder.functions.special import SPECIAL, extracted, in_order
@@ -45,7 +45,7 @@ def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
     name = name_of(tree.this)
     of_jsonb = of_json(binder, name)
     made = _call(binder, tree, of_jsonb)
-    return made if of_jsonb == name else as_json(made)
+    return made if of_jsonb == name else as_json(name, made)
 
 
 def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
@@ -95,7 +95,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if name == "row":
         return bound_row(binder, row_items(binder, arguments), position)
     args = without_results([binder.bind(argument) for argument in in_order(name, arguments, position)])
-    return _scalar_call(binder, name, args, position)
+    return _scalar_call(binder, name, json_arguments(binder, tree, args), position)
 
 
 def _set_not_allowed(binder: ExpressionBinder, position: int) -> FeatureNotSupported:

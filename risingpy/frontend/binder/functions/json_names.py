@@ -1,15 +1,20 @@
-"""The functions of the type json: those of jsonb, which do the same, for a json value is that of a jsonb.
+"""The functions of the type json: those that make a text make it as it is written; others are those of jsonb.
 
-json_build_object('a', 1)  =>  CAST(jsonb_build_object('a', 1) AS json)
+json_build_object('a', 1)  =>  json_build_object('a', 1), typed as jsonb_build_object is
+json_strip_nulls(j)        =>  CAST(jsonb_strip_nulls(CAST(j AS jsonb)) AS json)
 """
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.user_defined import has_kind
+from risingpy.frontend.binder.trees import name_of
+from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.plan.catalog import FunctionKind
-from risingpy.plan.expressions import Cast, Expr
-from risingpy.types import JSONB
+from risingpy.plan.expressions import Call, Cast, Expr
+from risingpy.types import JSONB, TypeKind
 from risingpy.types.system_types import JSON
 
 _WITH_B = (
@@ -20,6 +25,19 @@ _NAMES = {
     **dict.fromkeys(("to_json", "row_to_json", "array_to_json"), "to_jsonb"),
     **{f"json_{rest}": f"jsonb_{rest}" for rest in _WITH_B},
 }
+_WRITTEN = {
+    "to_jsonb": "to_json",
+    "jsonb_build_array": "json_build_array",
+    "jsonb_build_object": "json_build_object",
+    "jsonb_object_of_pairs": "json_object_of_pairs",
+}
+_TAKE_JSON = frozenset(
+    f"json_{name}"
+    for name in (
+        *("array_length", "extract_path", "extract_path_text", "typeof", "strip_nulls", "array_elements"),
+        *("array_elements_text", "each", "each_text", "object_keys"),
+    )
+)
 JSON_SETS = {
     f"json_{rest}": f"jsonb_{rest}"
     for rest in (
@@ -38,6 +56,19 @@ def of_json(binder: ExpressionBinder, name: str) -> str:
     return of_jsonb
 
 
-def as_json(made: Expr) -> Expr:
-    """What such a function gives: json, where it gives jsonb."""
-    return Cast(made, JSON) if made.type == JSONB else made
+def as_json(name: str, made: Expr) -> Expr:
+    """What the function of the name gives, `made` as that of jsonb: json, where it is jsonb."""
+    if made.type != JSONB:
+        return made
+    if isinstance(made, Call) and made.function in _WRITTEN:
+        function = "json_of_elements" if name == "json_agg" else _WRITTEN[made.function]
+        return Call(function, made.args, JSON)
+    return Cast(made, JSON)
+
+
+def json_arguments(binder: ExpressionBinder, call: exp.Expr, args: list[Operand]) -> list[Operand]:
+    """The arguments of a call: a literal, or a parameter, that is to be json is one."""
+    written = name_of(call.this) if isinstance(call.this, str | exp.Identifier) else ""
+    if written not in _TAKE_JSON or not args or args[0].type.kind is not TypeKind.UNKNOWN:
+        return args
+    return [Operand(binder.context.coercer.coerce(args[0], JSON, Context.IMPLICIT), args[0].where), *args[1:]]

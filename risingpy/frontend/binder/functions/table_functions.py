@@ -16,7 +16,7 @@ from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions import populate
 from risingpy.frontend.binder.functions.arguments import bound_arguments
-from risingpy.frontend.binder.functions.json_names import JSON_SETS
+from risingpy.frontend.binder.functions.json_names import JSON_SETS, json_arguments
 from risingpy.frontend.binder.functions.multiranges import unnested
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import KNOWN_SETS, known_values
@@ -138,8 +138,7 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
 
 
 def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> Lists:
-    name = _name(call)
-    if name == "unnest":
+    if (name := _name(call)) == "unnest":
         return _unnest(binder, call)
     built_in = name if is_name_of_set(name) else None
     args, position = bound_arguments(binder, call.expressions, built_in), position_of(call)
@@ -150,6 +149,7 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
         return _of_objects(binder, name, base, args[1:], position)
     if name == EXPAND_ARRAY:
         return _expanded_array(binder, args, position)
+    args = json_arguments(binder, call, args)
     if name in _COLUMNS:
         exprs = tuple(bind_list(binder, function, args, position, name) for _, function in _COLUMNS[name])
         return Lists(exprs, tuple(column for column, _ in _COLUMNS[name]), True, name)

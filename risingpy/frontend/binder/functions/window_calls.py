@@ -74,7 +74,7 @@ def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
         raise FeatureNotSupported(f"IGNORE NULLS of {name} is not supported", position=position)
     made = binder.windows.add(replace(call, window=window, ignore_nulls=ignore_nulls))
     result = _finished(binder, name, Operand(made, position))
-    return result if name == written else as_json(result)
+    return result if name == written else as_json(written, result)
 
 
 def _finished(binder: ExpressionBinder, name: str, made: Operand) -> Expr:

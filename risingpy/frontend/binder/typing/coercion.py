@@ -33,7 +33,7 @@ from risingpy.types import (
 )
 from risingpy.types.families import FAMILIES, Category
 from risingpy.types.forms import parse_text
-from risingpy.types.system_types import OID, names_objects
+from risingpy.types.system_types import OID, is_json, names_objects
 
 
 class Context(IntEnum):
@@ -79,6 +79,8 @@ def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
     """Whether a value of `source` may become `target` in this context. Unknown literals may become anything."""
     if source.kind is _K.UNKNOWN:
         return True
+    if is_json(source) and target.kind is not _K.JSONB:
+        return target.is_text and context >= Context.ASSIGNMENT
     if source.kind is target.kind:
         return is_same_kind(source, target) and _items_coerce(source, target, context)
     if {source.kind, target.kind} == {_K.ARRAY, _K.VECTOR}:

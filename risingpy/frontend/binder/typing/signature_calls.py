@@ -19,6 +19,7 @@ from risingpy.frontend.binder.typing.coercion import (
     widened,
 )
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
+from risingpy.frontend.binder.typing.written_json import over_written
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
 from risingpy.functions.topics import multiranges, ranges
@@ -27,7 +28,7 @@ from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.families import Category
-from risingpy.types.system_types import JSON, OID, TEXT, is_object_identifier
+from risingpy.types.system_types import JSON, OID, TEXT, is_json, is_object_identifier
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."
 _PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
@@ -65,6 +66,8 @@ class Calls:
         """`a symbol b` or `symbol a`."""
         if symbol != "||":  # which takes a text beside anything, and arrays of any depth
             args = self._as_deep(self._as_system(args))
+        if any(is_json(arg.type) for arg in args) and symbol not in _OF_JSON:
+            raise _no_operator(symbol, args, position, ambiguous=False)
         signatures: Sequence[Signature] = SCALARS.get(_NEGATIONS.get(symbol, symbol), ())
         if symbol == "||":
             args = self._as_texts(args)
@@ -98,6 +101,9 @@ class Calls:
 
     def form(self, name: str, args: Sequence[Operand], what: str) -> Expr:
         """A form with a syntax of its own (AND, COALESCE, EXTRACT, …); `what` calls it in errors."""
+        compared = [arg for arg in args if is_json(arg.type)] if name in _COMPARING else []
+        if compared:
+            raise _no_operator("=", compared[:1] * 2, compared[0].position, ambiguous=False)
         overloads = SCALARS[name]
         signature = overloads[0]
         if len(overloads) > 1:
@@ -178,7 +184,7 @@ class Calls:
             _check_jsonpath(exprs[1], args[1])
         if result.is_wide or any(expr.type.is_wide for expr in exprs):
             exprs = [widened(expr) if expr.type.kind is TypeKind.NUMERIC else expr for expr in exprs]
-        return Call(signature.function, tuple(exprs), result)
+        return over_written(Call(signature.function, tuple(exprs), result), args)
 
     def _as_shown(self, signature: Signature, arg: Operand) -> Expr:
         """An argument of any type. What becomes text of a timestamptz depends on the time zone."""
@@ -219,6 +225,8 @@ class Calls:
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
 
 
+_OF_JSON = frozenset(("->", "->>", "#>", "#>>", "||"))
+_COMPARING = frozenset(("IN", "NULLIF", "IS_DISTINCT_FROM", "IS_NOT_DISTINCT_FROM", "GREATEST", "LEAST"))
 # A literal beside one of these is of that type, and not a text.
 _CONCATENATED = frozenset((TypeKind.JSONB, TypeKind.BIT, TypeKind.VARBIT, TypeKind.VECTOR))
 

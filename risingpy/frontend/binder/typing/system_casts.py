@@ -17,7 +17,15 @@ from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.functions.topics.object_names import MOST_OID
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
-from risingpy.types.system_types import OID, TEXT, as_text, is_object_identifier, is_vector, names_objects
+from risingpy.types.system_types import (
+    OID,
+    TEXT,
+    as_text,
+    is_json,
+    is_object_identifier,
+    is_vector,
+    names_objects,
+)
 
 
 def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
@@ -67,4 +75,6 @@ def parameter_type(target: SqlType) -> SqlType:
 
 def held_by(target: SqlType, given: SqlType) -> SqlType:
     """The type of system catalogs that `given` is, if its values are those of `target`; else `target`."""
+    if is_json(given):  # a text of the same value, but not the one that jsonb has
+        return target
     return given if given.system and not target.system and replace(given, system="") == target else target

@@ -13,6 +13,7 @@ from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.enums.enumeration import labels_of
 from risingpy.types.families import FAMILIES, MULTIRANGE_OF
 from risingpy.types.ranges.multiranges import element_of, prefix_of
+from risingpy.types.system_types import is_json
 from risingpy.types.time_precision import MOST_DIGITS
 
 _EXACT_IN_DOUBLE = 15  # digits
@@ -35,7 +36,7 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
     if source.is_bits or target.is_bits:
         return _bits_cast(value, source, target)
     if source.kind is target.kind and source.kind is not TypeKind.NUMERIC:
-        return _cut(value, target)
+        return _parsed(value, target) if is_json(source) and not is_json(target) else _cut(value, target)
     if TypeKind.INT256 in (source.kind, target.kind) and (source.is_numeric or target.is_numeric):
         return _large_cast(value, source, target)
     if source.is_wide or target.is_wide:
@@ -203,7 +204,7 @@ def parse_function(target: SqlType) -> str:
     """The name of the registered function that reads a text as `target`."""
     if target.kind is TypeKind.NUMERIC:
         return f"rpy_parse_numeric_{target.scale}"
-    return f"rpy_parse_{target.kind.name.lower()}"
+    return f"rpy_parse_{target.system if is_json(target) else target.kind.name.lower()}"
 
 
 def _cut(text: str, target: SqlType) -> str:

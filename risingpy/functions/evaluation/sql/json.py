@@ -1,7 +1,8 @@
-"""jsonb values made of values of other types, as DuckDB SQL: what to_jsonb and its kind give.
+"""jsonb and json made of values of other types, as DuckDB SQL: what to_jsonb, to_json and their kind give.
 
 Numbers and booleans are themselves, NaN and infinities texts; timestamps have a T between date and time; arrays become
-arrays, structs and maps objects; everything else is its text in quotes.
+arrays, structs and maps objects; everything else is its text in quotes. json keeps the order of keys, those that come
+twice, and texts of json and jsonb as they are; its blanks stand where PostgreSQL's json.c has them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.errors import InvalidParameterValue
-from risingpy.functions.evaluation.sql.casts import text_of
+from risingpy.functions.evaluation.sql.casts import cast, text_of
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind
@@ -22,7 +23,7 @@ def json_of(value: str, type_: SqlType) -> str:
     """The jsonb of a value; NULL of NULL."""
     match type_.kind:
         case TypeKind.JSONB:
-            return value
+            return cast(value, type_, JSONB)
         case TypeKind.BOOLEAN:
             return f"CASE WHEN {value} THEN 'true' WHEN NOT {value} THEN 'false' END"
         case TypeKind.ARRAY:
@@ -73,6 +74,78 @@ def _object(fields: dict[str, tuple[str, SqlType]]) -> str:
         value, type_ = fields[name]
         parts.append(f"{quoted((', ' if k else '') + quote(name) + ': ')} || {json_or_null(value, type_)}")
     return f"('{{' || {' || '.join([*parts, quoted('}')])})"
+
+
+def written_of(value: str, type_: SqlType) -> str:
+    """The json of a value; NULL of NULL."""
+    match type_.kind:
+        case TypeKind.JSONB:
+            return value
+        case TypeKind.ARRAY:
+            item = f"element{type_.depth}"
+            parts = f"list_transform({value}, lambda {item}: {_written_or_null(item, type_.element)})"
+            return f"('[' || {joined_texts(parts, ',', empty=f'len({value}) = 0')} || ']')"
+        case TypeKind.STRUCT:
+            fields = ["'{'"]
+            for k, (name, field_type) in enumerate(zip(type_.names, type_.items, strict=True)):
+                fields.append(quoted("," * (k > 0) + quote(name) + ":"))
+                fields.append(_written_or_null(f"struct_extract({value}, {quoted(name)})", field_type))
+            return f"CASE WHEN {value} IS NOT NULL THEN ({' || '.join([*fields, quoted('}')])}) END"
+        case TypeKind.REAL | TypeKind.DOUBLE:
+            shown = text_of(value, type_)
+            return f"CASE WHEN isfinite({value}) THEN {shown} ELSE {own_call('jsonb_quote', [shown], VARCHAR)} END"
+    return json_of(value, type_)
+
+
+def _written_or_null(value: str, type_: SqlType) -> str:
+    return f"coalesce({written_of(value, type_)}, 'null')"
+
+
+def _to_json(call: Call, args: list[str]) -> str:
+    return written_of(args[0], call.args[0].type)
+
+
+def _json_of_elements(call: Call, args: list[str]) -> str:
+    """json_agg, of the array of a group's values: those that have parts begin on lines of their own."""
+    element = call.args[0].type.element
+    text = _written_or_null("item", element)
+    if element.kind in (TypeKind.ARRAY, TypeKind.STRUCT):
+        text = f"CASE WHEN place > 1 AND item IS NOT NULL THEN concat(chr(10), ' ', {text}) ELSE {text} END"
+    parts = f"list_transform({args[0]}, lambda item, place: {text})"
+    return f"('[' || {joined_texts(parts, ', ', empty=f'len({args[0]}) = 0')} || ']')"
+
+
+def _json_build_array(call: Call, args: list[str]) -> str:
+    parts = [_written_or_null(arg, each.type) for arg, each in zip(args, call.args, strict=True)]
+    return "('[' || " + (" || ', ' || ".join(parts) or "''") + " || ']')"
+
+
+def _json_build_object(call: Call, args: list[str]) -> str:
+    if len(call.args) % 2:
+        raise InvalidParameterValue("argument list must have even number of elements")
+    members = []
+    pairs = zip(call.args[::2], args[::2], call.args[1::2], args[1::2], strict=True)
+    for k, (key, name, item, value) in enumerate(pairs):
+        if key.type.kind is TypeKind.JSONB or key.type.is_nested:
+            name = _key_text(name, key.type)
+        refused = raised("22023", quoted(f"argument {2 * k + 1} cannot be null"), VARCHAR)
+        text = own_call("jsonb_quote", [text_of(name, key.type)], VARCHAR)
+        key_text = f"CASE WHEN {text} IS NULL THEN {refused} ELSE {text} END"
+        members.append(f"{key_text} || ' : ' || {_written_or_null(value, item.type)}")
+    return "('{' || " + (" || ', ' || ".join(members) or "''") + " || '}')"
+
+
+def _json_of_pairs(call: Call, args: list[str]) -> str:
+    """json_object_agg: see `_object_of_pairs`."""
+    pair = call.args[0].type.element
+    key, value = (f"struct_extract(pair, {quoted(name)})" for name in pair.names)
+    refused = raised("22023", quoted("field name must not be null"), VARCHAR)
+    text = own_call("jsonb_quote", [_key_text(key, pair.items[0])], VARCHAR)
+    member = (
+        f"CASE WHEN {key} IS NULL THEN {refused} ELSE {text} END || ' : ' || {_written_or_null(value, pair.items[1])}"
+    )
+    parts = f"list_transform({args[0]}, lambda pair: {member})"
+    return f"('{{ ' || {joined_texts(parts, ', ', empty=f'len({args[0]}) = 0')} || ' }}')"
 
 
 def _to_jsonb(call: Call, args: list[str]) -> str:
@@ -157,6 +230,11 @@ JSON: dict[str, Callable[[Call, list[str]], str]] = {
     "jsonb_build_array": _build_array,
     "jsonb_build_object": _build_object,
     "jsonb_object_of_pairs": _object_of_pairs,
+    "to_json": _to_json,
+    "json_build_array": _json_build_array,
+    "json_build_object": _json_build_object,
+    "json_of_elements": _json_of_elements,
+    "json_object_of_pairs": _json_of_pairs,
     "jsonb_eq": _compared("eq"),
     "jsonb_ne": _compared("ne"),
     "jsonb_lt": _ordered("<"),

@@ -14,6 +14,7 @@ from risingpy.functions.evaluation.sql.series import SERIES
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.types import BOOLEAN, BYTEA, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.types.system_types import is_json
 
 Compile = Callable[[Call, list[str]], str]
 
@@ -47,6 +48,8 @@ def numbers_as_keys(value: str, type_: SqlType) -> str:
     if type_.is_wide:
         return f"array_slice({value}, 1, 41)"
     match type_.kind:
+        case TypeKind.JSONB if is_json(type_):
+            return f"encode({value})"  # nothing compares it; where rows are told apart by it, its text does
         case TypeKind.JSONB:
             return own_call("jsonb_key", [value], BYTEA)
         case TypeKind.ARRAY:

@@ -1,1 +1,4 @@
-"""jsonb: values looked into (`lookup`, `paths`), made of others (`changes`), and on their way into rows (`records`)."""
+"""jsonb: values looked into (`lookup`, `paths`), made of others (`changes`), and on their way into rows (`records`).
+
+json: texts looked into as they are (`written`).
+"""

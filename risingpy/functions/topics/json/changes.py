@@ -25,7 +25,7 @@ def by_value(one: Callable[..., object], result: pa.DataType, *, takes_nulls: bo
     computed = by_row(one, result)
 
     def compute(*columns: pa.Array) -> pa.Array:
-        return computed(*[_hashable(column) for column in columns])
+        return computed(*[hashable(column) for column in columns])
 
     return Function(compute, takes_nulls)
 
@@ -40,7 +40,8 @@ class _Tuples:
         return [None if value is None else tuple(value) for value in values_of(self._column)]
 
 
-def _hashable(column: pa.Array) -> pa.Array | _Tuples:
+def hashable(column: pa.Array) -> pa.Array | _Tuples:
+    """A column of a function by row: arrays become tuples, so that equal rows are found."""
     return _Tuples(column) if pa.types.is_list(column.type) else column
 
 
