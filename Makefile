@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-clients test-connectors installation-test abuse soak tpcds-test injection-test docs suites judge fuzz clean help ddl-test constraints-test
+.PHONY: install run test lint demo bench crash-test state-test cluster-test door-test fault-test engines-test console-test test-clients test-connectors installation-test abuse soak tpcds-test injection-test docs suites judge fuzz clean help ddl-test constraints-test postgres-test
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -87,6 +87,16 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming types ddl alter index dml" \
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/executors/spark tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
+
+POSTGRES_SOURCE := $(CURDIR)/build/postgres
+APT_SOURCE := apt-get -o Dir::Etc::sourcelist=$(POSTGRES_SOURCE)/sources.list -o Dir::Etc::sourceparts=/dev/null \
+	-o Dir::State::lists=$(POSTGRES_SOURCE)/lists -o Dir::Cache=$(POSTGRES_SOURCE)/cache
+postgres-test: $(STAMP) ## PostgreSQL 15's own regression files, from Debian's sources, here and at a PostgreSQL (15 min)
+	mkdir -p $(POSTGRES_SOURCE)/lists/partial $(POSTGRES_SOURCE)/cache/archives/partial
+	echo "deb-src http://deb.debian.org/debian bookworm main" >$(POSTGRES_SOURCE)/sources.list
+	cd $(POSTGRES_SOURCE) && $(APT_SOURCE) --quiet update && $(APT_SOURCE) --quiet source --download-only postgresql-15
+	cd $(POSTGRES_SOURCE) && tar --extract --strip-components=1 --file postgresql-15_*.orig.tar.bz2 --wildcards '*/src/test/regress/*'
+	RISINGPY_POSTGRES_SOURCE=$(POSTGRES_SOURCE)/src/test/regress $(PYTEST) -n 0 -s --timeout 0 tests/postgres_regress
 
 injection-test: $(STAMP) ## 10,000 statements with names and texts that look like SQL, here and at a PostgreSQL (3 min)
 	RISINGPY_HOSTILE_STATEMENTS=10000 $(PYTEST) -q -n 0 tests/frontend/session/databases/test_hostile_names.py \
