@@ -82,7 +82,7 @@ Besides the forms below: `CASE`, `CAST(a AS type)` and `a::type`, `a BETWEEN [SY
 `normalize(a, NFC)`, `a IS [NFC] NORMALIZED`, `trim([BOTH | LEADING | TRAILING] [b] FROM a)`, `position(a IN b)`,
 `a AT TIME ZONE b`,
 `(a, b) = (c, d)`, and `current_date`, `current_timestamp[(n)]`, `localtimestamp[(n)]`, `transaction_timestamp()`,
-`statement_timestamp()` (all of them `now()`), `date_part('field', a)` (EXTRACT as double precision), `pg_typeof(a)`,
+`statement_timestamp()` (all of them `now()`, when the transaction began), `date_part('field', a)` (EXTRACT as double precision), `pg_typeof(a)`,
 `enum_first(a)`, `enum_last(a)`, `enum_range(a)`, `enum_range(a, b)` ([enums](types.md)),
 `version()`, `current_user`, `session_user`, `current_database()`, `current_schema`.
 """

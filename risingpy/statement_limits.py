@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from types import TracebackType
 from typing import Protocol
@@ -135,7 +136,7 @@ class StatementLimits:
     sessions for whose locks a session waits. `set_config(name, value, local)` changes a setting of the session, and
     gives its new value. `sequences` answers nextval and its like, `advisory` pg_advisory_lock and its like.
     `notify(channel, payload)` is pg_notify. Within the block of `calling(call)`, `call` is called when the statement is
-    cancelled.
+    cancelled. `now` is what now() gives: None, when the statement begins.
     """
 
     memory: int
@@ -150,6 +151,7 @@ class StatementLimits:
     advisory: AdvisoryLocks = field(default_factory=_HasNoLocks)
     notify: Callable[[str, str], None] = _notifies_nobody
     calling: Callable[[Callable[[], None]], AbstractContextManager[None]] = _is_never_cancelled
+    now: datetime | None = None
 
     @property
     def hint(self) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from risingpy.batch.moments import GivesNumbers, of_moment, taken
+from risingpy.batch.moments import Clock, GivesNumbers, of_moment, taken
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import ConstantRows, Direct
 from risingpy.plan.expressions import Expr, InputRef, Literal
@@ -24,7 +23,7 @@ _PLAIN = frozenset(
 
 
 def constant_table(
-    rows: ConstantRows, schema: Schema, parameters: Parameters, numbers: GivesNumbers
+    rows: ConstantRows, schema: Schema, parameters: Parameters, numbers: GivesNumbers, now: Clock
 ) -> pa.Table | None:
     """The rows as a table (c0…); None if only the evaluator can compute a value, or raise its error.
 
@@ -37,10 +36,10 @@ def constant_table(
         if values is None:
             return None
         known.append(values)
-    arrays, now = [], datetime.now(UTC)
+    arrays, time = [], now()
     for column, others, values, field in zip(rows.columns, momentary, known, schema, strict=True):
         if others:
-            given, rest = iter(taken(others, numbers, now)), iter(values)
+            given, rest = iter(taken(others, numbers, time)), iter(values)
             values = [next(given) if of_moment(expr) else next(rest) for expr in column]
         arrays.append(pa.array(values, field.type.arrow))
     return pa.table(arrays, names=_names(len(arrays)))

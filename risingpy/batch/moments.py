@@ -7,10 +7,10 @@ DuckDB would compute them, too, but its start takes a hundred times as long.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from risingpy.types import TIMESTAMP, TIMESTAMPTZ, SqlType, TypeKind
 from risingpy.types.time_precision import rounded_value
 
 _LIMITS = {TypeKind.SMALLINT: 1 << 15, TypeKind.INTEGER: 1 << 31, TypeKind.BIGINT: 1 << 63}
+
+
+Clock: TypeAlias = Callable[[], datetime]
+"""What now() gives, in UTC: the time at which the transaction began."""
 
 
 class GivesNumbers(Protocol):

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from risingpy.batch.moments import CurrentTime, GivesNumbers, NextNumber, of_moment, taken
+from risingpy.batch.moments import Clock, CurrentTime, GivesNumbers, NextNumber, of_moment, taken
 from risingpy.batch.parameters import Parameters, constant, parameter_alone
 from risingpy.batch.plan import ConstantRows
 from risingpy.plan.expressions import Call, Cast, Expr, Literal, Parameter
@@ -35,16 +34,16 @@ class PlainRows:
     _numbers: tuple[tuple[int, tuple[tuple[int, Expr], ...]], ...]  # by column, the rows whose value is a number
     _times: tuple[tuple[int, int, CurrentTime], ...]  # (row, column, what is there)
 
-    def values(self, parameters: Parameters) -> Rows:
+    def values(self, parameters: Parameters, now: Clock) -> Rows:
         """The rows; None stands for what `take_numbers` will put there. Raises NotPlain."""
         rows = [[cell(parameters) for cell in row] for row in self._cells]
         if self._times:
-            now = datetime.now(UTC)  # one time for all of a statement
+            moment = now()
             for row, column, time in self._times:
-                rows[row][column] = time.at(now)
+                rows[row][column] = time.at(moment)
         return rows
 
-    def columns(self, executions: Sequence[Parameters], numbers: GivesNumbers) -> list[list[object]]:
+    def columns(self, executions: Sequence[Parameters], numbers: GivesNumbers, now: Clock) -> list[list[object]]:
         """The rows of several executions, one after the other, as columns, with their numbers. Raises as both do.
 
         Two columns with numbers of one sequence are NotPlain: each execution would take its numbers together.
@@ -53,9 +52,9 @@ class PlainRows:
             raise NotPlain
         of_columns = zip(*self._cells, strict=True)
         columns = [[cell(values) for values in executions for cell in cells] for cells in of_columns]
-        now, count = datetime.now(UTC), len(self._cells)
+        moment, count = now(), len(self._cells)
         for row, column, time in self._times:
-            columns[column][row::count] = [time.at(now)] * len(executions)
+            columns[column][row::count] = [time.at(moment)] * len(executions)
         for column, places in self._numbers:
             wanted = [expr for _, expr in places] * len(executions)
             given = iter(taken(wanted, numbers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from risingpy.batch.constants import constant_table
-from risingpy.batch.moments import GivesNumbers
+from risingpy.batch.moments import Clock, GivesNumbers
 from risingpy.batch.parameters import Parameters, has_parameters, parameter_stored, with_parameters
 from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, Direct
 from risingpy.batch.planner import asks_for_objects, has_given_rows, has_system_scan, plan_query, scans_of
@@ -61,10 +61,12 @@ class PreparedQuery:
         elsewhere = [expr for expr in values if parameter_stored(expr) is None] + others
         return places == [*range(1, parameters + 1)] and not any(map(has_parameters, elsewhere))
 
-    def constants(self, parameters: Parameters, numbers: GivesNumbers) -> pa.Table | None:
+    def constants(self, parameters: Parameters, numbers: GivesNumbers, now: Clock) -> pa.Table | None:
         """The answer (c0…) if it consists of constants, which need no snapshot; else None."""
         answer = self.plan.answer
-        return constant_table(answer, self.schema, parameters, numbers) if isinstance(answer, ConstantRows) else None
+        if not isinstance(answer, ConstantRows):
+            return None
+        return constant_table(answer, self.schema, parameters, numbers, now)
 
     def plan_for(self, catalog: Catalog, changed: frozenset[int], parameters: Parameters) -> BatchPlan:
         """The plan for a snapshot with this catalog, and a transaction that has changed these tables.

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import duckdb
 import numpy as np
@@ -35,7 +36,7 @@ from risingpy.functions.evaluation.duckdb_failures import (
 from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql.catalog import names_in
-from risingpy.functions.evaluation.sql.text import intervals_apart
+from risingpy.functions.evaluation.sql.text import at_time, intervals_apart
 from risingpy.meta.cancellation import WaitEvent, waiting
 from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Index, Table
@@ -85,6 +86,9 @@ class BatchRunner:
         self._working: list[_Work] = []
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
+    def _now(self) -> datetime:
+        return self._limits().now or datetime.now(UTC)
+
     def interrupt(self) -> None:
         """Ends the running work, which raises QueryCanceled if `cancelled` is set. Open cursors stay usable."""
         with self._guard:
@@ -121,7 +125,7 @@ class BatchRunner:
         (c0…) that a query with GivenRows reads there. A query with `given` rows looks at what its statement does;
         without them, a query of a statement of several `parts` reads what was there before that.
         """
-        constant = query.constants(parameters, self._numbers)
+        constant = query.constants(parameters, self._numbers, self._now)
         if constant is not None:
             yield from constant.to_batches()
             return
@@ -170,7 +174,7 @@ class BatchRunner:
         parts: StatementReads | None = None,
     ) -> pa.Table:
         """All rows of `run`. Raises OutOfMemory if they are too large."""
-        constant = query.constants(parameters, self._numbers)
+        constant = query.constants(parameters, self._numbers, self._now)
         if constant is not None:
             return constant
         return self._as_table(query.schema, self.run(query, parameters, take_snapshot, given, parts))
@@ -255,7 +259,7 @@ class BatchRunner:
     def _batches(
         self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema, turn: QueryTurn | None = None
     ) -> Iterator[pa.RecordBatch]:
-        sql, rows = intervals_apart(sql), _rows_per_batch(schema)
+        sql, rows = at_time(intervals_apart(sql), limits.now), _rows_per_batch(schema)
         lease.make_known(sql)
         with self._work(lease.cursor, limits, turn):
             reader = lease.cursor.sql(sql).to_arrow_reader(rows)

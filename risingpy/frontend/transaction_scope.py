@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from risingpy.errors import SqlError
 from risingpy.frontend.drafted_schema import DraftedSchema
@@ -39,11 +40,22 @@ class TransactionScope:
         self._temporaries = temporaries
         self.schema = schema
         self._notifications = notifications
+        self._began: datetime | None = None
 
     def begin(self, *, read_only: bool | None) -> None:
         """BEGIN."""
+        self._began = datetime.now(UTC)
         self._transaction.begin(read_only=read_only)
         self._settings.begin()
+
+    @property
+    def began(self) -> datetime | None:
+        """When the transaction that is open began, which is what now() gives in it; None if none is."""
+        return self._began if self._transaction.is_open else None
+
+    def now(self) -> datetime:
+        """What now() gives."""
+        return self.began or datetime.now(UTC)
 
     @property
     def is_untouched(self) -> bool:
@@ -60,6 +72,8 @@ class TransactionScope:
     def begin_implicit(self) -> None:
         """Several statements come in one text or before one Sync: one transaction, if none is open."""
         if self._transaction.status is TransactionStatus.IDLE:
+            if not self._transaction.implicit:
+                self._began = datetime.now(UTC)
             self._transaction.implicit = True
             self._settings.begin()
 

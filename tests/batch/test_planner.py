@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -173,7 +174,7 @@ def test_constants_need_no_duckdb(catalog: Catalog) -> None:
     assert isinstance(plan("select 1, $1", catalog, INTEGER).answer, ConstantRows)
     assert isinstance(plan("select random()", catalog).answer, ComputedRows)
     query = PreparedQuery(optimize(bind("values (1), ($1)", (SMALLINT,), catalog).plan), catalog)
-    table = query.constants((7,), _HasNoSequences())
+    table = query.constants((7,), _HasNoSequences(), lambda: datetime.now(UTC))
     assert table is not None and table.to_pydict() == {"c0": [1, 7]}
 
 

@@ -178,6 +178,7 @@ class SessionContext:
             advisory=self.advisory,
             notify=self._notify,
             calling=self.cancelled.calling,
+            now=self.scope.began,
         )
 
     def _set_config(self, name: str, value: str, local: bool) -> str:

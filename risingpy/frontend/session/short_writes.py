@@ -107,7 +107,7 @@ class _Insert:
 
     def write(self, context: SessionContext, parameters: Sequence[object | None], done: Done) -> SmallWrite:
         """Raises NotPlain."""
-        rows = self.rows.values(parameters)
+        rows = self.rows.values(parameters, context.scope.now)
         if any(row[index] is None for index in self.filled for row in rows):
             raise NotPlain
 
@@ -121,7 +121,7 @@ class _Insert:
         """Raises NotPlain, SqlError, and what Arrow raises for values that no column has."""
         if self.kept is None or not all(context.sequences.can_give(*each) for each in self.wanted):
             raise NotPlain
-        rows = self.rows.values(parameters)
+        rows = self.rows.values(parameters, context.scope.now)
         if any(row[index] is None for index in self.filled for row in rows):
             raise NotPlain
         self.rows.take_numbers(rows, context.sequences)
@@ -191,7 +191,7 @@ class _Upsert:
 
     def write(self, context: SessionContext, parameters: Sequence[object | None], done: Done) -> SmallWrite:
         """Raises NotPlain."""
-        rows = self.rows.values(parameters)
+        rows = self.rows.values(parameters, context.scope.now)
         key = tuple(rows[0][place] for place in self.table.primary_key)
         if any(rows[0][index] is None for index in self.filled):
             raise NotPlain

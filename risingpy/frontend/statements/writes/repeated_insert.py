@@ -41,7 +41,7 @@ class RowsOfExecutions:
     def __call__(self, executions: Sequence[Parameters]) -> pa.Table | None:
         """One after the other; None if only the evaluator can compute a value, or raise its error."""
         try:
-            columns = self._compiled().columns(executions, self._session.sequences)
+            columns = self._compiled().columns(executions, self._session.sequences, self._session.scope.now)
             arrays = [pa.array(values, field.type.arrow) for values, field in zip(columns, self._schema, strict=True)]
         except (NotPlain, pa.ArrowException, ValueError, TypeError, OverflowError):
             return None

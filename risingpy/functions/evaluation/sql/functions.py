@@ -15,7 +15,7 @@ from risingpy.functions.evaluation.sql.json import JSON
 from risingpy.functions.evaluation.sql.maps import MAPS
 from risingpy.functions.evaluation.sql.nested import NESTED, numbers_as_keys
 from risingpy.functions.evaluation.sql.strings import STRINGS
-from risingpy.functions.evaluation.sql.text import own_call, raised
+from risingpy.functions.evaluation.sql.text import NOW, own_call, raised
 from risingpy.functions.volatile import ADVISORY_CALLS, SEQUENCE_CALLS
 from risingpy.plan.expressions import Call
 from risingpy.types import BYTEA, TypeKind
@@ -53,7 +53,7 @@ TEMPLATES: dict[str, str] = {
     "random": "random()", "gen_random_uuid": "unhex(replace(CAST(gen_random_uuid() AS VARCHAR), '-', ''))",
     "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
     # dates and times
-    "now": "CAST(now() AS TIMESTAMPTZ)", "proctime": "CAST(now() AS TIMESTAMPTZ)",
+    "now": NOW, "proctime": "CAST(now() AS TIMESTAMPTZ)",
 }
 # fmt: on
 

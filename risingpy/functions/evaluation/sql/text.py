@@ -30,6 +30,9 @@ ERROR_MARK = "risingpy error "
 REST_MARK = "\x1e"  # before an error's detail, its hint and what it is about (`SqlError.about`), as JSON
 
 
+NOW = "CAST(now() AS TIMESTAMPTZ /* of the transaction */)"
+
+
 def quoted(text: str) -> str:
     """A string literal."""
     return quoted_text(text)
@@ -148,6 +151,13 @@ def intervals_apart(sql: str) -> str:
         return f"rpy_interval_apart('{months} months {days} days {micros} microseconds')"
 
     return _INTERVAL.sub(apart, sql)
+
+
+def at_time(sql: str, now: datetime | None) -> str:
+    """The statement with this time for NOW; None: DuckDB's, which is that at which it begins to run."""
+    if now is None or NOW not in sql:
+        return sql
+    return sql.replace(NOW, f"TIMESTAMPTZ '{now.isoformat(sep=' ')}'")
 
 
 def _nested_literal(value: object, type_: SqlType) -> str:
