@@ -12,7 +12,7 @@ from psycopg.pq.abc import PGconn, PGresult
 
 from tests.postgres_regress.scripts import Sent
 
-_SETTINGS = ("SET statement_timeout = '15s'", "SET timezone = 'PST8PDT'")
+_SETTINGS = ("SET statement_timeout = '60s'", "SET timezone = 'PST8PDT'")
 # Settings with one value here, which change how every later value is shown.
 _OF_OUTPUT = re.compile(
     r"(set|reset)\s+(local\s+|session\s+)?(datestyle|intervalstyle|bytea_output|extra_float_digits|standard_conforming)",

@@ -160,7 +160,9 @@ def refuse_spilled(session: StatementContext, relation: Table) -> None:
 def _alter_sequence(session: StatementContext, relation: Table, action: SetIdentity) -> None:
     """What ALTER COLUMN … SET says of the sequence of an identity column."""
     catalog = session.database.reads.catalog
-    column = next(each for each in relation.columns if each.name == action.column.name)
+    now = catalog.relations[relation.relation_id]  # the column may have come with the same statement
+    assert isinstance(now, Table)
+    column = next(each for each in now.columns if each.name == action.column.name)
     sequence = None if column.identity is None else catalog.relations.get(column.identity.sequence)
     assert isinstance(sequence, NumberSequence)
     given = tuple(option for options in action.options for option in options.given)

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from risingpy.errors import (
     DuplicateColumn,
+    DuplicateRelation,
     FeatureNotSupported,
     InvalidTableDefinition,
     SqlError,
@@ -102,12 +103,15 @@ class ConstraintBinder:
 
     def has(self, name: str) -> bool:
         """Whether the table has a constraint of that name."""
-        names = {each.name for each in self.constraints} | {each.name for each in self.uniques}
+        return name in self._names_of_keys() or any(each.name == name for each in self.constraints)
+
+    def _names_of_keys(self) -> set[str]:
+        names = {each.name for each in self.uniques}
         if self.primary_key:
             names.add(self.key_name or f"{self.name}_pkey")
         if self.table is not None:
             names |= {index.name for index in self.catalog.unique_indexes_of(self.table.relation_id)}
-        return name in names
+        return names
 
     def _unique(self, definition: UniqueDefinition) -> BoundUnique:
         is_primary = definition.is_primary
@@ -258,13 +262,17 @@ class ConstraintBinder:
         return _columns_named(names, self.columns)
 
     def _given_or_free(self, given: ColumnName | None, parts: Sequence[str], label: str) -> str:
-        def is_taken(name: str) -> bool:
-            if self.has(name):
-                return True
-            return label in ("key", "pkey") and self.catalog.find(name, self.schema_name, ()) is not None
+        is_index = label in ("key", "pkey")
+
+        def is_relation(name: str) -> bool:
+            return name in self._names_of_keys() or self.catalog.find(name, self.schema_name, ()) is not None
 
         if given is None:
-            return free_name(self.name, "_".join(parts), label, is_taken)
+            return free_name(
+                self.name, "_".join(parts), label, lambda name: self.has(name) or (is_index and is_relation(name))
+            )
+        if is_index and is_relation(given.name):  # PostgreSQL makes the index first
+            raise DuplicateRelation(f'relation "{given.name}" already exists', position=given.position)
         if self.has(given.name):
             message = f'constraint "{given.name}" for relation "{self.name}" already exists'
             raise SqlError(message, sqlstate="42710", position=given.position)

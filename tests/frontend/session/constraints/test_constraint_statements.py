@@ -119,3 +119,22 @@ def test_show_create_table_has_the_constraints_of_now(family: Client) -> None:
     family.run(str(shown))
     names = family.run("SELECT conname FROM pg_constraint WHERE conrelid = 'c'::regclass ORDER BY conname")
     assert names == [("c_pid_fkey",), ("c_pkey",), ("low",)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sqlstate"),
+    [
+        ("UNIQUE (a)", "UNIQUE (a)", "42P07"),
+        ("UNIQUE (a)", "CHECK (a > 0)", "42710"),
+        ("CHECK (a > 0)", "UNIQUE (a)", "42710"),
+        ("CHECK (a > 0)", "CHECK (a > 0)", "42710"),
+    ],
+)
+def test_the_index_of_a_key_is_a_relation_and_comes_first(
+    client: Client, first: str, second: str, sqlstate: str
+) -> None:
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int)")
+    client.run(f"ALTER TABLE t ADD CONSTRAINT c {first}")
+    with pytest.raises(SqlError, match=r'"c".* already exists') as error:
+        client.run(f"ALTER TABLE t ADD CONSTRAINT c {second}")
+    assert error.value.sqlstate == sqlstate
