@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from risingpy.plan.expressions import Call, Case, Expr, InputRef, Subquery
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Subquery, SubqueryKind
 from risingpy.plan.logical import (
     AggCall,
     Aggregate,
@@ -101,6 +101,8 @@ class PassedColumns(Generic[T]):
 
     def subquery(self, expr: Subquery) -> T:
         """What a subquery's value has."""
+        if expr.kind is not SubqueryKind.SCALAR:
+            return self.computed
         return self.of(expr.plan, 0)  # type: ignore[arg-type]  # the expressions' module knows no plans
 
     def _found(self, plan: LogicalPlan, place: int) -> T:

@@ -33,6 +33,7 @@ prepare truncate alter_table sequence polymorphism rowtypes returning with selec
 drop_if_exists indexing portals_p2 select_views
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 # A recursion without an end, of which PostgreSQL takes 32 rows because it computes them as they are asked for.
+_LINES_OF_LOG = 60
 _NO_END = ("with recursive q as (\n      select * from department",)
 
 
@@ -46,6 +47,7 @@ class Servers:
         with ours.connect() as other:
             other.execute("CREATE DATABASE regression")
         self._theirs = Server(user)
+        self._process = ours
         self._ours = Server(f"host=127.0.0.1 port={ours.port} user=root dbname=regression")
         self.total = Comparison()
 
@@ -60,6 +62,8 @@ class Servers:
             if not is_of_output(sent):
                 comparison.add(sent, self._theirs.answer(sent), self._ours.answer(sent))
         self.total.kinds += comparison.kinds
+        if comparison.failures:
+            print("\n" + "".join(self._process.output[-_LINES_OF_LOG:]))
         return comparison
 
 

@@ -48,6 +48,7 @@ from risingpy.plan.logical import (
 )
 from risingpy.plan.window_calls import FRAMELESS, FrameUnits, WindowCall
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, VARCHAR, SqlType, TypeKind, array_of, struct_of
+from risingpy.types.system_types import is_json
 from risingpy.types.wide_numeric import key_of
 
 _COMPARISONS = frozenset(
@@ -112,7 +113,7 @@ def key_of_expression(expr: Expr) -> Expr:
         return Literal(_key_of_value(expr.value), BYTEA)
     if isinstance(expr, Literal) and isinstance(expr.value, tuple) and expr.type == array_of(NUMERIC):
         return Literal(tuple(map(_key_of_value, expr.value)), key_type(expr.type))
-    if expr.type.kind is TypeKind.JSONB:
+    if expr.type.kind is TypeKind.JSONB and not is_json(expr.type):  # the kernels read no text with blanks
         return Call("jsonb_key", (expr,), BYTEA)
     return Call("numeric_key" if expr.type.is_wide else "numeric_keys", (expr,), key_type(expr.type))
 
