@@ -311,13 +311,13 @@ class Transaction:
 
         An explicit transaction stays failed until its end, or until it goes back to a savepoint.
         """
-        explicit = self.status is not TransactionStatus.IDLE
+        explicit, chosen = self.status is not TransactionStatus.IDLE, self.chosen_read_only
         if self._savepoints:
             self._forget_since(self._savepoints[-1])
         else:
             self.rollback()
         if explicit:
-            self.status = TransactionStatus.FAILED
+            self.status, self.chosen_read_only = TransactionStatus.FAILED, chosen
 
     @property
     def changed_tables(self) -> frozenset[int]:

@@ -11,10 +11,11 @@ from risingpy.plan.catalog import RelationClass
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """`read_only` is None unless said."""
+    """BEGIN, or `starts`: START TRANSACTION. `read_only` is None unless said."""
 
     read_only: bool | None = None
     isolation: str | None = None
+    starts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from risingpy.errors import InvalidParameterValue
 from risingpy.frontend.parser.ast import (
@@ -178,7 +179,7 @@ def parse_begin(cursor: Cursor) -> Begin:
 def parse_start(cursor: Cursor) -> Begin:
     """START TRANSACTION, the standard's BEGIN."""
     cursor.expect("START", "TRANSACTION")
-    return _parse_transaction_modes(cursor)
+    return replace(_parse_transaction_modes(cursor), starts=True)
 
 
 def _parse_transaction_modes(cursor: Cursor) -> Begin:

@@ -36,7 +36,6 @@ class Control(Enum):
 
 _TEXTS = {
     "BEGIN": Control.BEGIN,
-    "START TRANSACTION": Control.BEGIN,
     "COMMIT": Control.COMMIT,
     "END": Control.COMMIT,
     "ROLLBACK": Control.ROLLBACK,
@@ -62,7 +61,7 @@ class ShortControls:
         """That of a statement; None if it is another one."""
         statement = prepared.statement
         match statement.statement if isinstance(statement, ParsedStatement) else None:
-            case Begin(None, None):
+            case Begin(None, None, False):
                 return self._of[Control.BEGIN]
             case Commit(False):
                 return self._of[Control.COMMIT]

@@ -146,7 +146,7 @@ def test_explain(sql: str, verbose: bool, analyze: bool, kind: ast.ExplainKind) 
         ("set x = default", ast.SetVariable("x", None, position=5)),
         ("reset all", ast.SetVariable("all", None, position=7)),
         ("begin isolation level repeatable read, read only", ast.Begin(True, "repeatable read")),
-        ("start transaction", ast.Begin()),
+        ("start transaction", ast.Begin(starts=True)),
         ("commit work", ast.Commit()),
         ("end transaction", ast.Commit()),
         ("abort", ast.Rollback()),

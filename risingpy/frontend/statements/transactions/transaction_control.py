@@ -42,7 +42,7 @@ def bind_begin(
             session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
         else:
             session.scope.begin(read_only=statement.read_only)
-        return Result(CommandTag("BEGIN"))
+        return Result(CommandTag("START TRANSACTION" if statement.starts else "BEGIN"))
 
     return Command(run)
 

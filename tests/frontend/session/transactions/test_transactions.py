@@ -173,3 +173,24 @@ def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(table: Any
     assert done.wait(10) and errors == []
     table.run("FLUSH")
     assert sorted(table.run("SELECT * FROM t")) == [(1, 2, 7), (2, 2, 7)]
+
+
+def test_a_chain_goes_on_in_the_same_mode(table: Any) -> None:
+    table.run("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+    table.run("START TRANSACTION READ WRITE")
+    assert table.tag == "START TRANSACTION"
+    with pytest.raises(SqlError):
+        table.run("SELECT 1 / 0")
+    table.run("COMMIT AND CHAIN")
+    assert table.tag == "ROLLBACK"
+    table.run("INSERT INTO t VALUES (77, 7)")
+    table.run("COMMIT AND CHAIN")
+    table.run("INSERT INTO t VALUES (78, 8)")
+    table.run("ROLLBACK AND CHAIN")
+    assert table.run("SHOW transaction_read_only") == [("off",)]
+    table.run("ROLLBACK AND NO CHAIN")
+    assert table.run("SELECT id FROM t WHERE id > 70") == [(77,)]
+    for command in ("COMMIT", "ROLLBACK"):
+        with pytest.raises(SqlError, match="can only be used in transaction blocks") as error:
+            table.run(f"{command} AND CHAIN")
+        assert error.value.sqlstate == "25P01"
