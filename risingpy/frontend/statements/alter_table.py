@@ -32,6 +32,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetDefault,
     SetIdentity,
     SetNotNull,
+    SetType,
     ValidateConstraint,
     WithoutEffect,
 )
@@ -45,6 +46,7 @@ from risingpy.frontend.statements.rights.checks import check_names_schema, check
 from risingpy.frontend.statements.row_checks import check_rows
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
+from risingpy.meta.schema.objects.column_readers import refuse_read_by_views
 from risingpy.meta.schema.tables import source_of_table
 from risingpy.meta.writing.rows_of_altered import in_new_form
 from risingpy.meta.writing.table_locks import LockMode
@@ -123,6 +125,7 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     check_uses_types(session, made)
     for notice in bound.notices:
         session.notice(notice)
+    _refuse_same_types(session, relation, bound, actions)
     if bound.changes is not None and bound.changes.rekeys:
         replace_rekeyed(session, relation, bound, bound.changes)
     else:
@@ -130,6 +133,16 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     for action in statement.actions:
         if isinstance(action, SetIdentity) and action.options:
             _alter_sequence(session, relation, action)
+
+
+def _refuse_same_types(
+    session: StatementContext, relation: Table, bound: BoundAlterTable, actions: Sequence[AlterAction]
+) -> None:
+    """Raises FeatureNotSupported for ALTER COLUMN … TYPE with the type that the column has, if a view reads it."""
+    named = {action.column.name for action in actions if isinstance(action, SetType)}
+    left = {column.column_id for column in bound.relation.columns}
+    same = {column.column_id for column in relation.columns if column.name in named} & left
+    refuse_read_by_views(session.database.reads.state, relation, same, same=True)
 
 
 def _with_effect(session: StatementContext, relation: Table, statement: AlterTable) -> list[AlterAction]:

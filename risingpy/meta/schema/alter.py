@@ -8,7 +8,7 @@ which a recovery reads again, has only rows of the new form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
@@ -26,14 +26,14 @@ from risingpy.meta.durable_state import without_relation
 from risingpy.meta.own_pace.set_aside import refuse_alter
 from risingpy.meta.schema.constraints import NO_KEY_CHANGES, KeyChanges
 from risingpy.meta.schema.indexes import index_of_altered
+from risingpy.meta.schema.objects.column_readers import readers_of_columns, refuse_new_types, refuse_wider_types
 from risingpy.meta.schema.objects.needed_sequences import without_sequences_of_lost
 from risingpy.meta.schema.objects.sequences import with_sequences_of
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.schema.subscriptions import subscription_of_altered, subscriptions_of
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
+from risingpy.optimizer.repoint import repointed_job, repointed_view
 from risingpy.optimizer.stream.fragments import cut
-from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.stream.jobs import plan_of_table
 from risingpy.optimizer.table_change import column_positions
 from risingpy.plan.catalog import (
@@ -270,13 +270,14 @@ def _without_readers_of_lost_columns(
     _refuse_sinks_into(state, before)
     refuse_alter(state, before)
     refuse_unbound_views(state, before)
-    _refuse_wider_type(state, before, change.relation)
+    refuse_wider_types(state, before, change.relation)
     kept = {column.column_id for column in change.relation.columns}
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
     if not lost:
         return state, ()
     refuse_new_types(state, before, change.relation)
-    users = [(r, c) for r, c in _users(state, before, frozenset(lost)) if r.relation_id not in change.keys.dropped]
+    readers_of_lost = readers_of_columns(state, before, frozenset(lost))
+    users = [(r, c) for r, c in readers_of_lost if r.relation_id not in change.keys.dropped]
     if not users and not change.generated:
         return state, ()
     readers = with_all_readers(state, [reader for reader, _ in users])
@@ -302,64 +303,6 @@ def _without_readers_of_lost_columns(
     for reader in readers:
         state = without_relation(state, reader)
     return state, notices
-
-
-def refuse_new_types(state: MetaState, before: Table, after: Table, remade: Collection[int] = ()) -> None:
-    """Raises an error if a view reads a column whose type changes: a view keeps the types with which it was made.
-
-    `remade` are the ids of indexes that are made anew.
-    """
-    changed = {
-        column.history.earlier.column_id
-        for column in after.columns
-        if column.history is not None and column.history.earlier is not None
-    }
-    for reader, column_id in _users(state, before, frozenset(changed)):
-        if reader.relation_id in remade:
-            continue
-        name = next(column.name for column in before.columns if column.column_id == column_id)
-        if isinstance(reader, Index):
-            raise FeatureNotSupported(
-                f'cannot alter type of column "{name}": index "{reader.name}" needs it',
-                hint="Drop the index, alter the column, and create the index again.",
-            )
-        raise _read_by(reader, name)
-
-
-def _refuse_wider_type(state: MetaState, before: Table, after: Table) -> None:
-    """As `refuse_new_types`, of a column that stays what it is and allows longer texts. Its indexes follow."""
-    types = {column.column_id: column.type for column in after.columns}
-    wider = {each.column_id for each in before.columns if types.get(each.column_id, each.type) != each.type}
-    for reader, column_id in _users(state, before, frozenset(wider)):
-        if not isinstance(reader, Index):
-            raise _read_by(reader, next(each.name for each in before.columns if each.column_id == column_id))
-
-
-def _read_by(reader: CreatedRelation, column: str) -> FeatureNotSupported:
-    return FeatureNotSupported(
-        "cannot alter type of a column used by a view or rule",
-        detail=f'{reader.noun} {reader.name} depends on column "{column}"',
-        hint="Drop the view, alter the column, and create the view again.",
-    )
-
-
-def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[tuple[CreatedRelation, int]]:
-    """The readers of any of the columns, of the table or of its indexes, each with the first column that it reads."""
-    stored: Sequence[Table | Index] = (table, *state.catalog.indexes_of(table.relation_id))
-    for relation in state.catalog.relations.values():
-        read: Iterable[int] = ()
-        job = state.jobs.get(relation.relation_id) or state.stopped.get(relation.relation_id)
-        if isinstance(relation, Subscription) and relation.followed == table.relation_id:
-            continue  # it has all columns, whichever there are
-        if isinstance(relation, Index):  # of what it includes it can lose a column
-            read = key_column_ids(relation.index) if relation.index.relation_id == table.relation_id else ()
-        elif job is not None and relation.relation_id != table.relation_id:
-            read = frozenset().union(*(columns_of_job(job, each.relation_id) for each in stored))
-        elif isinstance(relation, View) and relation.plan is not None:
-            read = frozenset().union(*(columns_of_view(relation.plan, each) for each in stored))
-        found = sorted(columns.intersection(read))
-        if found:
-            yield relation, found[0]
 
 
 def _refuse_sinks_into(state: MetaState, table: Table) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported, SerializationFailure
 from risingpy.meta.durable_state import with_status, without_relations
-from risingpy.meta.schema.alter import check_unchanged, refuse_new_types
+from risingpy.meta.schema.alter import check_unchanged
 from risingpy.meta.schema.altered_table import with_new_rules
 from risingpy.meta.schema.constraints import NO_KEY_CHANGES, KeyChanges, with_indexes, with_references
 from risingpy.meta.schema.jobs.views_of_copy import Anew, Copies, in_place, with_copied_views
+from risingpy.meta.schema.objects.column_readers import refuse_new_types
 from risingpy.meta.schema.objects.comments import with_comments_of_copy
 from risingpy.meta.schema.objects.needed_sequences import with_sequences_of_changed
 from risingpy.meta.schema.objects.sequences import with_sequences_of_copy
