@@ -73,7 +73,8 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
 
 
 def _is_word(token: Token) -> bool:
-    return token.text[:1].isalpha() or token.text[:1] == "_"
+    is_quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
+    return not is_quoted and (token.text[:1].isalpha() or token.text[:1] == "_")
 
 
 def end_of_name(sql: str, start: int, *, most: int = 4) -> int:

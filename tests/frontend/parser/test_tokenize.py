@@ -54,3 +54,8 @@ def test_no_word_begins_at_the_end_of_a_number(sql: str) -> None:
     with pytest.raises(SyntaxError_, match="trailing junk after numeric literal") as error:
         tokenize(sql)
     assert error.value.position == sql.rindex(" ") + 2
+
+
+@pytest.mark.parametrize("sql", ['SELECT 1"a"', "SELECT 1::int", "SELECT 1.5e3+x", "SELECT a[1:2]", "SELECT 2*a, (1)a"])
+def test_what_may_follow_a_number(sql: str) -> None:
+    assert tokenize(sql)
