@@ -41,6 +41,7 @@ ALTER TABLE t ADD COLUMN added int;
 ALTER TABLE t ADD COLUMN filled varchar NOT NULL DEFAULT 'old', ADD COLUMN many int[] DEFAULT ARRAY[1, 2];
 INSERT INTO t (id, a, b, added) VALUES (41, 41, 'new', 9);
 ALTER TABLE t ALTER COLUMN a TYPE bigint;
+ALTER TABLE t ALTER COLUMN a SET STATISTICS 100;
 ALTER TABLE t ALTER COLUMN n TYPE varchar;
 ALTER TABLE t ALTER COLUMN added TYPE double precision USING added / 2.0;
 ALTER TABLE t ALTER COLUMN l TYPE bigint[];
@@ -168,6 +169,7 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "SetDefault": " SET DEFAULT ",
         "SetNotNull": " SET NOT NULL",
         "SetType": " TYPE ",
+        "WithoutEffect": " SET STATISTICS ",
         "SetEndOfRows": " SET (ttl = ",
         "ResetTtl": " RESET (ttl)",
         "AlterFunction": "ALTER FUNCTION ",

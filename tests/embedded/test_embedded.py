@@ -318,7 +318,8 @@ def test_a_directory_outlives_its_process_however_that_ends(tmp_path: Path) -> N
 
 def test_a_directory_whose_database_and_user_were_renamed_opens(tmp_path: Path) -> None:
     with risingpy.connect(tmp_path, parallelism=2) as database:
-        database.sql("CREATE TABLE t (k INT); CREATE DATABASE other; CREATE USER ann SUPERUSER")
+        database.sql("CREATE DATABASE other")
+        database.sql("CREATE TABLE t (k INT); CREATE USER ann SUPERUSER")
     engine = Database(tmp_path, parallelism=2)
     engine.start(InProcessRunner(tmp_path))
     session = EmbeddedSession(open_session(engine, StartupParameters("ann", "other")), lambda _: None)

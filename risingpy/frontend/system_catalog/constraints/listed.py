@@ -99,13 +99,13 @@ def constraints_of(
 
 
 def shown_definition(catalog: Catalog, relation: CreatedRelation) -> str:
-    """The CREATE statement of a relation; that of a table with constraints has those that it has now."""
+    """The CREATE statement of a relation; that of a table has the constraints, and the key's name, that it has now."""
     if not isinstance(relation, Table):
         return relation.definition
     clauses = [each.clause for each in constraints_of(catalog, relation) if each.kind != "p" or each.unique]
-    # The text of the statement would have a sequence's name of then.
+    # The text of the statement would have a sequence's name of then, and none for a key that a rename left as it was.
     names_sequences = any(column.sequences for column in relation.columns)
-    if not clauses and not names_sequences:
+    if not clauses and not names_sequences and relation.key_name is None:
         return relation.definition
     return table_definition(relation, clauses, catalog.relations)
 

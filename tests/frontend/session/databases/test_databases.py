@@ -118,7 +118,8 @@ def test_a_session_may_go_to_another(client: Any, database: Database) -> None:
 
 
 def test_sinks_and_subscriptions_of_another_databases_relations(client: Any, database: Database) -> None:
-    client.run("CREATE DATABASE d1; CREATE USER joe; GRANT CREATE ON SCHEMA public TO joe")
+    client.run("CREATE DATABASE d1")
+    client.run("CREATE USER joe; GRANT CREATE ON SCHEMA public TO joe")
     other = in_database(database, "d1", process_id=4712)
     joe = in_database(database, "dev", "joe", process_id=4713)
     other.run("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 2)")
@@ -266,7 +267,8 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_cursor_follows_another_databases_subscription(client: Any, database: Database) -> None:
-    client.run("CREATE DATABASE d1; CREATE USER reader")
+    client.run("CREATE DATABASE d1")
+    client.run("CREATE USER reader")
     other = in_database(database, "d1")
     other.run("CREATE SCHEMA s; CREATE TABLE s.t (a int PRIMARY KEY)")
     other.run("CREATE SUBSCRIPTION s.sub FROM s.t WITH (retention = '1h')")
@@ -288,7 +290,8 @@ def test_postgresqls_own_databases_are_names_of_the_first_one(client: Any, datab
     tool = in_database(database, name)
     assert tool.run("SELECT current_database(), (SELECT count(*) FROM t)") == [("dev", 0)]
     assert tool.notices == [f'database "{name}" does not exist: this session is in "dev"']
-    tool.run("CREATE DATABASE made; DROP DATABASE made")
+    tool.run("CREATE DATABASE made")
+    tool.run("DROP DATABASE made")
     assert tool.run("SELECT datname FROM pg_stat_activity WHERE pid = pg_backend_pid()") == [("dev",)]
     client.run(f"CREATE DATABASE {name}")
     own = in_database(database, name)

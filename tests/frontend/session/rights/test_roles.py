@@ -118,7 +118,8 @@ def test_who_connected_decides_who_a_session_may_become(client: Client, database
         "permission denied to set session authorization",
     )
     hers.run("SET SESSION AUTHORIZATION alice")
-    hers.run("RESET ALL; DISCARD ALL")
+    hers.run("RESET ALL")
+    hers.run("DISCARD ALL")
     assert hers.run("SELECT current_user, session_user") == [("alice", "alice")]
     hers.session.close()
     with pytest.raises(SqlError, match='role "mallory" does not exist') as raised:
