@@ -127,7 +127,7 @@ def test_rows_that_one_epoch_could_not_take_are_refused(client: Client, monkeypa
 def fan_out(client: Client, monkeypatch: pytest.MonkeyPatch, view: str) -> list[bool]:
     """Has a view meet one row that gives too many for an epoch that all share; says whether the view has stopped."""
     monkeypatch.setattr(statement_limits, "share_of_memory", lambda share: 1 << 20)
-    monkeypatch.setattr(job_watch, "share_of_memory", lambda share: 1 << 20)
+    monkeypatch.setattr(job_watch, "server_memory", lambda: 32 << 20)  # 1 MiB for an operator
     client.run("CREATE TABLE t (i INT PRIMARY KEY, n BIGINT, k INT)")
     client.run("CREATE TABLE u (i INT PRIMARY KEY, k INT)")
     client.run("INSERT INTO u SELECT i, 1 FROM generate_series(1, 20000) AS i")
