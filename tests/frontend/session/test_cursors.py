@@ -196,7 +196,8 @@ def test_pg_cursors(client: Client) -> None:
     client.run("BEGIN; DECLARE c BINARY NO SCROLL CURSOR FOR SELECT 1")
     client.run('DECLARE "D" SCROLL CURSOR WITH HOLD FOR SELECT relname FROM pg_class')
     assert client.run(
-        "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time <= clock_timestamp() FROM pg_cursors"
+        "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time <= clock_timestamp()"
+        " FROM pg_cursors"
     ) == [
         ("c", "DECLARE c BINARY NO SCROLL CURSOR FOR SELECT 1", False, True, False, True),
         ("D", 'DECLARE "D" SCROLL CURSOR WITH HOLD FOR SELECT relname FROM pg_class', True, False, True, True),
