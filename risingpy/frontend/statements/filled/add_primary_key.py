@@ -18,7 +18,7 @@ from risingpy.frontend.parser.ast import AddPrimaryKey, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation, refuse_spilled
-from risingpy.frontend.statements.filled.filling import filling, write_kept
+from risingpy.frontend.statements.filled.filling import replace_by_copy
 from risingpy.frontend.statements.jobs.new_view import anew
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.primary_key import NewKey, refuse_readers
@@ -59,20 +59,13 @@ def _add(session: StatementContext, table: Table, statement: AddPrimaryKey) -> N
     key = tuple(table.columns[i].column_id for i in bound.key)
     change = NewKey(table, key, definition, anew(session.check), statement.key_name)
     rows = session.planned(optimize(bound.rows, session.check))
-    fill, process_id = filling(session, rows, (), lambda count: None), session.startup.process_id
+    process_id = session.startup.process_id
     own_lock = database.writes.table_lock(table.relation_id, session.cancelled, process_id=process_id)
     with _views_alone(session, table), own_lock:
         database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
         refuse_readers(database.reads.state, change)
         _check_rows(session, table, bound, statement.key_name or table.key_constraint)
-        if session.scope.schema.is_there:
-            kept = session.run_to_table(rows, ())
-            session.ddl.add_primary_key(change, lambda copy: 0, session.cancelled)
-            keyed = session.database.reads.catalog.find(table.name, table.schema_name, ())
-            assert isinstance(keyed, Table)
-            write_kept(session, keyed, kept.to_batches())
-        else:
-            session.ddl.add_primary_key(change, fill, session.cancelled)
+        replace_by_copy(session, change, rows)
 
 
 @contextmanager

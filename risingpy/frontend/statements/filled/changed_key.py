@@ -12,7 +12,7 @@ from risingpy.frontend.binder import BoundAlterTable
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges
 from risingpy.frontend.constraints.changes import key_changes, related_tables
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.filled.filling import filling, write_kept
+from risingpy.frontend.statements.filled.filling import replace_by_copy
 from risingpy.frontend.statements.jobs.new_view import anew
 from risingpy.frontend.statements.row_checks import check_rows
 from risingpy.frontend.table_definition import table_definition
@@ -48,12 +48,4 @@ def replace_rekeyed(
         refuse_readers(database.reads.state, change)
         for check in bound.checks:
             check_rows(session, check)
-        if session.scope.schema.is_there:
-            kept = session.run_to_table(rows, ())
-            session.ddl.add_primary_key(change, lambda copy: 0, session.cancelled)
-            copy = session.database.reads.catalog.find(relation.name, relation.schema_name, ())
-            assert isinstance(copy, Table)
-            write_kept(session, copy, kept.to_batches())
-        else:
-            fill = filling(session, rows, (), lambda count: None)
-            session.ddl.add_primary_key(change, fill, session.cancelled)
+        replace_by_copy(session, change, rows)

@@ -1,4 +1,4 @@
-"""Fills a new table with the rows of a query."""
+"""Fills a new table, or the copy that replaces a table under another key, with the rows of a query."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from risingpy.executors.change_chunk import INSERT, make_chunk
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.written_rows import check_written, inserted
+from risingpy.meta.schema.primary_key import NewKey
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.plan.catalog import Table
 
@@ -40,6 +41,22 @@ def filling(
         return _write(session, table, kept) if rows else lsn
 
     return fill
+
+
+def replace_by_copy(session: StatementContext, change: NewKey, query: PreparedQuery) -> None:
+    """Puts a copy of a table, with the query's rows under the new key, in the table's place.
+
+    In a transaction with schema changes the rows are read before, and are a part of it.
+    """
+    if not session.scope.schema.is_there:
+        fill = filling(session, query, (), lambda count: None)
+        session.ddl.add_primary_key(change, fill, session.cancelled)
+        return
+    kept = session.run_to_table(query, ())
+    session.ddl.add_primary_key(change, lambda copy: 0, session.cancelled)
+    copy = session.database.reads.catalog.find(change.table.name, change.table.schema_name, ())
+    assert isinstance(copy, Table)
+    write_kept(session, copy, kept.to_batches())
 
 
 def write_own(
