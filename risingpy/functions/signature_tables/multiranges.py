@@ -1,5 +1,7 @@
 """Operators and functions on multiranges, the same for each type. The lines' form is in `signatures.py`."""
 
+from risingpy.functions.signature_tables.ranges import ELEMENTS
+
 _OF_EACH = """
 @> {width}_contains {several} {several} = bool
 @> {width}_contains_range {several} {range} = bool
@@ -66,14 +68,6 @@ multirange_{shown}_multirange {width}_{name} {several} {several} = bool
 multirange_{shown}_range {width}_{name}_range {several} {range} = bool
 range_{shown}_multirange range_{width}_{name} {range} {several} = bool
 """
-_ELEMENTS = {
-    "int4": "int4",
-    "int8": "int8",
-    "num": "numeric",
-    "date": "date",
-    "ts": "timestamp",
-    "tstz": "timestamptz",
-}
 _ZONED = """
 TEXT_AT tstzmultirange_text_at tstzmultirange text = text
 PARSE_AT parse_tstzmultirange_at text text = tstzmultirange
@@ -83,7 +77,7 @@ PARSE_AT parse_tstzmultirange_at text text = tstzmultirange
 def _lines() -> str:
     # The functions whose result is a wide numeric have names that say so (`evaluation.sql.text`).
     lines = [_ZONED]
-    for name, element in _ELEMENTS.items():
+    for name, element in ELEMENTS.items():
         is_wide = element == "numeric"
         names = {
             "range": f"{name}range",
@@ -104,6 +98,6 @@ MULTIRANGES = _lines()
 RANGE_AGGREGATES = "".join(
     f"range_agg array_agg {name}range = {name}multirange | {name}multirange = {name}multirange\n"
     f"range_intersect_agg array_agg {name}range = {name}range | {name}multirange = {name}multirange\n"
-    for name in _ELEMENTS
+    for name in ELEMENTS
 )
 """The aggregates, which are functions of the array of what they aggregate."""

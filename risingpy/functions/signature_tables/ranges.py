@@ -38,14 +38,15 @@ lower {wide}{range}_lower {range} = {element}
 upper {wide}{range}_upper {range} = {element}
 {range} {range} {element} {element} = {range} | {element} {element} text = {range}
 """
-_ELEMENTS = {
-    "int4range": "int4",
-    "int8range": "int8",
-    "numrange": "numeric",
-    "daterange": "date",
-    "tsrange": "timestamp",
-    "tstzrange": "timestamptz",
+ELEMENTS = {
+    "int4": "int4",
+    "int8": "int8",
+    "num": "numeric",
+    "date": "date",
+    "ts": "timestamp",
+    "tstz": "timestamptz",
 }
+"""The types of bounds, by what the names of their ranges and multiranges begin with."""
 _ZONED = """
 TEXT_AT tstzrange_text_at tstzrange text = text
 PARSE_AT parse_tstzrange_at text text = tstzrange
@@ -55,8 +56,8 @@ PARSE_AT parse_tstzrange_at text text = tstzrange
 def _lines() -> str:
     # The functions whose result is a wide numeric have names that say so (`evaluation.sql.text`).
     each = (
-        _OF_EACH.format(range=name, element=element, wide="wide_" if element == "numeric" else "")
-        for name, element in _ELEMENTS.items()
+        _OF_EACH.format(range=f"{name}range", element=element, wide="wide_" if element == "numeric" else "")
+        for name, element in ELEMENTS.items()
     )
     return "".join([*each, _ZONED])
 
