@@ -100,7 +100,7 @@ def constraints_of(
 
 def shown_definition(catalog: Catalog, relation: CreatedRelation) -> str:
     """The CREATE statement of a relation; that of a table has the constraints, and the key's name, that it has now."""
-    if not isinstance(relation, Table):
+    if not isinstance(relation, Table) or relation.upstream is not None:  # a copy's columns and key are its upstream's
         return relation.definition
     clauses = [each.clause for each in constraints_of(catalog, relation) if each.kind != "p" or each.unique]
     # The text of the statement would have a sequence's name of then, and none for a key that a rename left as it was.
