@@ -12,7 +12,7 @@ from collections.abc import Callable
 from risingpy.meta.epochs.next_epoch import NextEpoch
 from risingpy.meta.epochs.waiters import Waiters
 
-MANY_RECORDS = 16  # of the log, in an epoch: more than one client alone writes
+MANY_ROWS = 32  # in an epoch: more than one client alone writes, one by one. A record of the log has many clients' rows
 FEW_ROWS = 2_000  # more of them are worth an epoch of their own
 LONGEST_SECONDS = 0.02
 
@@ -27,8 +27,7 @@ class Rest:
 
     def ran(self, epoch: NextEpoch, seconds: float) -> None:
         """An epoch is committed, and has taken so long."""
-        records = epoch.descriptor.log_up_to - epoch.descriptor.log_after
-        if records >= MANY_RECORDS and epoch.rows <= FEW_ROWS:
+        if MANY_ROWS <= epoch.rows <= FEW_ROWS:
             self._end = self._now() + min(seconds, LONGEST_SECONDS)
 
     def seconds_left(self, pending_rows: Callable[[], int]) -> float:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from risingpy.meta.epochs.next_epoch import NextEpoch
-from risingpy.meta.epochs.rest import FEW_ROWS, LONGEST_SECONDS, MANY_RECORDS, Rest
+from risingpy.meta.epochs.rest import FEW_ROWS, LONGEST_SECONDS, MANY_ROWS, Rest
 from risingpy.meta.epochs.waiters import Waiters
 
 
@@ -26,30 +26,29 @@ class Case:
 
         self.rest = Rest(cast(Waiters, Asked()), lambda: self.time)
 
-    def ran(self, records: int, rows: int, seconds: float) -> None:
-        descriptor = SimpleNamespace(log_after=10, log_up_to=10 + records)
-        self.rest.ran(cast(NextEpoch, cast(Any, SimpleNamespace(descriptor=descriptor, rows=rows))), seconds)
+    def ran(self, rows: int, seconds: float) -> None:
+        self.rest.ran(cast(NextEpoch, cast(Any, SimpleNamespace(rows=rows))), seconds)
 
     def left(self) -> float:
         return self.rest.seconds_left(lambda: self.rows)
 
 
-def test_after_many_groups_it_lasts_as_long_as_the_epoch() -> None:
+def test_after_many_rows_it_lasts_as_long_as_the_epoch() -> None:
     case = Case()
     assert case.left() == 0
-    case.ran(MANY_RECORDS, 20, 0.005)
+    case.ran(MANY_ROWS, 0.005)
     assert case.left() == pytest.approx(0.005)
     case.time += 0.004
     assert case.left() == pytest.approx(0.001)
     case.time += 0.002
     assert case.left() == 0
-    case.ran(MANY_RECORDS, 20, 5.0)
+    case.ran(MANY_ROWS, 5.0)
     assert case.left() == pytest.approx(LONGEST_SECONDS)
 
 
 def test_who_waits_ends_it_and_so_do_many_rows() -> None:
     case = Case()
-    case.ran(MANY_RECORDS, 20, 0.005)
+    case.ran(MANY_ROWS, 0.005)
     case.are_waiting = True
     assert case.left() == 0
     case.are_waiting = False
@@ -60,7 +59,7 @@ def test_who_waits_ends_it_and_so_do_many_rows() -> None:
 
 def test_one_client_alone_has_none_and_large_epochs_have_none() -> None:
     case = Case()
-    case.ran(MANY_RECORDS - 1, 20, 0.005)
+    case.ran(MANY_ROWS - 1, 0.005)
     assert case.left() == 0
-    case.ran(MANY_RECORDS, FEW_ROWS + 1, 0.005)
+    case.ran(FEW_ROWS + 1, 0.005)
     assert case.left() == 0
