@@ -11,8 +11,8 @@ from risingpy.frontend.constraints.by_key import places_of, reference_of
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to, is_guarded
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
-from risingpy.meta.writing.row_guard import Columns, Passes, RowGuard
-from risingpy.plan.catalog import Catalog, CheckConstraint, Index, Table
+from risingpy.meta.writing.row_guard import Asked, Columns, Passes, RowGuard
+from risingpy.plan.catalog import Catalog, CheckConstraint, Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Expr
 
@@ -36,21 +36,19 @@ def row_guard(session: StatementContext, catalog: Catalog, table: Table) -> RowG
 
     committed = CommittedKeys()
 
-    def by_key(table: Table, keys: Columns) -> list[int]:
+    def find_rows(asked: Sequence[Asked]) -> list[Sequence[int]]:
         view = session.database.reads.snapshot().view
         try:
-            return committed.of_table(view, table, keys)
+            return [
+                committed.of_table(view, each.table, each.keys)
+                if each.index is None
+                else committed.of_index(view, each.index, each.keys)
+                for each in asked
+            ]
         finally:
             view.release()
 
-    def by_index(index: Index, keys: Columns) -> list[int]:
-        view = session.database.reads.snapshot().view
-        try:
-            return committed.of_index(view, index, keys)
-        finally:
-            view.release()
-
-    return RowGuard(table, known, found, passes_of(table, range(len(table.columns))), by_key, by_index)
+    return RowGuard(table, known, found, passes_of(table, range(len(table.columns))), find_rows)
 
 
 def change_is_free(catalog: Catalog, table: Table, columns: Collection[int]) -> bool:

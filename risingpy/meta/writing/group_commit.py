@@ -193,15 +193,14 @@ class GroupCommit:
             columns = self._columns(table, [row for _, rows in new for row in rows])
             held.callback(self._locks.acquire(table.relation_id, LockMode.KEYS, wait=False).release)
             if not has_row_keys(table):
-                new, columns = self._looked_at(new, columns, held)
+                new, columns, _ = self._looked_at(new, columns, [], held)
                 return self._finished(table, make_chunk(_ops(0, len(columns[0])), columns), None, _counts(new))
             keys = keys_of(table, [columns[index] for index in table.primary_key])
             rows_held = self._locks.take_free_rows(table.relation_id, {*keys, *(each.key for each in changes)})
             held.callback(rows_held.release)
             free = frozenset(rows_held.keys)
-            new, columns = _allowed(new, columns, [key in free for key in keys])
-            new, columns = self._looked_at(new, columns, held)
-            keys = keys_of(table, [columns[index] for index in table.primary_key])
+            new, columns, keys = _allowed(new, columns, keys, [key in free for key in keys])
+            new, columns, keys = self._looked_at(new, columns, keys, held)
             # A change of a row that comes in the same group takes the long way: nobody has that row yet.
             possible = [each for each in changes if each.key in free and each.key not in frozenset(keys)]
             return self._with_changes(table, possible, columns, keys, _counts(new))
@@ -209,15 +208,13 @@ class GroupCommit:
             return _TableGroup(None, None, {})
 
     def _looked_at(
-        self, new: Sequence[_New], columns: list[pa.Array], held: ExitStack
-    ) -> tuple[Sequence[_New], list[pa.Array]]:
-        """The writes whose rows may come, and their columns, with all locks `held` that this needs."""
+        self, new: Sequence[_New], columns: list[pa.Array], keys: list[RowKey], held: ExitStack
+    ) -> tuple[Sequence[_New], list[pa.Array], list[RowKey]]:
+        """The writes whose rows may come, and their columns and primary keys, with all locks `held` that this needs."""
         guard = new[0][0].guard if new else None
-        return (
-            (new, columns)
-            if guard is None
-            else _allowed(new, columns, guard.look(columns, self._log, self._locks, held).tolist())
-        )
+        if guard is None:
+            return new, columns, keys
+        return _allowed(new, columns, keys, guard.look(columns, keys, self._log, self._locks, held))
 
     def _with_changes(
         self,
@@ -335,9 +332,11 @@ def _without(counts: Mapping[SmallWrite, int], changes: Sequence[RowChange]) -> 
 
 
 def _allowed(
-    new: Sequence[_New], columns: list[pa.Array], allowed: Sequence[bool]
-) -> tuple[list[_New], list[pa.Array]]:
-    """The writes all of whose rows are allowed, and the columns of these."""
+    new: Sequence[_New], columns: list[pa.Array], keys: list[RowKey], allowed: Sequence[bool]
+) -> tuple[Sequence[_New], list[pa.Array], list[RowKey]]:
+    """The writes all of whose rows are allowed, and the columns of these, and their keys, if they have some."""
+    if all(allowed):
+        return new, columns, keys
     found: list[_New] = []
     places: list[int] = []
     begin = 0
@@ -347,6 +346,5 @@ def _allowed(
             found.append((write, rows))
             places.extend(range(begin, end))
         begin = end
-    return found, columns if len(places) == len(allowed) else [
-        each.take(pa.array(places, pa.int64())) for each in columns
-    ]
+    taken = pa.array(places, pa.int64())
+    return found, [each.take(taken) for each in columns], [keys[place] for place in places] if keys else keys

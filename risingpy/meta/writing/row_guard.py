@@ -13,19 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from enum import Enum, auto
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.meta.writing.pending_rows import PendingRow
-from risingpy.meta.writing.row_keys import RowKey, keys_at, keys_of, unique_places
+from risingpy.meta.writing.row_keys import RowKey, keys_at, unique_places
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import Index, Table
 
-Mask = npt.NDArray[np.bool_]
 Columns = Sequence[pa.Array]
 Passes = Callable[[Columns], Sequence[bool]]
 """For rows (all columns): whether each is one that CHECK allows. False also if only the evaluator can tell."""
@@ -44,137 +39,151 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class RowGuard:
-    """What guards new rows of a table. `unique` has the positions of the columns of each index.
+class Asked:
+    """Keys whose committed rows are asked for: of a table's primary key, or of a unique index of it."""
 
-    `by_key` gives the numbers of those primary keys of a table that have a committed row, `by_index` the same of keys
-    of an index.
-    """
+    table: Table
+    index: Index | None
+    keys: Columns
+
+
+FindRows = Callable[[Sequence[Asked]], Sequence[Sequence[int]]]
+"""For each: the numbers of those keys that a committed row has. All are looked up in the same state."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGuard:
+    """What guards new rows of a table. `unique` has the positions of the columns of each index."""
 
     table: Table
     unique: tuple[tuple[Index, tuple[int, ...]], ...]
     references: tuple[Reference, ...]
     passes: Passes | None
-    by_key: Callable[[Table, Columns], list[int]]
-    by_index: Callable[[Index, Columns], list[int]]
+    find_rows: FindRows
 
-    def look(self, columns: Columns, log: DmlLog, locks: TableLocks, held: ExitStack) -> Mask:
-        """Which of the rows (all columns) may be written now. Their primary keys are locked; all else gets `held`.
+    def look(
+        self, columns: Columns, keys: Sequence[RowKey], log: DmlLog, locks: TableLocks, held: ExitStack
+    ) -> Sequence[bool]:
+        """Which of the rows (all columns) may be written now. Their primary `keys`, if any, are locked; the rest is
+        `held` after this.
 
         Raises SqlError if a table or an index is somebody else's.
         """
-        allowed = np.ones(len(columns[0]), np.bool_)
+        look = _Look(self, columns, log, locks, held)
         if self.passes is not None:
-            allowed &= np.array(self.passes(columns), np.bool_)
+            look.allowed = list(map(bool, self.passes(columns)))
         if self.table.primary_key:
-            allowed &= self._are_new(columns, log)
+            look.at_primary_keys(keys)
         for index, places in self.unique:
-            allowed &= self._are_unique(index, places, columns, log, locks, held)
+            look.at_unique_keys(index, places)
         for reference in self.references:
-            allowed &= self._refer(reference, columns, log, locks, held)
-        return allowed
-
-    def _are_new(self, columns: Columns, log: DmlLog) -> Mask:
-        table = self.table
-        keys = keys_of(table, [columns[place] for place in table.primary_key])
-        allowed, asked = _first_of_each(keys), list[int]()
-        for row, standing in _in_log(log, table, table.relation_id, keys, np.flatnonzero(allowed).tolist()):
-            if standing is None:
-                asked.append(row)
-            else:
-                allowed[row] = standing is _Standing.GONE
-        allowed[self._with_row(table, None, [columns[place] for place in table.primary_key], asked)] = False
-        return allowed
-
-    def _are_unique(
-        self,
-        index: Index,
-        places: tuple[int, ...],
-        columns: Columns,
-        log: DmlLog,
-        locks: TableLocks,
-        held: ExitStack,
-    ) -> Mask:
-        keys = keys_at(self.table, places, [columns[place] for place in places])
-        allowed, asked = _first_of_each(keys), list[int]()
-        held.callback(locks.acquire(index.relation_id, LockMode.KEYS, wait=False).release)
-        rows_held = locks.take_free_rows(index.relation_id, {key for key in keys if None not in key})
-        held.callback(rows_held.release)
-        free = frozenset(rows_held.keys)
-        told = [row for row in np.flatnonzero(allowed).tolist() if None not in keys[row]]
-        allowed[[row for row in told if keys[row] not in free]] = False
-        mine = [row for row in told if keys[row] in free]
-        for row, standing in _in_log(log, self.table, index.relation_id, keys, mine):
-            if standing is None:
-                asked.append(row)
-            else:
-                allowed[row] = standing is _Standing.GONE
-        allowed[self._with_row(self.table, index, [columns[place] for place in places], asked)] = False
-        return allowed
-
-    def _refer(self, reference: Reference, columns: Columns, log: DmlLog, locks: TableLocks, held: ExitStack) -> Mask:
-        target, index = reference.target, reference.index
-        held.callback(locks.acquire(target.relation_id, LockMode.FORM, wait=False).release)
-        at = target.primary_key if index is None else unique_places(target, index) or ()
-        referring = [columns[place] for place in reference.places]
-        keys = keys_at(target, at, referring)
-        allowed, asked = np.ones(len(keys), np.bool_), list[int]()
-        relation_id = target.relation_id if index is None else index.relation_id
-        told = [row for row, key in enumerate(keys) if None not in key]
-        for row, standing in _in_log(log, target, relation_id, keys, told):
-            if standing is None:
-                asked.append(row)
-            allowed[row] = standing is _Standing.STANDS
-        allowed[self._with_row(target, index, referring, asked)] = True
-        return allowed
-
-    def _with_row(self, table: Table, index: Index | None, keys: Columns, rows: list[int]) -> list[int]:
-        """Those of the rows whose primary key, or key of an index, a committed row of the table has."""
-        if not rows:
-            return []
-        asked = [_taken(column, rows) for column in keys]
-        found = self.by_key(table, asked) if index is None else self.by_index(index, asked)
-        return [rows[number] for number in found]
+            look.at_reference(reference)
+        look.at_committed_rows()
+        return look.allowed
 
 
-class _Standing(Enum):
-    """What the log knows of a key."""
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Rows by their numbers, whose newest row of a key only the committed state has, if any; whether they need it."""
 
-    STANDS = auto()  # a row has it
-    GONE = auto()  # none has it any more
-    UNKNOWN = auto()  # somebody has its lock, or only an epoch tells
+    rows: Sequence[int]
+    asked: Asked
+    must_stand: bool
 
 
-def _in_log(
-    log: DmlLog, table: Table, relation_id: int, keys: Sequence[RowKey], rows: Sequence[int]
-) -> Iterable[tuple[int, _Standing | None]]:
-    """What the log knows of these rows' keys, which are locked, or whose table is.
+class _Look:
+    """One look at new rows; `allowed` says of each whether nothing has been found against it.
 
-    None: the committed state has the key's newest row.
+    The log is looked at before the committed state, of all keys: an epoch may take rows from there between.
     """
-    of = None if relation_id == table.relation_id else table.relation_id
-    found = log.pending_of_each(relation_id, [keys[row] for row in rows], of)
-    return zip(rows, (_standing(table, each) for each in found), strict=True)
 
+    def __init__(self, guard: RowGuard, columns: Columns, log: DmlLog, locks: TableLocks, held: ExitStack) -> None:
+        self.allowed = [True] * len(columns[0])
+        self._guard = guard
+        self._columns = columns
+        self._log = log
+        self._locks = locks
+        self._held = held
+        self._questions: list[_Question] = []
 
-def _standing(table: Table, found: PendingRow | int | None) -> _Standing | None:
-    if found is None:
-        return None
-    if isinstance(found, int) or found.version != table.version:
-        return _Standing.UNKNOWN
-    return _Standing.GONE if found.place is None else _Standing.STANDS
+    def at_primary_keys(self, keys: Sequence[RowKey]) -> None:
+        table = self._guard.table
+        rows = self._first_of_each(keys)
+        self._look_up(table, None, table.primary_key, keys, rows, must_stand=False)
 
+    def at_unique_keys(self, index: Index, places: Sequence[int]) -> None:
+        keys = keys_at(self._guard.table, places, [self._columns[place] for place in places])
+        rows, locks = self._first_of_each(keys), self._locks
+        self._held.callback(locks.acquire(index.relation_id, LockMode.KEYS, wait=False).release)
+        rows_held = locks.take_free_rows(index.relation_id, [keys[row] for row in rows])
+        self._held.callback(rows_held.release)
+        if len(rows_held.keys) < len(rows):
+            free = frozenset(rows_held.keys)
+            self._refuse([row for row in rows if keys[row] not in free])
+            rows = [row for row in rows if keys[row] in free]
+        self._look_up(self._guard.table, index, places, keys, rows, must_stand=False)
 
-def _first_of_each(keys: Sequence[RowKey]) -> Mask:
-    """False for rows whose key an earlier row has; a key with a NULL is like no other."""
-    seen: set[RowKey] = set()
-    allowed = np.ones(len(keys), np.bool_)
-    for row, key in enumerate(keys):
-        if key in seen:
-            allowed[row] = False
-        elif None not in key:
-            seen.add(key)
-    return allowed
+    def at_reference(self, reference: Reference) -> None:
+        target, index = reference.target, reference.index
+        self._held.callback(self._locks.acquire(target.relation_id, LockMode.FORM, wait=False).release)
+        at = target.primary_key if index is None else unique_places(target, index) or ()
+        keys = keys_at(target, at, [self._columns[place] for place in reference.places])
+        rows = [row for row, key in enumerate(keys) if self.allowed[row] and None not in key]
+        self._look_up(target, index, reference.places, keys, rows, must_stand=True)
+
+    def at_committed_rows(self) -> None:
+        """The last: what the log did not know."""
+        if not self._questions:
+            return
+        answers = self._guard.find_rows([each.asked for each in self._questions])
+        for question, found in zip(self._questions, answers, strict=True):
+            standing = {question.rows[number] for number in found}
+            self._refuse([row for row in question.rows if (row in standing) is not question.must_stand])
+
+    def _look_up(
+        self,
+        table: Table,
+        index: Index | None,
+        places: Sequence[int],
+        keys: Sequence[RowKey],
+        rows: Sequence[int],
+        *,
+        must_stand: bool,
+    ) -> None:
+        """Looks at what the log has of the keys of these rows, which are locked, or whose table is."""
+        if not rows:
+            return
+        of = None if index is None else table.relation_id
+        pending = self._log.pending_of_each(
+            table.relation_id if index is None else index.relation_id, [keys[row] for row in rows], of
+        )
+        asked = []
+        for row, each in zip(rows, pending, strict=True):
+            if each is None:
+                asked.append(row)
+            elif isinstance(each, int) or each.version != table.version or (each.place is not None) is not must_stand:
+                self.allowed[row] = False  # only an epoch tells, or a rule is broken
+        if asked:
+            values = [_taken(self._columns[place], asked) for place in places]
+            self._questions.append(_Question(asked, Asked(table, index, values), must_stand))
+
+    def _first_of_each(self, keys: Sequence[RowKey]) -> list[int]:
+        """The rows to look at. One whose key an earlier row has is refused; a key with a NULL is like no other."""
+        seen: set[RowKey] = set()
+        rows = []
+        for row, key in enumerate(keys):
+            if None in key or not self.allowed[row]:
+                continue
+            if key in seen:
+                self.allowed[row] = False
+            else:
+                seen.add(key)
+                rows.append(row)
+        return rows
+
+    def _refuse(self, rows: Iterable[int]) -> None:
+        for row in rows:
+            self.allowed[row] = False
 
 
 def _taken(column: pa.Array, rows: list[int]) -> pa.Array:
