@@ -40,6 +40,7 @@ from risingpy.frontend.renamed_text import reread
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.connectors.source_options import check_source_columns
+from risingpy.frontend.statements.filled.added_columns import replace_filled
 from risingpy.frontend.statements.filled.changed_key import replace_rekeyed
 from risingpy.frontend.statements.objects.view_column import rename_column
 from risingpy.frontend.statements.rights.checks import check_names_schema, check_owns, check_uses_types
@@ -67,7 +68,7 @@ def bind(
             # As in PostgreSQL, ALTER TABLE renames columns of views, too; a RENAME stands alone there.
             rename_column(session, relation, statement.actions[0].column, statement.actions[0].name)
         elif relation is not None:
-            _alter(session, _checked_table(relation, statement), statement)
+            _alter(session, _checked_table(relation, statement), statement.actions)
         return Result(CommandTag("ALTER TABLE"))
 
     return Command(run)
@@ -104,9 +105,9 @@ def _checked_table(relation: Relation, statement: AlterTable) -> Table:
     )
 
 
-def _alter(session: StatementContext, relation: Table, statement: AlterTable) -> None:
+def _alter(session: StatementContext, relation: Table, given: Sequence[AlterAction | WithoutEffect]) -> None:
     refuse_spilled(session, relation)
-    actions = _with_effect(session, relation, statement)
+    actions = _with_effect(session, relation, given)
     if not actions:
         return
     catalog = session.database.reads.catalog
@@ -126,11 +127,13 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
     for notice in bound.notices:
         session.notice(notice)
     _refuse_same_types(session, relation, bound, actions)
-    if bound.changes is not None and bound.changes.rekeys:
+    if bound.filled or bound.key is not None:
+        replace_filled(session, relation, bound, replace_altered, _alter)
+    elif bound.changes is not None and bound.changes.rekeys:
         replace_rekeyed(session, relation, bound, bound.changes)
     else:
         replace_altered(session, relation, bound)
-    for action in statement.actions:
+    for action in given:
         if isinstance(action, SetIdentity) and action.options:
             _alter_sequence(session, relation, action)
 
@@ -145,10 +148,12 @@ def _refuse_same_types(
     refuse_read_by_views(session.database.reads.state, relation, same, same=True)
 
 
-def _with_effect(session: StatementContext, relation: Table, statement: AlterTable) -> list[AlterAction]:
+def _with_effect(
+    session: StatementContext, relation: Table, actions: Sequence[AlterAction | WithoutEffect]
+) -> list[AlterAction]:
     """The actions that change something; a notice tells of each of the others, whose column must be there."""
     left = list[AlterAction]()
-    for action in statement.actions:
+    for action in actions:
         if not isinstance(action, WithoutEffect):
             left.append(action)
             continue

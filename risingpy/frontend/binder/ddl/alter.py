@@ -5,7 +5,7 @@ What only the rows can tell is left to the caller, as `RowCheck`s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -19,9 +19,16 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
 )
-from risingpy.frontend.binder.column_limits import check_relation
+from risingpy.frontend.binder.ddl.added_column import (
+    Evaluate,
+    after_filling,
+    bind_added_column,
+    key_of_column,
+    refuse_default,
+    several_keys,
+)
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck, nulls_among_rows
-from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column, refuse_numbers
+from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column
 from risingpy.frontend.binder.ddl.changed_keys import PrintedText
 from risingpy.frontend.binder.ddl.changed_type import (
     cast_to_type,
@@ -34,7 +41,7 @@ from risingpy.frontend.binder.ddl.changed_type import (
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.ddl.end_of_rows import altered_end_of_rows, without_ttl
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
-from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
+from risingpy.frontend.binder.ddl.identity import checked_type
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
 from risingpy.frontend.binder.ddl.primary_key import refuse_copy
 from risingpy.frontend.binder.ddl.watermark import altered_watermark, renamed_in_watermark
@@ -42,12 +49,12 @@ from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
-from risingpy.frontend.binder.typing.collations import check_collation
 from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AddConstraint,
     AddIdentity,
+    AddPrimaryKey,
     AlterAction,
     AlterWatermark,
     DropColumn,
@@ -68,11 +75,10 @@ from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.table_change import is_wider, with_changed, with_column, with_type, without_column
 from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
-from risingpy.plan.expressions import Call, Expr, InputRef, Literal
+from risingpy.plan.expressions import Call, InputRef
 from risingpy.plan.logical import Filter
 from risingpy.types import BOOLEAN, SqlType
 
-Evaluate = Callable[[Expr], object]
 _NO_IDENTITY = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."
 
 
@@ -82,6 +88,8 @@ class BoundAlterTable:
 
     `cascade`: what reads a dropped column is dropped too. `generated`: generated columns that go with another one, and
     that one; without `cascade` they forbid it. `changes` are those of constraints that the table does not keep itself.
+    `filled` are the ids of new columns whose values each row gets for itself; `later` are the actions to be taken when
+    it has them, and after these the new columns' PRIMARY KEY, `key`.
     """
 
     relation: Table
@@ -90,6 +98,9 @@ class BoundAlterTable:
     cascade: bool
     generated: tuple[tuple[str, str], ...] = ()
     changes: ConstraintChanges | None = None
+    filled: tuple[int, ...] = ()
+    later: tuple[AlterAction, ...] = ()
+    key: AddPrimaryKey | None = None
 
 
 @depth_limited
@@ -119,7 +130,10 @@ def bind_alter_table(
     binder.relation = changes.over_changed_types(binder.relation)
     cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
     said, checks = (*binder.notices, *changes.notices), (*binder.checks, *changes.checks)
-    return BoundAlterTable(binder.relation, checks, said, cascade, tuple(binder.generated), changes)
+    return BoundAlterTable(
+        *(binder.relation, checks, said, cascade, tuple(binder.generated), changes),
+        *(tuple(binder.filled), tuple(binder.later), binder.key),
+    )
 
 
 class _Binder:
@@ -139,6 +153,9 @@ class _Binder:
         self.checks: list[RowCheck] = []
         self.notices: list[str] = []
         self.generated: list[tuple[str, str]] = []
+        self.filled: list[int] = []
+        self.later: list[AlterAction] = []
+        self.key: AddPrimaryKey | None = None
         self._evaluate = evaluate
         self._context = context
         self._session = session
@@ -148,7 +165,6 @@ class _Binder:
         match action:
             case AddColumn():
                 self._add(action)
-                self.relation = self._changes.with_those_of_column(self.relation, action)
             case DropColumn():
                 self._drop(action)
             case RenameColumn():
@@ -170,6 +186,8 @@ class _Binder:
                 self.relation = altered_end_of_rows(self._changes.catalog, self.relation, action)
             case ResetTtl():
                 self.relation = without_ttl(self.relation)
+            case AddConstraint() if self.filled:  # it may read the column
+                self.later.append(action)
             case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():
                 self.relation = self._changes.apply(self.relation, action)
             case _:
@@ -184,34 +202,20 @@ class _Binder:
             self.notices.append(f'column "{column.name}" of relation "{self.relation.name}" already exists, skipping')
             return
         if column.primary_key:
-            raise FeatureNotSupported("ALTER TABLE … ADD PRIMARY KEY is not supported", position=column.position)
-        if column.generated is not None:
-            raise FeatureNotSupported("ALTER TABLE … ADD a generated column is not supported", position=column.position)
-        check_column_name(column)
-        if identity_of(column) is not None:
-            raise FeatureNotSupported("ALTER TABLE … ADD an identity column is not supported", position=column.position)
-        sql_type = self._stored_type(column.type)
-        if column.collation is not None:
-            check_collation(column.collation.name, sql_type, column.collation.position)
-        domain = column_domain(self._context, self.relation, self._changes.catalog, column.type)
-        text, missing = None, None
-        if domain is not None and column.default is None:
-            of_domain = bind_default(ColumnDesc(0, column.name, sql_type, domain=domain), self._context.catalog)
-            missing = None if of_domain is None else self._evaluate(of_domain)
-        if column.default is not None:
-            self._refuse_default(column.name, column.position)
-            bound = bound_default(self._context, column.default, column.name, sql_type)
-            text, sequences = stored_default(self._context, column.default, bound)
-            refuse_numbers(sequences, column.position)
-            missing = self._evaluate(bound)
-        if column.not_null and missing is None:
-            error = nulls_among_rows(self.relation, column.name, column.position, "Give the column a DEFAULT.")
-            self.checks.append(RowCheck(scan(self.stored), error))
-        check_relation(len(visible_columns(self.relation)) + 1, column.position)
-        as_text = is_shown_as_text(self._context, column.type.text, domain)
-        added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text, as_text=as_text, domain=domain)
-        self.checks += domain_checks(self._context, added, Literal(missing, sql_type), scan(self.stored))
-        self.relation = with_column(self.relation, added, missing)
+            if self.key is not None:
+                raise several_keys(self.relation)
+            self.key = key_of_column(self._changes.catalog, self.stored, column)
+        added = bind_added_column(
+            self._context, self._changes.catalog, self.stored, self.relation, column, self._evaluate
+        )
+        self.checks += added.checks
+        self.relation = with_column(self.relation, added.column, added.missing)
+        if added.is_filled:
+            place = self._existing(ColumnName(column.name, column.position))
+            self.filled.append(self.relation.columns[place].column_id)
+            self.later += after_filling(action, added)
+        else:
+            self.relation = self._changes.with_those_of_column(self.relation, action)
 
     def _drop(self, action: DropColumn) -> None:
         index = self._find(action.column.name)
@@ -279,15 +283,10 @@ class _Binder:
         refuse_identity_column(self.relation, column, action.column.position, hint=hint)
         text, sequences = None, tuple[int, ...]()
         if action.value is not None:
-            self._refuse_default(column.name, action.column.position)
+            refuse_default(self.relation, action.column)
             bound = bound_default(self._context, action.value, column.name, column.type)
             text, sequences = stored_default(self._context, action.value, bound)
         self._change(index, replace(column, default=text, sequences=sequences))
-
-    def _refuse_default(self, name: str, position: int) -> None:
-        if self.relation.source is not None:
-            message = f'column "{name}" of a table that a source feeds has no DEFAULT: messages say what stands in it'
-            raise FeatureNotSupported(message, position=position)
 
     def _set_not_null(self, action: SetNotNull) -> None:
         index = self._existing(action.column)

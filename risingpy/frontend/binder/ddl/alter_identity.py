@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
+from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.binder.ddl.identity import wanted_identity
 from risingpy.frontend.parser.ast_alter import AddIdentity, DropIdentity, IdentityAction, SetIdentity
 from risingpy.plan.catalog import ColumnDesc, Table
@@ -49,11 +49,3 @@ def refuse_identity_column(table: Table, column: ColumnDesc, position: int, hint
     if column.identity is not None:
         message = f'column "{column.name}" of relation "{table.name}" is an identity column'
         raise SyntaxError_(message, position=position, hint=hint)
-
-
-def refuse_numbers(sequences: tuple[int, ...], position: int) -> None:
-    """Raises FeatureNotSupported for a new column whose default takes numbers: each row would need its own."""
-    if sequences:
-        hint = "Add the column, UPDATE the table, and then SET DEFAULT."
-        message = "ALTER TABLE … ADD a column with the numbers of a sequence is not supported"
-        raise FeatureNotSupported(message, position=position, hint=hint)

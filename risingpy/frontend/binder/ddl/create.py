@@ -124,7 +124,8 @@ def bind_table(
     key = _primary_key(statement)
     types = KnownTypes(catalog or Catalog(), tuple(search_path))
     columns = tuple(
-        _column(context, types, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1)
+        _column(context, types, i, column, table=statement.name.name, in_key=i - 1 in key)
+        for i, column in enumerate(statement.columns, 1)
     )
     # Nothing but a DEFAULT may name a sequence.
     context = make_context((catalog or Catalog()).only_types(), search_path, (), session)
@@ -199,9 +200,9 @@ def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
 
 
 def _column(
-    context: BindContext, types: KnownTypes, column_id: int, column: ColumnDefinition, *, in_key: bool
+    context: BindContext, types: KnownTypes, column_id: int, column: ColumnDefinition, *, table: str, in_key: bool
 ) -> ColumnDesc:
-    identity = identity_of(column)
+    identity = identity_of(column, table)
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
     sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position, types)

@@ -7,7 +7,7 @@ that of the epoch which reads the row of the source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -40,29 +40,33 @@ def with_generated(
 ) -> tuple[ColumnDesc, ...]:
     """The columns, those with an expression bound to the others."""
     definitions = statement.columns
-    if not any(definition.generated is not None for definition in definitions):
+    generated = frozenset(each.name for each in definitions if each.generated is not None)
+    if not generated:
         return columns
     return tuple(
-        column if definition.generated is None else _generated(context, statement, definition, column, columns)
+        column
+        if definition.generated is None
+        else bound_generated(context, statement.name.name, definition, column, columns, generated)
         for column, definition in zip(columns, definitions, strict=True)
     )
 
 
-def _generated(
+def bound_generated(
     context: BindContext,
-    statement: CreateTable | CreateSource,
+    table: str,
     definition: ColumnDefinition,
     column: ColumnDesc,
     columns: Sequence[ColumnDesc],
+    generated: Collection[str],
 ) -> ColumnDesc:
+    """A column of the table, with its expression bound to all `columns`, of which some are `generated`."""
     assert definition.generated is not None
     if definition.default is not None:
-        name, table = column.name, statement.name.name
+        name = column.name
         message = f'both default and generation expression specified for column "{name}" of table "{table}"'
         raise SyntaxError_(message, position=definition.position)
-    others = {each.name: each.generated for each in statement.columns}
     for read in definition.generated.tree.find_all(exp.Column):
-        if others.get(name_of(read.this)) is not None:
+        if name_of(read.this) in generated:
             raise InvalidTableDefinition(
                 f'cannot use generated column "{name_of(read.this)}" in column generation expression',
                 sqlstate="42P17",
@@ -70,7 +74,7 @@ def _generated(
                 position=position_of(read),
             )
     fields = [Field(each.name, each.type) for each in columns]
-    scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
+    scope = relation_scope(table, None, fields, relation=table)
     operand = ExpressionBinder(context, scope, GENERATION).bind(definition.generated.tree)
     refuse_system(context.system_uses, "a generated column")
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):

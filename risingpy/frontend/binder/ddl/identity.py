@@ -24,16 +24,19 @@ _SERIAL: dict[str, SqlType] = {
 }
 
 
-def identity_of(column: ColumnDefinition) -> Identity | None:
-    """Whether the column numbers its rows; it has no counter yet."""
+def identity_of(column: ColumnDefinition, table: str) -> Identity | None:
+    """Whether a column of the table of that name numbers its rows; it has no counter yet."""
     is_serial = internal_name(column.type.text) in _SERIAL
     if column.identity is None and not is_serial:
         return None
+    if is_serial and column.type.text.endswith("]"):
+        raise FeatureNotSupported("array of serial is not implemented", position=column.type.position)
     if column.default is not None or (is_serial and column.identity is not None):
         what = "multiple default values" if is_serial else "both default and identity"
-        raise SyntaxError_(f'{what} specified for column "{column.name}"', position=column.position)
+        message = f'{what} specified for column "{column.name}" of table "{table}"'
+        raise SyntaxError_(message, position=column.position)
     if column.generated is not None:
-        message = f'both identity and generation expression specified for column "{column.name}"'
+        message = f'both identity and generation expression specified for column "{column.name}" of table "{table}"'
         raise SyntaxError_(message, position=column.position)
     return _numbered(column, always=column.identity == "ALWAYS")
 

@@ -108,7 +108,9 @@ def assigned(context: BindContext, operand: Operand, relation: Table, index: int
     """A value as the column stores it. Raises DatatypeMismatch; SqlError for a generated column."""
     column = relation.columns[index]
     if not is_given(column):
-        raise generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
+        error = generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
+        error.hint = None if column.identity is None else "Use OVERRIDING SYSTEM VALUE to override."
+        raise error
     operand = context.coercer.as_deep_as(operand, column.type)
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
         wanted, given = column.type.name, operand.type.name

@@ -75,7 +75,7 @@ def _replace(session: StatementContext, relation: object, source: ExternalSource
 
 
 def _with_added(session: StatementContext, source: ExternalSource, action: AddColumn) -> ExternalSource:
-    column = bind_source_column(action.column, known_types(session))
+    column = bind_source_column(action.column, source.name, known_types(session))
     if any(each.name == column.name for each in source.columns):
         message = f'column "{column.name}" of relation "{source.name}" already exists'
         if not action.if_not_exists:

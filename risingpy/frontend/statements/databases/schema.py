@@ -20,7 +20,8 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.databases.retold import retold
 from risingpy.frontend.statements.rights.checks import check_creates_schemas, check_owns_schema
 from risingpy.frontend.statements.rights.roles import role_of
-from risingpy.frontend.statements.user_types.drop_type import drop_columns, one_transaction
+from risingpy.frontend.statements.transactions.one_transaction import one_transaction
+from risingpy.frontend.statements.user_types.drop_type import drop_columns
 from risingpy.meta.schema.objects.dropped_types import tables_with
 from risingpy.meta.schema.schemas import add_schema, check_schema, drop_schema, rename_schema
 from risingpy.meta.state import MetaState

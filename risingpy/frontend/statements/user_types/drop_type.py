@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 
 from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SqlError, UndefinedObject, WrongObjectType
 from risingpy.frontend.binder.typing.type_names import (
@@ -17,7 +17,7 @@ from risingpy.frontend.parser.ast import DropType, ParsedStatement, TypeName
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema
-from risingpy.frontend.transaction import TransactionStatus
+from risingpy.frontend.statements.transactions.one_transaction import one_transaction
 from risingpy.meta.schema.objects.dropped_types import columns_of, defaults_of, drop_types, types_needing
 from risingpy.meta.schema.objects.user_types import TypeTarget
 from risingpy.plan.catalog import DomainDesc, Table, UserType
@@ -55,25 +55,6 @@ def bind(
         return Result(CommandTag(f"DROP {statement.kind}"))
 
     return Command(run)
-
-
-@contextmanager
-def one_transaction(session: StatementContext) -> Iterator[None]:
-    """The changes of the block take effect in one step, or none does: each column goes by an ALTER TABLE."""
-    if session.transaction.status is not TransactionStatus.IDLE:
-        yield
-        return
-    of_series = session.transaction.implicit
-    session.scope.begin(read_only=False)
-    session.scope.begin_statement(session.database, commits_so_far=False, changes_schema=True)
-    try:
-        yield
-    except BaseException:
-        session.scope.rollback()
-        raise
-    session.scope.commit()
-    if of_series:
-        session.scope.begin_implicit()
 
 
 def _drop(session: StatementContext, found: Sequence[tuple[TypeTarget, UserType]], *, cascade: bool) -> None:
