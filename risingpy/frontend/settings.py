@@ -13,6 +13,8 @@ from risingpy.frontend.session_identity import NO_ROLE, ROLE, SESSION_AUTHORIZAT
 from risingpy.frontend.system_catalog.system_relation import Setting
 
 ALL = "all"
+READ_ONLY = "transaction_read_only"
+OF_TRANSACTION = ("transaction_isolation", "transaction_deferrable")  # outside of one, they are the defaults'
 _Values = tuple[dict[str, str], dict[str, str]]  # of known parameters, of the client's own
 _DEFAULT_VALUES = MappingProxyType({definition.name: definition.default for definition in DEFINITIONS})
 _PATH_ENTRY = re.compile(r'"((?:[^"]|"")*)"|([^",\s]+)')
@@ -51,6 +53,7 @@ class Settings:
         self._before: _Values | None = None  # the values after a ROLLBACK; None outside a transaction
         self._changes_before = 0  # `changes` when the transaction began
         self._after: _Values = {}, {}  # the values after a COMMIT, which SET LOCAL does not change
+        self.reads_only: Callable[[], bool] | None = None  # whether the transaction may not write
         if identity is not None:
             identity.value = self._values.__getitem__
             self._values["is_superuser"] = self._shown_superuser()
@@ -75,6 +78,10 @@ class Settings:
     def find(self, name: str) -> str | None:
         """The value as SHOW prints it; None if there is no such parameter."""
         key = parameter_key(name)
+        if key == READ_ONLY and self.reads_only is not None:
+            return "on" if self.reads_only() else "off"
+        if key in OF_TRANSACTION and key not in self._after[0]:
+            key = f"default_{key}"
         return self._values.get(key, self._custom.get(key))
 
     def set(self, name: str, values: Sequence[str] | None, *, local: bool = False) -> ParameterDefinition | None:
@@ -86,6 +93,9 @@ class Settings:
         key = parameter_key(name)
         definition = BY_NAME.get(key)
         known = definition is not None
+        if key in OF_TRANSACTION:
+            return self._set_of_transaction(BY_NAME[key], name, values)
+        self._keep_mode(key)
         current, kept = (self._values, self._after[0]) if known else (self._custom, self._after[1])
         if local:
             kept.setdefault(key, current.get(key, ""))  # in PostgreSQL, too, a new one stays, with an empty value
@@ -111,7 +121,7 @@ class Settings:
             return
         self._custom = dict(self._first_custom)
         for definition in DEFINITIONS:
-            if definition.name not in (ROLE, SESSION_AUTHORIZATION):
+            if definition.name not in (ROLE, SESSION_AUTHORIZATION, READ_ONLY, *OF_TRANSACTION):
                 self._store(definition, self._defaults[definition.name])
 
     def bind_again(self) -> None:
@@ -160,8 +170,7 @@ class Settings:
     def all(self) -> tuple[Setting, ...]:
         """Every parameter, as SHOW ALL lists them."""
         listed = [
-            Setting(d.reported or d.name, self._values[d.name], d.description, self._defaults[d.name])
-            for d in DEFINITIONS
+            Setting(d.reported or d.name, self.get(d.name), d.description, self._defaults[d.name]) for d in DEFINITIONS
         ]
         return (*listed, *(Setting(name, value, "") for name, value in self._custom.items()))
 
@@ -183,6 +192,23 @@ class Settings:
             if name:
                 names.append(user if name == "$user" else name)
         return tuple(names)
+
+    def _set_of_transaction(
+        self, definition: ParameterDefinition, name: str, values: Sequence[str] | None
+    ) -> ParameterDefinition:
+        """A mode of the transaction that is open; without one it would end with the statement."""
+        key = definition.name
+        value = self._values[f"default_{key}"] if values is None else definition.check(name, values)
+        if self._before is not None:
+            self._after[0].setdefault(key, self._defaults[key])
+            self._store(definition, value)
+        return definition
+
+    def _keep_mode(self, default: str) -> None:
+        """Another default leaves the transaction that is open its mode."""
+        key = default.removeprefix("default_")
+        if key != default and key in OF_TRANSACTION and self._before is not None and key not in self._after[0]:
+            self._set_of_transaction(BY_NAME[key], key, None)
 
     def _set_custom(self, key: str, name: str, values: Sequence[str] | None) -> None:
         # As in PostgreSQL, a name with a dot in it is the client's own parameter.

@@ -34,6 +34,7 @@ class TransactionScope:
         self._database = database
         self._transaction = transaction
         self._settings = settings
+        settings.reads_only = lambda: transaction.read_only
         self._portals = portals
         self._cancelled = cancelled
         self._look_at_deferred = look_at_deferred
@@ -41,10 +42,11 @@ class TransactionScope:
         self.schema = schema
         self._notifications = notifications
         self._began: datetime | None = None
+        self._ran_query = False
 
     def begin(self, *, read_only: bool | None) -> None:
         """BEGIN."""
-        self._began = datetime.now(UTC)
+        self._began, self._ran_query = datetime.now(UTC), False
         self._transaction.begin(read_only=read_only)
         self._settings.begin()
 
@@ -63,6 +65,11 @@ class TransactionScope:
         transaction = self._transaction
         is_open = transaction.status is TransactionStatus.ACTIVE
         return is_open and not (transaction.has_changes or transaction.holds_locks or self.schema.is_there)
+
+    @property
+    def has_run_query(self) -> bool:
+        """Whether the transaction that is open has run a statement that reads or writes."""
+        return self._ran_query or self._transaction.has_changes
 
     def refuse_block(self, command: str) -> None:
         """Raises 25001 for a command that cannot be undone, in BEGIN or among other statements of one text."""
@@ -123,12 +130,16 @@ class TransactionScope:
         self._settings.end(committed=True)
         self._portals.end_transaction(committed=True)
 
-    def begin_statement(self, database: Database, *, commits_so_far: bool, changes_schema: bool) -> None:
+    def begin_statement(
+        self, database: Database, *, commits_so_far: bool, changes_schema: bool, is_query: bool = True
+    ) -> None:
         """A statement comes that commits what stands before it in its text, or that changes the schema in a block.
 
+        `is_query`: it reads or writes, and is not about the session alone.
         Raises SerializationFailure if the transaction has read what another could not commit.
         """
         self._transaction.wait_for_followed(self._cancelled)
+        self._ran_query |= is_query and self._transaction.is_open
         if commits_so_far:
             self.commit_so_far()
         if changes_schema and self._transaction.status is TransactionStatus.ACTIVE:
@@ -152,6 +163,7 @@ class TransactionScope:
         """SAVEPOINT: writes, settings and portals from here on can be undone."""
         settings_before, portals = self._settings.mark(), frozenset(self._portals.named())
         without_made, schema_before = self._temporaries.mark(), self.schema.mark()
+        read_only = self._transaction.chosen_read_only
         unsaid = self._notifications.mark()
 
         def restore() -> None:
@@ -160,6 +172,7 @@ class TransactionScope:
             without_made()
             unsaid()
             self._portals.close_but(portals)
+            self._transaction.chosen_read_only = read_only
 
         self._transaction.set_savepoint(name, restore)
 

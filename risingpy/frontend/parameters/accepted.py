@@ -25,7 +25,6 @@ ACCEPTED: tuple[tuple[str, str, kinds.Check], ...] = (
     ("default_statistics_target", "100", kinds.integer(1, 10_000)),
     ("default_text_search_config", "pg_catalog.simple", kinds.text),
     ("default_toast_compression", "pglz", kinds.one_of("pglz", "lz4")),
-    ("default_transaction_deferrable", "off", kinds.on_off),
     ("effective_cache_size", "4GB", kinds.amount),
     ("effective_io_concurrency", "1", kinds.integer(0, 1000)),
     *((f"enable_{name}", "on", kinds.on_off) for name in (
@@ -66,7 +65,6 @@ ACCEPTED: tuple[tuple[str, str, kinds.Check], ...] = (
     ("synchronous_commit", "on", kinds.one_of("on", "off", "local", "remote_write", "remote_apply", "true", "false")),
     ("temp_buffers", "8MB", kinds.amount),
     ("temp_tablespaces", "", kinds.only("")),
-    ("transaction_deferrable", "off", kinds.on_off),
     ("transaction_timeout", "0", kinds.only("0")),
     ("work_mem", "4MB", kinds.amount),
 )

@@ -11,11 +11,12 @@ from risingpy.plan.catalog import RelationClass
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """BEGIN, or `starts`: START TRANSACTION. `read_only` is None unless said."""
+    """BEGIN, or `starts`: START TRANSACTION. A mode is None unless said."""
 
     read_only: bool | None = None
     isolation: str | None = None
     starts: bool = False
+    deferrable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def parse_backup(cursor: Cursor) -> Backup:
 def parse_set(cursor: Cursor) -> Statement:
     """SET in all its spellings: NAMES is client_encoding, TIME ZONE is timezone.
 
-    Of a transaction's modes, those of isolation have no effect: one level serves them all. A snapshot has none either:
+    A transaction's snapshot has no effect:
     `pg_dump -j` reads each table at the epoch of that moment, as pg_dump without it does.
     """
     cursor.expect("SET")
@@ -185,6 +185,7 @@ def parse_start(cursor: Cursor) -> Begin:
 def _parse_transaction_modes(cursor: Cursor) -> Begin:
     read_only: bool | None = None
     isolation: str | None = None
+    deferrable: bool | None = None
     while not cursor.at_end:
         cursor.accept(",")
         if cursor.accept("ISOLATION", "LEVEL"):
@@ -197,9 +198,9 @@ def _parse_transaction_modes(cursor: Cursor) -> Begin:
         elif cursor.accept("READ"):
             read_only = cursor.one_of("ONLY", "WRITE") == "ONLY"
         else:
-            cursor.accept("NOT")
+            deferrable = not cursor.accept("NOT")
             cursor.expect("DEFERRABLE")
-    return Begin(read_only, isolation)
+    return Begin(read_only, isolation, deferrable=deferrable)
 
 
 def parse_commit(cursor: Cursor) -> Commit:

@@ -90,3 +90,23 @@ def changes_schema(statement: ast.Statement) -> bool:
 
 
 _CHANGES_SCHEMA = (*ABOUT_COMMITTED_ROWS, *_OTHERS)
+
+
+OF_THE_SESSION = (
+    ast.Begin,
+    ast.Commit,
+    ast.Deallocate,
+    ast.Listen,
+    ast.NoOperation,
+    ast.Prepare,
+    ast.ReleaseSavepoint,
+    ast.Rollback,
+    ast.RollbackTo,
+    ast.Savepoint,
+    ast.SetConstraints,
+    ast.SetTransaction,
+    ast.SetVariable,
+    ast.ShowVariable,
+    ast.Unlisten,
+)
+"""What reads no rows and writes none: the modes of its transaction may still change after it."""

@@ -24,7 +24,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
-from risingpy.frontend.session.committing_statements import changes_schema, is_about_committed_rows
+from risingpy.frontend.session.committing_statements import OF_THE_SESSION, changes_schema, is_about_committed_rows
 from risingpy.frontend.session.nearest import finds_nearest
 from risingpy.frontend.session.newest_row import newest_row
 from risingpy.frontend.session.notifications import notifications_of
@@ -40,6 +40,7 @@ from risingpy.frontend.session_sequences import SessionSequences
 from risingpy.frontend.session_temporaries import SessionTemporaries
 from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.shown_text import masked_errors_of
+from risingpy.frontend.statements.transactions.transaction_modes import set_variable
 from risingpy.frontend.subscription_cursors import SubscriptionCursors
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.frontend.system_catalog.registry import StateRows, object_names
@@ -182,7 +183,8 @@ class SessionContext:
         )
 
     def _set_config(self, name: str, value: str, local: bool) -> str:
-        self.settings.set(name, (value,), local=local)
+        if not set_variable(self, name, (value,)):
+            self.settings.set(name, (value,), local=local)
         return value
 
     def _notify(self, channel: str, payload: str) -> None:
@@ -249,7 +251,8 @@ class SessionContext:
         self._check_not_failed(statement)
         if isinstance(statement, ParsedStatement):
             commits, changes = is_about_committed_rows(statement.statement), changes_schema(statement.statement)
-            self.scope.begin_statement(self.database, commits_so_far=commits, changes_schema=changes)
+            is_query = not isinstance(statement.statement, OF_THE_SESSION)
+            self.scope.begin_statement(self.database, commits_so_far=commits, changes_schema=changes, is_query=is_query)
         with masked_errors_of(statement):
             return self._commands.run_newest(statement, prepared, parameters)
 

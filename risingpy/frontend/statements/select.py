@@ -12,6 +12,7 @@ from risingpy.frontend.command import Command, Parameters, PlainQuery
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.transactions.transaction_modes import set_variable
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Limit, LogicalPlan, Project, Schema, Sort, SortKey, TopN
@@ -64,7 +65,7 @@ def set_settings(session: StatementContext, settings: Sequence[SetConfig], param
     for each in settings:
         parts = (with_values(part, parameters) for part in (each.name, each.value, each.local))
         name, value, local = (part.value if isinstance(part, Literal) else None for part in parts)
-        if isinstance(name, str) and isinstance(value, str):
+        if isinstance(name, str) and isinstance(value, str) and not set_variable(session, name, (value,)):
             session.settings.set(name, (value,), local=bool(local))
 
 

@@ -11,6 +11,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.statements.transactions.read_write_transactions import after_set
+from risingpy.frontend.statements.transactions.transaction_modes import is_mode, set_variable
 from risingpy.types import SqlType
 
 
@@ -20,12 +21,15 @@ def bind(
     """SET LOCAL outside a transaction only warns (25P01), as in PostgreSQL; a setting without effect gives a notice."""
 
     def run(parameters: Parameters) -> Result:
-        if statement.values is None and parsed.text[:5].upper() == "RESET":
+        is_reset = statement.values is None and parsed.text[:5].upper() == "RESET"
+        if is_reset and not is_mode(statement.name):
             session.settings.reset(statement.name)
             return Result(CommandTag("RESET"))
         if statement.local and not session.transaction.is_open:
             session.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
             return Result(CommandTag("SET"))
+        if set_variable(session, statement.name, statement.values):
+            return Result(CommandTag("RESET" if is_reset else "SET"))
         definition = session.settings.set(statement.name, statement.values, local=statement.local)
         if definition is not None and definition.ignored:
             session.notice(f'parameter "{definition.name}" has no effect in RisingPy')
@@ -54,8 +58,6 @@ def bind_show(
 
     def run(parameters: Parameters) -> Result:
         value = session.settings.get(statement.name)
-        if statement.name == "transaction_read_only":  # which no SET sets
-            value = "on" if session.transaction.read_only else "off"
         return Result(CommandTag("SHOW"), fields, text_rows(fields, [(value,)]))
 
     return Command(run, fields)

@@ -6,6 +6,7 @@ A transaction's writes become durable and visible together at COMMIT, and so do 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from risingpy.errors import LockNotAvailable, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
@@ -15,6 +16,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.statements.rights.checks import check_allowed
 from risingpy.frontend.statements.transactions.read_write_transactions import begins, tell_none
+from risingpy.frontend.statements.transactions.transaction_modes import present, set_modes, shown
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Table, View
@@ -42,6 +44,7 @@ def bind_begin(
             session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
         else:
             session.scope.begin(read_only=statement.read_only)
+            set_modes(session, replace(statement, read_only=None))
         return Result(CommandTag("START TRANSACTION" if statement.starts else "BEGIN"))
 
     return Command(run)
@@ -50,26 +53,20 @@ def bind_begin(
 def bind_set(
     session: StatementContext, parsed: ParsedStatement, statement: SetTransaction, parameter_types: Sequence[SqlType]
 ) -> Command:
-    """READ ONLY and READ WRITE count, for this transaction or for those that begin later; isolation levels do not.
+    """For this transaction, or for those that begin later. Outside of a transaction it only warns (25P01).
 
-    Outside of a transaction it only warns (25P01). Raises 25001 for READ WRITE after a savepoint of a READ ONLY one.
+    Raises what `set_modes` does.
     """
 
     def run(parameters: Parameters) -> Result:
-        modes, transaction = statement.modes, session.transaction
         if statement.of_session:
-            if modes.read_only is not None:
-                session.settings.set("default_transaction_read_only", ("on" if modes.read_only else "off",))
-            if modes.isolation is not None:
-                session.settings.set("default_transaction_isolation", (modes.isolation,))
-        elif not transaction.is_open:
+            for name, words in shown(statement.modes):
+                session.settings.set(f"default_{name}", (words,))
+        elif not session.transaction.is_open:
             message = "SET TRANSACTION can only be used in transaction blocks"
             session.notice(message, severity="WARNING", sqlstate="25P01")
-        elif modes.read_only is not None:
-            if not modes.read_only and transaction.read_only and transaction.has_savepoints:
-                message = "cannot set transaction read-write mode inside a read-only transaction"
-                raise SqlError(message, sqlstate="25001")
-            transaction.chosen_read_only = modes.read_only
+        else:
+            set_modes(session, statement.modes)
         return Result(CommandTag("SET"))
 
     return Command(run)
@@ -120,8 +117,13 @@ def _next_in_chain(session: StatementContext, command: str, *, chain: bool) -> C
         return lambda: None
     if session.transaction.status is TransactionStatus.IDLE:
         raise SqlError(f"{command} AND CHAIN can only be used in transaction blocks", sqlstate="25P01")
-    read_only = session.transaction.chosen_read_only
-    return lambda: session.scope.begin(read_only=read_only)
+    modes = present(session)
+
+    def begin() -> None:
+        session.scope.begin(read_only=modes.read_only)
+        set_modes(session, replace(modes, read_only=None))
+
+    return begin
 
 
 def _warn_outside(session: StatementContext) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.frontend.wire import WireServer
+from tests.frontend.session.tools.beside import Beside
+from tests.frontend.session.tools.conftest import beside as beside
 from tests.postgres_oracle import PostgresOracle
 
 TEXTS = (
@@ -100,3 +102,155 @@ def _theirs(connection: psycopg.Connection[Any], text: str) -> object:
         return cursor.fetchall() if cursor.description else []
     except psycopg.Error as error:
         return error.sqlstate
+
+
+MODES = (
+    "SHOW transaction_isolation",
+    "SHOW TRANSACTION ISOLATION LEVEL",
+    "SHOW transaction_read_only",
+    "SHOW transaction_deferrable",
+    "SHOW default_transaction_isolation",
+    "SHOW default_transaction_read_only",
+    "SHOW default_transaction_deferrable",
+    "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE",
+    "SELECT current_setting('transaction_isolation'), current_setting('transaction_deferrable')",
+    "SHOW transaction_isolation",
+    "SHOW transaction_read_only",
+    "SHOW transaction_deferrable",
+    "SHOW default_transaction_isolation",
+    "COMMIT",
+    "SHOW transaction_isolation",
+    "SHOW transaction_read_only",
+    "SHOW transaction_deferrable",
+    "BEGIN",
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SHOW transaction_isolation",
+    "SET TRANSACTION READ ONLY",
+    "SHOW transaction_read_only",
+    "SET TRANSACTION DEFERRABLE",
+    "SHOW transaction_deferrable",
+    "SET TRANSACTION NOT DEFERRABLE",
+    "SHOW transaction_deferrable",
+    "ROLLBACK",
+    "SHOW transaction_isolation",
+    "BEGIN",
+    "SELECT 1",
+    "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "ROLLBACK",
+    "BEGIN",
+    "SELECT 1",
+    "SET TRANSACTION READ ONLY",
+    "SHOW transaction_read_only",
+    "SET TRANSACTION READ WRITE",
+    "ROLLBACK",
+    "BEGIN READ ONLY",
+    "SELECT 1",
+    "SET TRANSACTION READ WRITE",
+    "ROLLBACK",
+    "BEGIN",
+    "SELECT 1",
+    "SET TRANSACTION DEFERRABLE",
+    "ROLLBACK",
+    "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "SHOW transaction_isolation",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY, DEFERRABLE",
+    "SHOW default_transaction_isolation",
+    "SHOW default_transaction_read_only",
+    "SHOW default_transaction_deferrable",
+    "SHOW transaction_isolation",
+    "SHOW transaction_read_only",
+    "SHOW transaction_deferrable",
+    "BEGIN",
+    "SHOW transaction_isolation",
+    "SHOW transaction_read_only",
+    "COMMIT",
+    "BEGIN READ WRITE ISOLATION LEVEL READ COMMITTED NOT DEFERRABLE",
+    "SHOW transaction_isolation",
+    "SHOW transaction_read_only",
+    "SHOW transaction_deferrable",
+    "COMMIT",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+    "SET default_transaction_isolation = 'serializable'",
+    "SHOW transaction_isolation",
+    "SET default_transaction_isolation = 'nonsense'",
+    "SET default_transaction_isolation = 'read uncommitted'",
+    "SHOW transaction_isolation",
+    "RESET default_transaction_isolation",
+    "SHOW default_transaction_isolation",
+    "SET default_transaction_read_only = on",
+    "SHOW transaction_read_only",
+    "CREATE TABLE x (a int)",
+    "SET default_transaction_read_only TO DEFAULT",
+    "SET default_transaction_deferrable = on",
+    "SHOW default_transaction_deferrable",
+    "RESET default_transaction_deferrable",
+    "SET transaction_isolation = 'serializable'",
+    "SHOW transaction_isolation",
+    "BEGIN",
+    "SET transaction_isolation = 'serializable'",
+    "SHOW transaction_isolation",
+    "SET LOCAL transaction_read_only = on",
+    "SHOW transaction_read_only",
+    "COMMIT",
+    "BEGIN",
+    "SET transaction_isolation TO DEFAULT",
+    "SET transaction_isolation TO 'foo'",
+    "ROLLBACK",
+    "BEGIN",
+    "RESET transaction_isolation",
+    "ROLLBACK",
+    "BEGIN",
+    "RESET transaction_read_only",
+    "ROLLBACK",
+    "START TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+    "SHOW transaction_isolation",
+    "COMMIT",
+    "BEGIN ISOLATION LEVEL REPEATABLE READ",
+    "SAVEPOINT a",
+    "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "ROLLBACK",
+    "BEGIN",
+    "SAVEPOINT a",
+    "SET TRANSACTION READ ONLY",
+    "SHOW transaction_read_only",
+    "ROLLBACK TO a",
+    "SHOW transaction_read_only",
+    "ROLLBACK",
+    "BEGIN READ ONLY",
+    "SAVEPOINT a",
+    "SET TRANSACTION READ WRITE",
+    "ROLLBACK",
+    "BEGIN ISOLATION LEVEL SERIALIZABLE",
+    "COMMIT AND CHAIN",
+    "SHOW transaction_isolation",
+    "ROLLBACK",
+    "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
+    "ROLLBACK AND CHAIN",
+    "SHOW transaction_isolation",
+    "SHOW transaction_read_only",
+    "COMMIT",
+    "BEGIN",
+    "SELECT set_config('transaction_read_only', 'on', true)",
+    "COMMIT",
+    "ROLLBACK",
+)
+
+
+def test_what_show_tells(beside: Beside) -> None:
+    beside.same(*MODES)
+
+
+def test_short_statements_begin_with_the_defaults(server: WireServer) -> None:
+    """The event loop answers BEGIN and COMMIT without the session's thread."""
+    address = {"host": "127.0.0.1", "port": server.port, "user": "root", "dbname": "dev"}
+    with psycopg.connect(**address, autocommit=True) as connection:  # type: ignore[arg-type]
+        for level in ("read committed", "serializable", "read committed"):
+            connection.execute(f"SET default_transaction_isolation = '{level}'".encode())
+            for _ in range(3):
+                connection.execute("BEGIN")
+                assert connection.execute("SHOW transaction_isolation").fetchone() == (level,)
+                connection.execute("COMMIT")
+        connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE")
+        shown = "SELECT name, setting FROM pg_settings WHERE name LIKE 'transaction_%' ORDER BY 1"
+        modes = [("transaction_deferrable", "on"), ("transaction_isolation", "serializable")]
+        assert connection.execute(shown).fetchall()[:3] == [*modes, ("transaction_read_only", "on")]
