@@ -17,7 +17,7 @@ from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
 from benchmarks.serving.neighbours import KINDS
-from benchmarks.serving.pgbench import SERVING, beside_name
+from benchmarks.serving.pgbench import NOT_UNIQUE, SERVING, UNIQUE, beside_name
 from benchmarks.serving.trigger import ALONE, APPEND_ONLY, KEPT, copies_of
 from benchmarks.serving.trigger import CASE as TRIGGER
 from benchmarks.start_up import EMBEDDED, IDLE, START
@@ -86,6 +86,12 @@ def _of_expressions(name: str, floor: float, limit: str = "") -> Target:
     shown = variant(name, 1_000_000)
     value = _figure(EXPRESSIONS, shown, "rows_per_second")
     return Target(f"{EXPRESSIONS}, {shown}", floor, value, True, "rows/s", limit)
+
+
+def _of_unique(clients: str) -> Target:
+    name = f"INSERT with a unique index besides the primary key, {clients}: CPU over that without"
+    with_index, without = (_figure(SERVING, f"{load}, {clients}", "cpu_us") for load in (UNIQUE, NOT_UNIQUE))
+    return Target(name, 1.5, _ratio(with_index, without), False, "×")
 
 
 def _against_spark(rows: int) -> Target:
@@ -228,6 +234,7 @@ TARGETS = (
         "a second",
         "measured before writes of many clients went into the log together (decision 068)",
     ),
+    *map(_of_unique, ("1 client", "16 clients", "32 clients")),
     Target("idle, of one core", 0.03, _figure(IDLE, FEW.variant, "idle_cores"), False, "cores"),
     Target("accepts connections", 2.0, _figure(START, "", "accepting_seconds"), False, "s"),
     Target("embedded: import, connect, first result", 1.5, _figure(START, EMBEDDED, "first_query_seconds"), False, "s"),

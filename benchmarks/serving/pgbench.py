@@ -23,6 +23,7 @@ from risingpy.server_process import HOST, ServerProcess
 
 SERVING = "serving"
 BESIDE = "RISINGPY_BESIDE"
+UNIQUE, NOT_UNIQUE = "INSERT, primary key and one unique index", "INSERT, primary key alone"
 ROWS = 10_000
 _PACKAGED = Path("/usr/lib/postgresql")  # where Debian has pgbench
 _MICROSECONDS = 1_000_000
@@ -39,11 +40,14 @@ class Load:
 
 
 _UPDATE = f"\\set id random(1, {ROWS})\nUPDATE kv SET n = n + 1 WHERE id = :id;\n"
+_INSERT = "\\set id random(1, 1000000000000000)\nINSERT INTO {} VALUES (:id, 'x', :id);\n"
 _READ = f"\\set id random(1, {ROWS})\nSELECT v FROM kv WHERE id = :id;\n"
 LOADS = (
     Load("point SELECT, prepared", _READ, "prepared", (1, 16, 64)),
     Load("point SELECT, simple", _READ, "simple", (1, 16)),
     Load("INSERT", "\\set id random(1, 1000000000)\nINSERT INTO kv VALUES (:id, 'x', 1);\n", "prepared", (1, 32)),
+    Load(UNIQUE, _INSERT.format("kept_unique"), "prepared", (1, 16, 32)),
+    Load(NOT_UNIQUE, _INSERT.format("not_unique"), "prepared", (1, 16, 32)),
     Load("INSERT, serial key", "INSERT INTO numbered (v) VALUES ('x');\n", "prepared", (1, 32)),
     Load(
         "UPDATE by key", f"\\set id random(1, {ROWS})\nUPDATE kv SET n = n + 1 WHERE id = :id;\n", "prepared", (1, 32)
@@ -112,6 +116,8 @@ def _server(stack: ExitStack, data_dir: Path, tree: str | None) -> ServerProcess
 def _fill(server: ServerProcess) -> None:
     with server.connect() as connection:
         connection.execute("CREATE TABLE kv (id int PRIMARY KEY, v varchar, n int)")
+        connection.execute("CREATE TABLE not_unique (id bigint PRIMARY KEY, v varchar, n bigint)")
+        connection.execute("CREATE TABLE kept_unique (id bigint PRIMARY KEY, v varchar, n bigint UNIQUE)")
         connection.execute("CREATE TABLE numbered (id serial PRIMARY KEY, v varchar)")
         connection.execute(f"INSERT INTO kv SELECT i, 'value ' || i, i FROM generate_series(1, {ROWS}) AS t(i)")
         connection.execute("FLUSH")

@@ -139,7 +139,7 @@ class Transaction:
     def own_rows(self, table: Table, keys: Sequence[RowKey], index: Index | None = None) -> list[PendingRow | None]:
         """What this transaction has written last for each key, if it has. The table `has_row_keys`.
 
-        With an `index`, the keys are those of that unique index, which has `unique_places`. Raises StalePlan as
+        With an `index`, the keys are those of that unique index, which has a `unique_key`. Raises StalePlan as
         `changes_of` does.
         """
         self.settle()

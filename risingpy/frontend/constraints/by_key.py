@@ -20,9 +20,11 @@ from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_t
 from risingpy.frontend.constraints.violations import columns_by_id, missing_reference, shown_key, unique_violation
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_changes, newest_rows
+from risingpy.frontend.system_catalog.index_text import key_text
 from risingpy.meta.writing.row_guard import Reference
-from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY, RowKey, keys_at, keys_of, unique_places
+from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY, RowKey, keys_at, keys_of, values_as_keys
 from risingpy.meta.writing.table_locks import LockMode
+from risingpy.meta.writing.unique_key import CannotCompute, Columns, UniqueKey, unique_key
 from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
 from risingpy.types.far_moments import value_of
 
@@ -42,7 +44,7 @@ def can_go_by_key(session: StatementContext, table: Table, rows: int) -> bool:
         return False
     if table.primary_key and not log_has_newest_rows(catalog, table):
         return False
-    if any(places_of(table, index) is None for index in catalog.unique_indexes_of(table.relation_id)):
+    if any(key_of(table, index) is None for index in catalog.unique_indexes_of(table.relation_id)):
         return False
     return all(_reference(session, catalog, table, key) is not None for key in enforced_keys(table))
 
@@ -50,8 +52,8 @@ def can_go_by_key(session: StatementContext, table: Table, rows: int) -> bool:
 def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new: pa.Table) -> bool:
     """Looks at rows that go and come; their primary keys are locked, and `can_go_by_key`.
 
-    False if only `enforcement` can tell, since a key may go to which rows refer. Raises 23505 and 23503. The locks that
-    it takes go with the transaction.
+    False if only `enforcement` can tell, since a key may go to which rows refer, or cannot be computed. Raises 23505
+    and 23503. The locks that it takes go with the transaction.
     """
     catalog = session.database.reads.catalog
     if old.num_rows and _takes_referenced(catalog, table, old, new):
@@ -59,8 +61,11 @@ def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new
     references = [_reference(session, catalog, table, key) for key in enforced_keys(table)]
     for target_id in sorted({each.by_key.target.relation_id for each in references if each is not None}):
         session.transaction.lock(target_id, LockMode.FORM, session.cancelled)
-    for index in catalog.unique_indexes_of(table.relation_id):
-        _look_at_unique(session, table, index, old, new)
+    try:
+        for index in catalog.unique_indexes_of(table.relation_id):
+            _look_at_unique(session, table, index, old, new)
+    except CannotCompute:
+        return False
     for reference in references:
         if reference is not None and new.num_rows:
             look = partial(_look_at_reference, session, table, reference, new)
@@ -68,11 +73,11 @@ def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new
     return True
 
 
-def places_of(table: Table, index: Index) -> tuple[int, ...] | None:
-    """The positions of the unique key's columns, if it can be looked at by the keys of rows."""
+def key_of(table: Table, index: Index) -> UniqueKey | None:
+    """What unique keys rows have, if these can be looked at one by one."""
     rule = index.index.unique
     ready = index.status is JobStatus.CREATED and rule is not None and rule.nulls_distinct
-    return unique_places(table, index) if ready else None
+    return unique_key(table, index) if ready else None
 
 
 def _reference(session: StatementContext, catalog: Catalog, table: Table, key: ForeignKey) -> _Reference | None:
@@ -92,17 +97,17 @@ def reference_of(catalog: Catalog, table: Table, key: ForeignKey) -> Reference |
     if key.index_id is not None:
         found = catalog.relations[key.index_id]
         assert isinstance(found, Index)
-        unique = places_of(target, found)
-        if unique is None:
+        unique = key_of(target, found)
+        if unique is None or unique.places is None:
             return None
-        index, places = found, unique
+        index, places = found, unique.places
     elif not log_has_newest_rows(catalog, target):
         return None
     own = {column.column_id: place for place, column in enumerate(table.columns)}
     theirs = dict(zip(key.referenced, key.columns, strict=True))
     ordered = tuple(own[theirs[target.columns[place].column_id]] for place in places)
     same = all(table.columns[o].type == target.columns[t].type for o, t in zip(ordered, places, strict=True))
-    return Reference(target, index, ordered) if same else None
+    return Reference(target, index, ordered, tuple(table.columns[o].type for o in ordered)) if same else None
 
 
 def _takes_referenced(catalog: Catalog, table: Table, old: pa.Table, new: pa.Table) -> bool:
@@ -116,9 +121,10 @@ def _takes_referenced(catalog: Catalog, table: Table, old: pa.Table, new: pa.Tab
 
 
 def _look_at_unique(session: StatementContext, table: Table, index: Index, old: pa.Table, new: pa.Table) -> None:
-    places = places_of(table, index)
-    assert places is not None
-    gone, come = _keys(table, places, old), _keys(table, places, new)
+    unique = key_of(table, index)
+    assert unique is not None
+    new_values = unique.values(new.columns)
+    gone, come = unique.keys(old.columns), values_as_keys(unique.types, new_values)
     # A key that stays with its row is no news, and neither taken nor given up.
     kept = {place for place, key in enumerate(gone) if place < len(come) and come[place] == key}
     taken = {place: key for place, key in enumerate(come) if place not in kept and None not in key}
@@ -128,21 +134,20 @@ def _look_at_unique(session: StatementContext, table: Table, index: Index, old: 
     session.transaction.hold_rows(index.relation_id, list({*taken.values(), *given_up}), session.cancelled)
     mine = set(_identities(table, old))
     seen = {come[place] for place in kept}
-    standing = _standing(session, table, index, _rows_at(new, list(taken)), list(taken.values()))
+    standing = _standing(session, table, index, _values_at(new_values, list(taken)), list(taken.values()))
     for key, identity in zip(taken.values(), standing, strict=True):
         if key in seen or (identity is not None and identity not in mine):
-            columns = [table.columns[place] for place in places]
             place = next(place for place, each in taken.items() if each == key)
-            values = [value_of(new.column(column), place) for column in places]
-            shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
+            names = [key_text(each, table) for each in index.index.keys]
+            shown = shown_key(names, unique.types, [value_of(column, place) for column in new_values])
             raise unique_violation(table, index.name, shown)
         seen.add(key)
 
 
 def _standing(
-    session: StatementContext, table: Table, index: Index, rows: pa.Table, keys: Sequence[RowKey]
+    session: StatementContext, table: Table, index: Index, values: Columns, keys: Sequence[RowKey]
 ) -> list[RowKey | None]:
-    """For each unique key, what tells the row apart that has it now; None if none has. `rows` have the keys."""
+    """For each unique key, what tells the row apart that has it now; None if none has. `values` are the keys'."""
     found: list[RowKey | None] = [None] * len(keys)
     committed = []
     for place, newest in enumerate(newest_changes(session, table, keys, index)):
@@ -151,9 +156,7 @@ def _standing(
         elif newest.place is not None:
             (found[place],) = _identities(table, newest.row())
     if committed:
-        places = places_of(table, index) or ()
-        asked = _rows_at(rows, committed)
-        stored = session.committed_by_index(index, [asked.column(place) for place in places])
+        stored = session.committed_by_index(index, _values_at(values, committed))
         if not stored.num_rows:
             return found
         ids = {column.column_id: place for place, column in enumerate(index.columns)}
@@ -168,19 +171,21 @@ def _standing(
 def _look_at_reference(session: StatementContext, table: Table, reference: _Reference, new: pa.Table) -> None:
     """Raises 23503 for the first row that refers to no row."""
     target, index, places = reference.by_key.target, reference.by_key.index, reference.by_key.places
-    keys = _keys(table, places, new)
+    values = [new.column(f"c{place}") for place in places]
+    keys = values_as_keys(reference.by_key.types, values)
     asked = {key: place for place, key in reversed(list(enumerate(keys))) if None not in key}
     if not asked:
         return
-    at = target.primary_key if index is None else unique_places(target, index) or ()
-    first = _rows_at(new, list(asked.values()))
-    renamed = pa.table({f"c{theirs}": first.column(ours) for theirs, ours in zip(at, places, strict=True)})
+    first = _values_at(values, list(asked.values()))
     there: set[RowKey] = set()
     if index is None:
-        newest = newest_rows(session, target, renamed)
+        at = target.primary_key
+        newest = newest_rows(session, target, pa.table(dict(zip((f"c{place}" for place in at), first, strict=True))))
         there.update(keys_of(target, [newest.column(f"c{place}") for place in at]))
     else:
-        found = _standing(session, target, index, _widened(target, renamed), list(asked))
+        unique = unique_key(target, index)
+        assert unique is not None and unique.places is not None
+        at, found = unique.places, _standing(session, target, index, first, list(asked))
         there.update(key for key, identity in zip(asked, found, strict=True) if identity is not None)
     if target.relation_id == table.relation_id:
         there.update(_keys(target, at, new))
@@ -188,22 +193,13 @@ def _look_at_reference(session: StatementContext, table: Table, reference: _Refe
         if key not in there:
             columns = columns_by_id(table, reference.key.columns)
             own = {column.column_id: number for number, column in enumerate(table.columns)}
-            values = [value_of(new.column(own[column.column_id]), place) for column in columns]
-            shown = shown_key([column.name for column in columns], [column.type for column in columns], values)
+            given = [value_of(new.column(own[column.column_id]), place) for column in columns]
+            shown = shown_key([column.name for column in columns], [column.type for column in columns], given)
             raise missing_reference(table, reference.key, target, shown)
 
 
-def _widened(table: Table, rows: pa.Table) -> pa.Table:
-    """The rows with all columns of the table; those that they lack are NULL."""
-    columns = {
-        f"c{i}": rows.column(f"c{i}") if f"c{i}" in rows.column_names else pa.nulls(rows.num_rows, column.type.arrow)
-        for i, column in enumerate(table.columns)
-    }
-    return pa.table(columns)
-
-
-def _rows_at(rows: pa.Table, places: list[int]) -> pa.Table:
-    return rows if len(places) == rows.num_rows else rows.take(pa.array(places, pa.int64()))
+def _values_at(values: Columns, places: list[int]) -> Columns:
+    return values if len(places) == len(values[0]) else [each.take(pa.array(places, pa.int64())) for each in values]
 
 
 def _keys(table: Table, places: Sequence[int], rows: pa.Table) -> list[RowKey]:

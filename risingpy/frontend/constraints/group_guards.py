@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import pyarrow as pa
 
 from risingpy.batch import CommittedKeys, value_of_row
-from risingpy.frontend.constraints.by_key import places_of, reference_of
+from risingpy.frontend.constraints.by_key import key_of, reference_of
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to, is_guarded
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
@@ -27,8 +27,8 @@ def row_guard(session: StatementContext, catalog: Catalog, table: Table) -> RowG
     if table.primary_key and not log_has_newest_rows(catalog, table):
         return None
     indexes = catalog.unique_indexes_of(table.relation_id)
-    unique = [(index, places_of(table, index)) for index in indexes]
-    known = tuple((index, places) for index, places in unique if places is not None)
+    unique = [(index, key_of(table, index)) for index in indexes]
+    known = tuple((index, key) for index, key in unique if key is not None)
     references = [reference_of(catalog, table, key) for key in enforced_keys(table)]
     found = tuple(each for each in references if each is not None)
     if len(known) < len(unique) or len(found) < len(references):
@@ -60,8 +60,8 @@ def change_is_free(catalog: Catalog, table: Table, columns: Collection[int]) -> 
     guarded |= {column for _, key in referring for column in key.referenced}
     if any(table.columns[place].column_id in guarded for place in columns):
         return False
-    unique = [places_of(table, index) for index in catalog.unique_indexes_of(table.relation_id)]
-    return all(places is not None and not {*places} & {*columns} for places in unique)
+    unique = [key_of(table, index) for index in catalog.unique_indexes_of(table.relation_id)]
+    return all(key is not None and key.reads.isdisjoint(columns) for key in unique)
 
 
 def passes_of(table: Table, columns: Iterable[int]) -> Passes | None:

@@ -13,15 +13,10 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from risingpy.batch import PLAIN_KEYS
-from risingpy.frontend.binder.ddl.constraint_plans import (
-    duplicated_keys,
-    key_expressions,
-    places_of,
-    rows_with_key,
-)
+from risingpy.frontend.binder.ddl.constraint_plans import duplicated_keys, rows_with_key
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import IndexDefinition, Table
-from risingpy.plan.expression_trees import remapped
+from risingpy.plan.catalog.index_keys import key_expressions, keys_if_indexed
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Field, LogicalPlan
 
@@ -44,15 +39,11 @@ def looked_up_twice(
     session: StatementContext, table: Table, definition: IndexDefinition, new: pa.Table, first: FirstRow
 ) -> list[object] | None:
     """The first key of the new rows that several rows of the table have, and how many; `can_look_up` holds."""
-    keys = key_expressions(definition, table)
-    computed = list(keys)
-    if definition.predicate is not None:
-        computed.append(remapped(definition.predicate.expression, places_of(table)))
-    fields = tuple(Field(f"c{i}", each.type) for i, each in enumerate(computed))
-    rows = session.evaluate(computed, fields, new, ())
-    for row in dict.fromkeys(zip(*(column.to_pylist() for column in rows.columns), strict=True)):
-        values, is_there = row[: len(keys)], row[len(keys) :] in ((), (True,))
-        if None in values or not is_there:
+    keys = keys_if_indexed(definition, table)
+    fields = tuple(Field(f"c{i}", each.type) for i, each in enumerate(keys))
+    rows = session.evaluate(keys, fields, new, ())
+    for values in dict.fromkeys(zip(*(column.to_pylist() for column in rows.columns), strict=True)):
+        if None in values:
             continue
         constants = [Literal(value, key.type) for value, key in zip(values, keys, strict=True)]
         found = first(duplicated_keys(rows_with_key(table, definition, constants), definition, table))

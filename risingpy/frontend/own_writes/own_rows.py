@@ -10,7 +10,8 @@ import pyarrow as pa
 from risingpy.errors import StalePlan
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.meta.writing.pending_rows import KeyedChunk, NewestRows, PendingRow
-from risingpy.meta.writing.row_keys import RowKey, keys_at, unique_places
+from risingpy.meta.writing.row_keys import RowKey, keys_of
+from risingpy.meta.writing.unique_key import unique_key
 from risingpy.plan.catalog import Index, Table
 
 _MOST_CHUNKS = 32  # of a table, before they become one
@@ -35,17 +36,23 @@ class OwnRows:
         self, changes: Sequence[TableChange], table: Table, asked: Sequence[RowKey], index: Index | None = None
     ) -> list[PendingRow | None]:
         """The same of each key that is asked for."""
-        kept, places = table.relation_id, table.primary_key
-        if index is not None:
-            kept, places = index.relation_id, unique_places(table, index) or ()
+        kept = table.relation_id if index is None else index.relation_id
         for place in range(self.seen.get(kept, 0), len(changes)):
             change = changes[place]
             if change.table_id == table.relation_id:
                 _check_version(change, table)
-                keys = keys_at(table, places, [change.chunk.column(1 + each) for each in places])
-                self.rows.add(KeyedChunk(kept, change.version, change.chunk, keys))
+                self.rows.add(KeyedChunk(kept, change.version, change.chunk, _keys(table, index, change.chunk)))
         self.seen[kept] = len(changes)
         return self.rows.find_each(kept, asked)
+
+
+def _keys(table: Table, index: Index | None, chunk: pa.Table) -> list[RowKey]:
+    columns = chunk.columns[1:]
+    if index is None:
+        return keys_of(table, [columns[place] for place in table.primary_key])
+    key = unique_key(table, index)
+    assert key is not None  # whoever asks by an index knows that rows are found by its keys
+    return key.keys(columns)
 
 
 @dataclass(slots=True)

@@ -23,7 +23,9 @@ from risingpy.meta.epochs.published_state import is_partial
 from risingpy.meta.writing.row_guard import Reference, RowGuard
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.meta.writing.table_locks import LockMode
+from risingpy.meta.writing.unique_key import CannotCompute, UniqueKey
 from risingpy.plan.catalog import Catalog, Index, Table
+from risingpy.types import SqlType
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
@@ -33,10 +35,10 @@ _Rows = Sequence[Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class _Unique:
-    """A unique index, the positions of its columns, and what finds its committed rows."""
+    """A unique index, what keys rows have there, and what finds its committed rows."""
 
     index: Index
-    places: tuple[int, ...]
+    key: UniqueKey
     probe: KeyProbe
 
 
@@ -98,8 +100,8 @@ class KeptGuard:
             for row in rows:
                 _ask_for_referred(context, each, tuple([row[place] for place in each.reference.places]), asked)
         for unique in self._unique:
-            for row in rows:
-                self._ask_for_unique(context, unique, tuple([row[place] for place in unique.places]), asked)
+            for key in _unique_keys(table, unique.key, rows):
+                self._ask_for_unique(context, unique, key, asked)
         if asked:
             _look_at_committed(context, asked)
 
@@ -144,27 +146,36 @@ def kept_guard(guard: RowGuard) -> KeptGuard | None:
     if table.primary_key and primary is None:
         return None
     unique = []
-    for index, places in guard.unique:
+    for index, key in guard.unique:
         probe = probe_of_index(index)
-        if probe is None or not _are_plain(table, places):
+        if probe is None or not _are_plain(key.types):
             return None
-        unique.append(_Unique(index, places, probe))
+        unique.append(_Unique(index, key, probe))
     references = []
     for each in guard.references:
         probe = probe_of_table(each.target) if each.index is None else probe_of_index(each.index)
-        if probe is None or each.target.relation_id == table.relation_id or not _are_plain(table, each.places):
+        if probe is None or each.target.relation_id == table.relation_id or not _are_plain(each.types):
             return None
         references.append(_Referred(each, probe))
     return KeptGuard(table, guard, primary, tuple(unique), tuple(references))
 
 
-def _are_plain(table: Table, places: Sequence[int]) -> bool:
-    types = [table.columns[place].type for place in places]
+def _are_plain(types: Sequence[SqlType]) -> bool:
     return all(each.kind in PLAIN_KEYS and not each.system for each in types)
 
 
+def _unique_keys(table: Table, key: UniqueKey, rows: _Rows) -> list[RowKey]:
+    """Those of the rows. Raises NotPlain."""
+    if key.places is not None:
+        return [tuple([row[place] for place in key.places]) for row in rows]
+    try:
+        return key.keys(_columns(table, rows))
+    except CannotCompute:
+        raise NotPlain from None
+
+
 def _columns(table: Table, rows: _Rows) -> list[pa.Array]:
-    """All columns of the rows, as CHECK sees them; the numbers of rows, which no condition reads, are 0."""
+    """All columns of the rows, as conditions see them; the numbers of rows, which none reads, are 0."""
     columns = [
         pa.array(values, each.type.arrow) for values, each in zip(zip(*rows, strict=True), table.columns, strict=False)
     ]

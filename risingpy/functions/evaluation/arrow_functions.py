@@ -88,6 +88,16 @@ _NUMERIC_ARITHMETIC: dict[str, Callable[..., Value]] = {
 }
 
 
+def _of_ascii(change: Callable[[Value], Value], texts: Value) -> Value:
+    """Of other letters Arrow knows a newer Unicode than DuckDB, which SELECT asks."""
+    if isinstance(texts, pa.Scalar) or not pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
+        raise pa.ArrowNotImplementedError("texts that are not ASCII")
+    return change(texts)
+
+
+_CASES: dict[str, Callable[[Value], Value]] = {"lower": pc.ascii_lower, "upper": pc.ascii_upper}
+
+
 def compile_arrow(expr: Expr) -> Evaluate | None:
     """The function by which Arrow evaluates the expression; None if Arrow cannot."""
     match expr:
@@ -170,6 +180,8 @@ def _function(call: Call) -> Callable[..., Value] | None:
     if name in _LOGIC:
         same = len({arg.type.arrow for arg in call.args}) == 1
         return _LOGIC[name] if same and TypeKind.INTERVAL not in kinds else None
+    if name in _CASES and kinds == {TypeKind.VARCHAR}:
+        return partial(_of_ascii, _CASES[name])
     if len(kinds) == 1 and call.type.kind in kinds:
         if call.type.is_integer:
             return _INTEGER_ARITHMETIC.get(name)

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from risingpy.errors import IoError, SqlError, StalePlan
 from risingpy.meta.writing.pending_rows import KeyedChunk, PendingRow, PendingRows
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, keys_at, unique_places
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey
 from risingpy.meta.writing.rows_of_change import RowsOfChange
-from risingpy.plan.catalog import Catalog, Table
+from risingpy.meta.writing.unique_key import CannotCompute, unique_key
+from risingpy.plan.catalog import Catalog, Index, Table
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
@@ -59,14 +60,20 @@ def unique_keys_of(
     found = []
     for change in changes:
         for index in catalog.unique_indexes_of(change.table_id):
-            table, keys = catalog.relations[change.table_id], None
+            table = catalog.relations[change.table_id]
             assert isinstance(table, Table)
-            places = unique_places(table, index)
             is_small = most_rows is None or change.chunk.num_rows <= most_rows
-            if places is not None and change.spill is None and is_small:
-                keys = keys_at(table, places, [change.chunk.column(1 + place) for place in places])
+            keys = _keys_of(table, index, change) if change.spill is None and is_small else None
             found.append(UniqueKeys(index.relation_id, change, keys))
     return found
+
+
+def _keys_of(table: Table, index: Index, change: TableChange) -> Sequence[RowKey] | None:
+    key = unique_key(table, index)
+    try:
+        return None if key is None else key.keys(change.chunk.columns[1:])
+    except CannotCompute:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

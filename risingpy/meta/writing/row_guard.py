@@ -17,9 +17,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.meta.writing.row_keys import RowKey, keys_at, unique_places
+from risingpy.meta.writing.row_keys import RowKey, values_as_keys
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
+from risingpy.meta.writing.unique_key import CannotCompute, UniqueKey
 from risingpy.plan.catalog import Index, Table
+from risingpy.types import SqlType
 
 Columns = Sequence[pa.Array]
 Passes = Callable[[Columns], Sequence[bool]]
@@ -30,12 +32,13 @@ Passes = Callable[[Columns], Sequence[bool]]
 class Reference:
     """A foreign key: the table to which it refers, by its primary key or a unique index, and the columns that refer.
 
-    `places` are these columns' positions, in the order of that key.
+    `places` are these columns' positions, in the order of that key; `types` those of both.
     """
 
     target: Table
     index: Index | None
     places: tuple[int, ...]
+    types: tuple[SqlType, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,10 @@ FindRows = Callable[[Sequence[Asked]], Sequence[Sequence[int]]]
 
 @dataclass(frozen=True, slots=True)
 class RowGuard:
-    """What guards new rows of a table. `unique` has the positions of the columns of each index."""
+    """What guards new rows of a table. `unique` are its unique indexes, and what keys rows have there."""
 
     table: Table
-    unique: tuple[tuple[Index, tuple[int, ...]], ...]
+    unique: tuple[tuple[Index, UniqueKey], ...]
     references: tuple[Reference, ...]
     passes: Passes | None
     find_rows: FindRows
@@ -74,8 +77,8 @@ class RowGuard:
             look.allowed = list(map(bool, self.passes(columns)))
         if self.table.primary_key:
             look.at_primary_keys(keys)
-        for index, places in self.unique:
-            look.at_unique_keys(index, places)
+        for index, key in self.unique:
+            look.at_unique_keys(index, key)
         for reference in self.references:
             look.at_reference(reference)
         look.at_committed_rows()
@@ -109,10 +112,16 @@ class _Look:
     def at_primary_keys(self, keys: Sequence[RowKey]) -> None:
         table = self._guard.table
         rows = self._first_of_each(keys)
-        self._look_up(table, None, table.primary_key, keys, rows, must_stand=False)
+        values = [self._columns[place] for place in table.primary_key]
+        self._look_up(table, None, values, keys, rows, must_stand=False)
 
-    def at_unique_keys(self, index: Index, places: Sequence[int]) -> None:
-        keys = keys_at(self._guard.table, places, [self._columns[place] for place in places])
+    def at_unique_keys(self, index: Index, key: UniqueKey) -> None:
+        try:
+            values = key.values(self._columns)
+        except CannotCompute:
+            self._refuse(range(len(self.allowed)))
+            return
+        keys = values_as_keys(key.types, values)
         rows, locks = self._first_of_each(keys), self._locks
         self._held.callback(locks.acquire(index.relation_id, LockMode.KEYS, wait=False).release)
         rows_held = locks.take_free_rows(index.relation_id, [keys[row] for row in rows])
@@ -121,15 +130,15 @@ class _Look:
             free = frozenset(rows_held.keys)
             self._refuse([row for row in rows if keys[row] not in free])
             rows = [row for row in rows if keys[row] in free]
-        self._look_up(self._guard.table, index, places, keys, rows, must_stand=False)
+        self._look_up(self._guard.table, index, values, keys, rows, must_stand=False)
 
     def at_reference(self, reference: Reference) -> None:
         target, index = reference.target, reference.index
         self._held.callback(self._locks.acquire(target.relation_id, LockMode.FORM, wait=False).release)
-        at = target.primary_key if index is None else unique_places(target, index) or ()
-        keys = keys_at(target, at, [self._columns[place] for place in reference.places])
+        values = [self._columns[place] for place in reference.places]
+        keys = values_as_keys(reference.types, values)
         rows = [row for row, key in enumerate(keys) if self.allowed[row] and None not in key]
-        self._look_up(target, index, reference.places, keys, rows, must_stand=True)
+        self._look_up(target, index, values, keys, rows, must_stand=True)
 
     def at_committed_rows(self) -> None:
         """The last: what the log did not know."""
@@ -144,7 +153,7 @@ class _Look:
         self,
         table: Table,
         index: Index | None,
-        places: Sequence[int],
+        values: Columns,
         keys: Sequence[RowKey],
         rows: Sequence[int],
         *,
@@ -164,8 +173,8 @@ class _Look:
             elif isinstance(each, int) or each.version != table.version or (each.place is not None) is not must_stand:
                 self.allowed[row] = False  # only an epoch tells, or a rule is broken
         if asked:
-            values = [_taken(self._columns[place], asked) for place in places]
-            self._questions.append(_Question(asked, Asked(table, index, values), must_stand))
+            taken = [_taken(column, asked) for column in values]
+            self._questions.append(_Question(asked, Asked(table, index, taken), must_stand))
 
     def _first_of_each(self, keys: Sequence[RowKey]) -> list[int]:
         """The rows to look at. One whose key an earlier row has is refused; a key with a NULL is like no other."""

@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from risingpy.plan.catalog import Index, Table
-from risingpy.plan.expressions import InputRef
+from risingpy.plan.catalog import Table
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.forms import text_column
 
@@ -40,29 +39,12 @@ _AS_INTEGERS = {
 def has_row_keys(table: Table) -> bool:
     """Whether the table has a primary key whose types let its rows be found by `keys_of`."""
     types = [table.columns[index].type for index in table.primary_key]
-    return bool(types) and all(map(_is_plain, types))
+    return bool(types) and all(map(has_one_form, types))
 
 
-def _is_plain(type_: SqlType) -> bool:
+def has_one_form(type_: SqlType) -> bool:
+    """Whether equal values of the type are equal as parts of keys."""
     return type_.kind in _PLAIN or type_.kind in _AS_INTEGERS or type_.is_fixed_numeric
-
-
-def unique_places(table: Table, index: Index) -> tuple[int, ...] | None:
-    """The positions of the columns that are the keys of a unique index, if `keys_at` can find rows by them.
-
-    None for a deferrable one: a key may stand in several rows for a while, and be given up by one that was not the last
-    to take it, so the newest write of a key does not tell who has it. None for a partial one: a row's columns do not
-    tell whether it is there.
-    """
-    if index.deferrable or index.index.predicate is not None:
-        return None
-    places = {column.column_id: place for place, column in enumerate(table.columns)}
-    found = []
-    for key in index.index.keys:
-        if not isinstance(key.expression, InputRef) or not _is_plain(table.columns[places[key.expression.index]].type):
-            return None
-        found.append(places[key.expression.index])
-    return tuple(found) if len(set(found)) == len(found) else None
 
 
 def keys_of(table: Table, columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[RowKey]:
@@ -72,20 +54,23 @@ def keys_of(table: Table, columns: Sequence[pa.Array | pa.ChunkedArray]) -> list
 
 def keys_at(table: Table, places: Sequence[int], columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[RowKey]:
     """The values of these columns, as keys; of a unique key some may be NULL."""
+    return values_as_keys([table.columns[place].type for place in places], columns)
+
+
+def values_as_keys(types: Sequence[SqlType], columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[RowKey]:
+    """The same of values of these types."""
     values = []
-    for index, column in zip(places, columns, strict=True):
-        integers = _AS_INTEGERS.get(table.columns[index].type.kind)
+    for type_, column in zip(types, columns, strict=True):
+        integers = _AS_INTEGERS.get(type_.kind)
         values.append((column if integers is None else column.cast(integers)).to_pylist())
     return list(zip(*values, strict=True))
 
 
-def key_text(table: Table, places: Sequence[int], key: RowKey) -> str:
-    """A key of `keys_at` for people: `(id, at)=(1, 2024-02-29)`."""
-    names, values = [], []
-    for index, value in zip(places, key, strict=True):
-        column = table.columns[index]
-        integers = _AS_INTEGERS.get(column.type.kind)
-        array = pa.array([value], column.type.arrow if integers is None else integers).cast(column.type.arrow)
-        names.append(column.name)
-        values.append(text_column(column.type, array)[0].as_py() or "")
+def key_text(names: Sequence[str], types: Sequence[SqlType], key: RowKey) -> str:
+    """A key of `values_as_keys` for people: `(id, at)=(1, 2024-02-29)`."""
+    values = []
+    for type_, value in zip(types, key, strict=True):
+        integers = _AS_INTEGERS.get(type_.kind)
+        array = pa.array([value], type_.arrow if integers is None else integers).cast(type_.arrow)
+        values.append(text_column(type_, array)[0].as_py() or "")
     return f"({', '.join(names)})=({', '.join(values)})"

@@ -10,6 +10,7 @@ free_names         names of what nobody has named
 columns            what a relation has as columns, and the watermark over one of them
 comments           what COMMENT ON says of objects
 constraints        what the rows of a table must satisfy
+index_keys         the keys of an index as expressions over the rows that it indexes
 temporary          which relations a session has as its own, or a statement has made for itself
 upstream_table     which table of another system a table copies
 webhook            how HTTP requests add rows to a table

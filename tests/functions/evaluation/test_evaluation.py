@@ -312,3 +312,21 @@ def test_an_in_of_several_items_keeps_the_rows_in_their_order(rows: int, items: 
     assert errors == 0
     expected = pc.add(changes.column("c0"), changes.column("c1"))
     assert changes.column("c2").to_pylist() == expected.to_pylist()
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+def test_cases_of_letters_are_those_of_select(name: str) -> None:
+    """Arrow has a newer Unicode, and is asked of ASCII alone."""
+    expr = call(name, VARCHAR, InputRef(0, VARCHAR))
+    by_arrow = compile_arrow(expr)
+    assert by_arrow is not None
+    texts = pa.chunked_array([["aB-c", None, ""], ["Z" * 300]])
+    assert by_arrow([texts]).to_pylist() == [None if t is None else getattr(t, name)() for t in texts.to_pylist()]
+    letters = [chr(code) for code in range(1, 0x20000) if not 0xD800 <= code < 0xE000]
+    with pytest.raises(pa.ArrowNotImplementedError):
+        by_arrow([pa.chunked_array([letters])])
+    some = ["\u00c9", "\u00e9", "\u00df"]
+    chunk = pa.table([pa.array(np.ones(len(some), np.int8)), pa.array(some)], names=["op", "c0"])
+    answer, errors = Evaluator(None, [expr]).evaluate(chunk)
+    expected = [getattr(letter, name)() for letter in some[:2]] + ["\u00df"]  # as PostgreSQL: one letter for one
+    assert (answer.column("c0").to_pylist(), errors) == (expected, 0)

@@ -16,6 +16,7 @@ from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.plan.catalog import Catalog, CheckConstraint, ForeignKey, IndexDefinition, Table
+from risingpy.plan.catalog.index_keys import key_expressions, predicate_of
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import (
@@ -41,12 +42,6 @@ def places_of(table: Table) -> dict[int, int]:
     return {column.column_id: place for place, column in enumerate(table.columns)}
 
 
-def key_expressions(definition: IndexDefinition, table: Table) -> list[Expr]:
-    """The keys of an index over the table's columns, by position."""
-    places = places_of(table)
-    return [remapped(key.expression, places) for key in definition.keys]
-
-
 def refused_by_check(check: CheckConstraint, rows: LogicalPlan, places: dict[int, int]) -> LogicalPlan:
     """The rows for which the check is false. `places` are those of the columns, by their ids."""
     return Filter(rows, Call("not", (remapped(check.expression, places),), BOOLEAN))
@@ -54,9 +49,8 @@ def refused_by_check(check: CheckConstraint, rows: LogicalPlan, places: dict[int
 
 def indexed_rows(rows: LogicalPlan, definition: IndexDefinition, table: Table) -> LogicalPlan:
     """Those of the rows (all columns of the table) that a partial index has; all of them for another one."""
-    if definition.predicate is None:
-        return rows
-    return Filter(rows, remapped(definition.predicate.expression, places_of(table)))
+    is_there = predicate_of(definition, table)
+    return rows if is_there is None else Filter(rows, is_there)
 
 
 def duplicated_keys(rows: LogicalPlan, definition: IndexDefinition, table: Table) -> LogicalPlan:

@@ -4,7 +4,8 @@ Rows are grouped by an arbiter as the storage groups them by their key. Where NU
 the key meets no other one. Keys that are expressions are computed beside the row's columns. Of a partial index there is
 one more such key, which is NULL for rows that the index has not:
 
-    UNIQUE INDEX (lower(a)) WHERE b > 0   =>   rows (a, b) as (a, b, CASE WHEN b > 0 THEN true END, lower(a))
+    UNIQUE INDEX (lower(a)) WHERE b > 0
+        =>   rows (a, b) as (a, b, CASE WHEN b > 0 THEN true END, CASE WHEN b > 0 THEN lower(a) END)
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.batch import group_by_key, keyed_by
-from risingpy.frontend.binder.ddl.constraint_plans import key_expressions, places_of, rows_with_given_keys
+from risingpy.frontend.binder.ddl.constraint_plans import rows_with_given_keys
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Index, Table
-from risingpy.plan.expression_trees import remapped
+from risingpy.plan.catalog.index_keys import keys_if_indexed, predicate_of
 from risingpy.plan.expressions import Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN
@@ -76,11 +77,10 @@ def arbiter_of(table: Table, index: Index | None) -> Arbiter:
     """The arbiter of ON CONFLICT: the primary key, or a unique index."""
     if index is None:
         return Arbiter(table)
-    rule, predicate = index.index.unique, index.index.predicate
+    rule, is_there = index.index.unique, predicate_of(index.index, table)
     assert rule is not None
-    keys, computed, places = key_expressions(index.index, table), list[Expr](), list[int]()
-    if predicate is not None:
-        is_there = remapped(predicate.expression, places_of(table))
+    keys, computed, places = keys_if_indexed(index.index, table), list[Expr](), list[int]()
+    if is_there is not None:
         keys = [Case(((is_there, Literal(True, BOOLEAN)),), Literal(None, BOOLEAN), BOOLEAN), *keys]
     for key in keys:
         if isinstance(key, InputRef):
@@ -88,7 +88,7 @@ def arbiter_of(table: Table, index: Index | None) -> Arbiter:
         else:
             places.append(len(table.columns) + len(computed))
             computed.append(key)
-    alone = places if rule.nulls_distinct else places[: 0 if predicate is None else 1]
+    alone = places if rule.nulls_distinct else places[: 0 if is_there is None else 1]
     keyed = keyed_by(table, places, [each.type for each in computed])
     return Arbiter(keyed, index, tuple(computed), tuple(alone))
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from risingpy.frontend.drafted_schema import NAMES
+from risingpy.frontend.system_catalog.index_text import key_text as index_key_text
 from risingpy.frontend.system_catalog.system_relation import HIDDEN, Row, SystemState, relation
 from risingpy.meta.writing.advisory_locks import AdvisoryKey
-from risingpy.meta.writing.row_keys import key_text, unique_places
+from risingpy.meta.writing.row_keys import key_text
 from risingpy.meta.writing.seen_locks import SeenLock
+from risingpy.meta.writing.unique_key import unique_key
 from risingpy.plan.catalog import Index, Table
 
 
@@ -51,10 +53,14 @@ def _relation(state: SystemState, lock: SeenLock) -> Row:
     table = state.catalog.indexed_by(found) if isinstance(found, Index) else found
     if not isinstance(table, Table):
         return *head, None
-    places = unique_places(table, found) if isinstance(found, Index) else table.primary_key
     if not state.may_read(table):  # a key is a part of a row
         return *head, HIDDEN
-    return *head, None if places is None else key_text(table, places, lock.key)
+    if not isinstance(found, Index):
+        columns = [table.columns[place] for place in table.primary_key]
+        return *head, key_text([each.name for each in columns], [each.type for each in columns], lock.key)
+    key = unique_key(table, found)
+    names = [index_key_text(each, table) for each in found.index.keys]
+    return *head, None if key is None else key_text(names, key.types, lock.key)
 
 
 def _database(state: SystemState, database_id: int) -> str | None:

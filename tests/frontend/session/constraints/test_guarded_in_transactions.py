@@ -22,6 +22,11 @@ _SCHEMA = (
     "CREATE TABLE c (id int PRIMARY KEY, pid int REFERENCES p, code varchar(4) REFERENCES p (code), n int UNIQUE)",
     "CREATE TABLE u (a int, b int, UNIQUE (a, b))",
 )
+_COMPUTED = (
+    "CREATE UNIQUE INDEX by_lower ON p (lower(code))",
+    "CREATE UNIQUE INDEX few ON c ((n % 100), pid) WHERE n > 150",
+    "CREATE UNIQUE INDEX quotient ON u ((b / (a - 7))) WHERE b > 9",
+)
 _STATEMENTS, _CLIENTS, _TRANSACTIONS, _KEYS = 600, 5, 60, 12
 _AFTER_FAILURE = ("ROLLBACK", "ROLLBACK", "ROLLBACK TO s", "SELECT 1")
 _REFUSED = {"23505", "23503", "23514", "40P01", "40001"}
@@ -150,7 +155,7 @@ def test_histories_of_transactions_are_those_of_postgres(
     with postgres_oracle.connect() as judge, connect(server) as connection:
         judge.execute(f"CREATE SCHEMA guarded_{seed}")
         judge.execute(f"SET search_path = guarded_{seed}")
-        for create in _SCHEMA:
+        for create in (*_SCHEMA, *_COMPUTED[: 3 * seed]):
             client.run(create)
             judge.execute(create)
         done = []
@@ -178,7 +183,7 @@ def _statement(chance: random.Random, new: int) -> str:
         return "NULL" if chance.random() < 0.04 else str(chance.randint(1, most))
 
     key = chance.randint(max(100, new - 40), new)
-    code = "NULL" if chance.random() < 0.04 else f"'{chance.choice('abcdefghij')}{chance.randint(1, 9)}'"
+    code = "NULL" if chance.random() < 0.04 else f"'{chance.choice('abcdefghijABC')}{chance.randint(1, 9)}'"
     inserts = [
         f"INSERT INTO p VALUES ({new}, {code}, {chance.choice([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})",
         f"INSERT INTO c VALUES ({new}, {key}, NULL, {number(300)})",

@@ -9,6 +9,7 @@ import threading
 import psycopg
 import pytest
 
+from risingpy.errors import SqlError
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.writing.coming_rows import TransactionRows
 from risingpy.meta.writing.group_commit import NewRows, RowChange, SmallWrite
@@ -75,6 +76,36 @@ def test_what_a_group_takes_and_what_it_leaves(client: Client, server: WireServe
     assert codes == ["k0", "k1", "k2", "k3", "k4"]
 
 
+def test_keys_of_expressions_go_with_groups_too(client: Client, server: WireServer, taken: list[SmallWrite]) -> None:
+    client.run("CREATE TABLE t (id int PRIMARY KEY, name text, n int, m int)")
+    client.run("CREATE UNIQUE INDEX ON t (lower(name)) WHERE n > 0")
+    client.run("CREATE UNIQUE INDEX ON t ((7000 / n))")
+    insert = "INSERT INTO t VALUES (%s, %s, %s)"
+    with connect(server) as connection:
+        assert [_error(connection, insert, (k, f"Ab{k}", k + 30)) for k in range(6)] == [None] * 6
+        assert len(taken) >= 4
+        assert _error(connection, insert, (10, "aB3", 1)) == "23505"
+        assert _error(connection, insert, (10, "aB3", -1)) is None
+        assert _error(connection, insert, (11, "ab3", -3)) is None  # neither is in the index
+        assert _error(connection, insert, (12, "\u00c9", 5)) is None
+        assert _error(connection, insert, (13, "\u00e9", 6)) == "23505"
+        assert _error(connection, insert, (14, "x", 0)) == "22012"
+        assert _error(connection, insert, (14, "x", 8000)) is None
+        assert _error(connection, insert, (15, "y", 9000)) == "23505"  # 0, as the other
+        assert _error(connection, insert, (16, None, 7)) is None
+        del taken[:]
+        free = "UPDATE t SET m = %s WHERE id = %s"
+        assert [_error(connection, free, (k, 3)) for k in range(5)] == [None] * 5
+        assert len(taken) >= 3  # of a column that no key reads
+        assert _error(connection, "UPDATE t SET n = 2 WHERE id = %s", (10,)) == "23505"
+        assert _error(connection, "DELETE FROM t WHERE id = %s", (3,)) is None
+        assert _error(connection, "UPDATE t SET n = 2 WHERE id = %s", (10,)) is None
+        assert _error(connection, insert, (17, "AB3", 9)) == "23505"
+    with pytest.raises(SqlError) as raised:
+        client.run("INSERT INTO t VALUES (17, 'AB3', 9)")
+    assert raised.value.detail == "Key (lower(name))=(ab3) already exists."
+
+
 def test_a_key_that_goes_may_come_again_at_once(client: Client, server: WireServer, taken: list[SmallWrite]) -> None:
     """What the log knows of a unique key counts, whether an epoch has it or not."""
     client.run("CREATE TABLE t (id int PRIMARY KEY, code int UNIQUE)")
@@ -90,6 +121,7 @@ def test_a_key_that_goes_may_come_again_at_once(client: Client, server: WireServ
 def test_many_clients_keep_the_constraints(client: Client, server: WireServer, taken: list[SmallWrite]) -> None:
     client.run("CREATE TABLE p (id int PRIMARY KEY, code int UNIQUE, n int CHECK (n >= 0))")
     client.run("CREATE TABLE c (id serial PRIMARY KEY, pid int REFERENCES p, n int UNIQUE)")
+    client.run("CREATE UNIQUE INDEX ON p ((code % 20)) WHERE n > 0")
     failures: list[BaseException] = []
     done: list[tuple[int, int]] = []  # what was added to p's n, in rows that never go
 
@@ -104,6 +136,7 @@ def test_many_clients_keep_the_constraints(client: Client, server: WireServer, t
                             ("INSERT INTO p VALUES (%s, %s, 1)", (key, other)),
                             ("INSERT INTO c (pid, n) VALUES (%s, %s)", (key, other)),
                             ("UPDATE p SET n = n + %s WHERE id = %s", (chance.randint(-1, 2), 100 + key)),
+                            ("UPDATE p SET n = %s WHERE id = %s", (chance.randint(0, 1), key)),
                             ("UPDATE p SET code = %s WHERE id = %s", (other, key)),
                             ("DELETE FROM p WHERE id = %s", (key,)),
                             ("DELETE FROM c WHERE id = %s", (other,)),
@@ -128,6 +161,7 @@ def test_many_clients_keep_the_constraints(client: Client, server: WireServer, t
     assert len(taken) > _CLIENTS * _STATEMENTS / 4
     client.run("FLUSH")
     assert client.run("SELECT code FROM p GROUP BY code HAVING count(*) > 1") == []
+    assert client.run("SELECT code % 20 FROM p WHERE n > 0 GROUP BY 1 HAVING count(*) > 1") == []
     assert client.run("SELECT n FROM c GROUP BY n HAVING count(*) > 1") == []
     assert client.run("SELECT * FROM c WHERE pid NOT IN (SELECT id FROM p)") == []
     assert client.run("SELECT * FROM p WHERE n < 0") == []
