@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
+from risingpy.optimizer.rules.numeric_keys import key_of_expression
 from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, shifted
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.storage.codec.column_buffers import physical
@@ -147,7 +148,12 @@ def _has_key(arrow_type: pa.DataType) -> bool:
 
 
 def _as_type(expr: Expr, type_: SqlType) -> Expr:
-    return expr if expr.type.arrow == type_.arrow else Cast(expr, type_)
+    """The expression as that type; a wide numeric by its key, since 3.0 and 3.00 have different bytes.
+
+    Two numerics of at most 38 digits may have a type in common that is wide, as numeric(38,1) and numeric(8,2) have.
+    """
+    cast = expr if expr.type.arrow == type_.arrow else Cast(expr, type_)
+    return key_of_expression(cast) if type_.is_wide else cast
 
 
 def key_expressions(keys: Sequence[EquiKey]) -> tuple[list[Expr], list[Expr]]:
