@@ -6,11 +6,12 @@ as fit into `QUIET_SECONDS`. If rows of others come, it has what fits into the t
 every second epoch with such rows has none: they wait for one turn at the most, and a backfill under a steady load still
 gets half of the epochs. How long a job's rows take is measured, and their number follows.
 
-Of a job that is not plain nobody knows whether a row takes a microsecond or a second. So it begins with few rows. The
-next turns have as many as fit into `QUIET_SECONDS` by what rows have cost, but grow within bounds: what a
-row costs may grow with the rows before it. After a turn that took far too long, the next one is shorter. What an epoch
-costs however few rows it reads, as that of a view with fifteen subqueries does, is no reason to read fewer: that would
-make the view as many times slower, and no epoch shorter.
+Of a job that is not plain nobody knows whether a row takes a microsecond or a second. So it begins with few rows, while
+nobody waits in an epoch with several others that begin: most have read a small table by that, and twenty views of such
+tables need no twenty epochs. The next turns have as many as fit into `QUIET_SECONDS` by what rows have cost, but grow
+within bounds: what a row costs may grow with the rows before it. After a turn that took far too long, the next one is
+shorter. What an epoch costs however few rows it reads, as that of a view with fifteen subqueries does, is no reason to
+read fewer: that would make the view as many times slower, and no epoch shorter.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 
@@ -29,6 +31,7 @@ BUSY_TIMES = (
 BUSY_FOR_SECONDS = 1.0  # after an epoch with rows of others
 LEAST_ROWS, FIRST_ROWS = 1_000, 10_000  # per shard
 TRIED_ROWS = 16  # per shard, of a job that has read nothing yet
+TRIED_TOGETHER = 8  # such jobs in an epoch; one that takes too long for itself makes the others wait for a repetition
 MOST_GROWTH, LEAST_GROWTH = 64.0, 0.125  # of that number with each turn
 TOO_LONG_SECONDS = 0.25  # a turn that takes less than that, and more than `QUIET_SECONDS`, may be repeated
 _GUESSED_PLAIN_SECONDS = 0.01
@@ -92,6 +95,7 @@ class BackfillBudget:
         self._plain: set[int] = set()  # the jobs that need not be tried
         self._bearable: dict[int, int] = {}  # by other job: how many rows per shard it may read by what it has read
         self._costs: dict[int, _Cost] = {}  # of those jobs
+        self._planned: dict[int, float] = {}  # the seconds that the jobs of the planned epoch should take
         self._read_limited: dict[int, float] = {}  # by limited job: when it has last read
         self._last_had_snapshot = False
 
@@ -110,6 +114,7 @@ class BackfillBudget:
         epoch has rows for other jobs.
         """
         self._follow(job_ids)
+        self._planned = {}
         now = self._now()
         if has_rows:
             self._last_busy = now
@@ -121,9 +126,10 @@ class BackfillBudget:
         for job in list(self._order):
             first = FIRST_ROWS if self._is_busy else ROWS_PER_EPOCH
             turn = self._turns.setdefault((job, self._is_busy), _SnapshotTurn(first, seconds))
-            if granted and turn.seconds > left:
-                break
             rows = self._fitting(job, turn.rows, plain)
+            planned = self._seconds_of(job, turn)
+            if granted and planned > left:
+                break
             if job in limits:
                 rows = min(rows, self._limited(job, limits[job], shards))
             if not rows:
@@ -131,7 +137,8 @@ class BackfillBudget:
             if job in limits:
                 self._read_limited[job] = now
             granted[job] = rows
-            left -= turn.seconds
+            self._planned[job] = planned
+            left -= planned
             self._order.remove(job)
             self._order.append(job)
         return granted
@@ -146,16 +153,21 @@ class BackfillBudget:
         waits = [self._read_limited.get(job, now) + _pause(limits[job]) - now for job in job_ids if limits.get(job)]
         return max(min(waits), 0.001) if waits else None
 
-    def measured(self, granted: Mapping[int, int], seconds: float) -> None:
-        """Records an epoch of so many seconds, in which these jobs read (rows per shard)."""
+    def measured(
+        self, granted: Mapping[int, int], seconds: float, work: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
+        """Records an epoch of so many seconds, in which these jobs read (rows per shard).
+
+        `work`: by job, what it took in proportion to the others. Without it all have taken as much.
+        """
         self._last_had_snapshot = bool(granted)
-        self._learn(granted, seconds)
+        self._learn(granted, seconds, work)
         if not granted:
             if seconds < QUIET_SECONDS:
                 self._plain_seconds = _MEMORY * self._plain_seconds + (1 - _MEMORY) * seconds
             return
         turns = {job: self._turns[job, self._is_busy] for job in granted if (job, self._is_busy) in self._turns}
-        slower = seconds / max(sum(turn.seconds for turn in turns.values()), 1e-6)
+        slower = seconds / max(sum(self._planned.get(job, turn.seconds) for job, turn in turns.items()), 1e-6)
         for job, turn in turns.items():
             if granted[job] < turn.rows:
                 continue  # it was limited, and says nothing about a whole turn
@@ -177,12 +189,20 @@ class BackfillBudget:
                 self._bearable[job] = TRIED_ROWS
         return min(rows, self._bearable.get(job, rows))
 
-    def _learn(self, granted: Mapping[int, int], seconds: float) -> None:
+    def _seconds_of(self, job: int, turn: _SnapshotTurn) -> float:
+        """How long a job's turn should take in the planned epoch."""
+        is_tried = job in self._bearable and job not in self._costs and not self._is_busy
+        return min(turn.seconds, QUIET_SECONDS / TRIED_TOGETHER) if is_tried else turn.seconds
+
+    def _learn(self, granted: Mapping[int, int], seconds: float, work: Mapping[int, int]) -> None:
         """Finds out what these jobs may read the next time, after an epoch of so many seconds."""
+        whole = sum(work.get(job, 0) for job in granted)
         for job in granted.keys() & self._bearable.keys():
+            share = work.get(job, 0) / whole if whole else 1 / len(granted)
+            own = seconds - max(0.0, seconds - self._plain_seconds) * (1 - share)
             cost = self._costs.setdefault(job, _Cost())
-            cost.note(granted[job], seconds)
-            change, taken = self._change(cost, granted[job], seconds)
+            cost.note(granted[job], own)
+            change, taken = self._change(cost, granted[job], own)
             changed = int(granted[job] * change)
             if change >= 1.0:
                 self._bearable[job] = max(self._bearable[job], min(ROWS_PER_EPOCH, changed))

@@ -265,7 +265,7 @@ class BarrierLoop:
                 clock.done(EpochPhase.RUN)
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)
-                self._scheduler.ran(epoch, clock)
+                self._scheduler.ran(epoch, state, report, clock)
                 self._jobs_without_memory = 0
                 self._committer.commit_epoch(epoch, report, clock)
                 self._rest.ran(epoch, sum(clock.phases.values()))

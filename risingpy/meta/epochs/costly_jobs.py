@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from risingpy.meta.epochs.next_epoch import JOB_SECONDS_PER_ROW
 from risingpy.meta.epochs.runner import EpochReport
@@ -40,11 +40,7 @@ def too_costly(report: EpochReport, graph: StreamGraph, allowed: float) -> Itera
     left = report.cpu_seconds or 0.0
     if left <= allowed:
         return
-    job_of = {fragment.fragment_id: job.job_id for job in graph.jobs for fragment in job.fragments}
-    work: defaultdict[int, int] = defaultdict(int)
-    for (fragment_id, _), done in report.work.items():
-        if fragment_id in job_of:
-            work[job_of[fragment_id]] += done.nanoseconds
+    work = work_of_jobs(report, graph)
     per_nanosecond = min(left / max(sum(work.values()), 1), MOST_FACTOR * 1e-9)
     for job_id, nanoseconds in sorted(work.items(), key=lambda each: -each[1]):
         seconds = nanoseconds * per_nanosecond
@@ -52,3 +48,13 @@ def too_costly(report: EpochReport, graph: StreamGraph, allowed: float) -> Itera
             return
         yield job_id, seconds
         left -= seconds
+
+
+def work_of_jobs(report: EpochReport, graph: StreamGraph) -> Mapping[int, int]:
+    """The nanoseconds that each job's operators took."""
+    job_of = {fragment.fragment_id: job.job_id for job in graph.jobs for fragment in job.fragments}
+    work: defaultdict[int, int] = defaultdict(int)
+    for (fragment_id, _), done in report.work.items():
+        if fragment_id in job_of:
+            work[job_of[fragment_id]] += done.nanoseconds
+    return work

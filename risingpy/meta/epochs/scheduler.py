@@ -8,10 +8,12 @@ from types import MappingProxyType
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.backfill_budget import BackfillBudget
+from risingpy.meta.epochs.costly_jobs import work_of_jobs
 from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase
 from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch, starting_ids
 from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
 from risingpy.meta.epochs.passing_time import PassingTime
+from risingpy.meta.epochs.runner import EpochReport
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.own_pace.pace import StepResult
@@ -114,9 +116,11 @@ class EpochScheduler:
         """Called when a task could not read a source: the next epochs are planned without it for a while."""
         self._sources.failed(failure)
 
-    def ran(self, epoch: NextEpoch, clock: EpochClock) -> None:
-        """Called when a planned epoch has run."""
-        self.budget.measured(dict(epoch.descriptor.snapshot_rows), clock.phases[EpochPhase.RUN])
+    def ran(self, epoch: NextEpoch, state: MetaState, report: EpochReport, clock: EpochClock) -> None:
+        """Called when an epoch has run that was planned after `state`."""
+        granted = dict(epoch.descriptor.snapshot_rows)
+        work = work_of_jobs(report, state.graph()) if len(granted) > 1 else {}
+        self.budget.measured(granted, clock.phases[EpochPhase.RUN], work)
 
     def done(self) -> None:
         """Called when the last planned epoch is committed, or none was planned."""

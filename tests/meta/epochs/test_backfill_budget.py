@@ -8,9 +8,11 @@ from random import Random
 from risingpy.executors.relation.backfill import ROWS_PER_EPOCH
 from risingpy.meta.epochs.backfill_budget import (
     LEAST_BUSY_SECONDS,
+    MOST_GROWTH,
     QUIET_SECONDS,
     TOO_LONG_SECONDS,
     TRIED_ROWS,
+    TRIED_TOGETHER,
     BackfillBudget,
 )
 
@@ -147,3 +149,35 @@ def test_more_rows_that_take_very_long_are_seldom_tried() -> None:
     assert turns[:3] == [TRIED_ROWS, 2 * TRIED_ROWS, TRIED_ROWS]
     assert set(turns) == {TRIED_ROWS, 2 * TRIED_ROWS}
     assert turns.count(2 * TRIED_ROWS) < 10
+
+
+def test_jobs_that_begin_with_few_rows_share_epochs_while_nobody_waits() -> None:
+    jobs = list(range(20))
+
+    def epochs(*, has_rows: bool) -> list[int]:
+        budget, begun, together = BackfillBudget(Clock()), set[int](), []
+        while begun != set(jobs):
+            left = [job for job in jobs if job not in begun]
+            granted = budget.rows(left, {}, shards=SHARDS, has_rows=has_rows, plain=lambda job: False)
+            budget.measured(granted, FIXED_SECONDS * (1 + len(granted)))
+            assert set(granted.values()) <= {TRIED_ROWS}
+            together.append(len(granted))
+            begun |= granted.keys()
+        return together
+
+    assert epochs(has_rows=False) == [TRIED_TOGETHER, TRIED_TOGETHER, len(jobs) - 2 * TRIED_TOGETHER]
+    assert max(epochs(has_rows=True)) == 1
+
+
+def test_of_jobs_that_began_together_the_costly_one_is_known() -> None:
+    budget = BackfillBudget(Clock())
+    jobs = list(range(TRIED_TOGETHER))
+    granted = budget.rows(jobs, {}, shards=SHARDS, has_rows=False, plain=lambda job: False)
+    budget.measured(granted, 1.0, {job: 900 if job == 3 else 1 for job in jobs})
+    rows: dict[int, int] = {}
+    while rows.keys() != set(jobs):
+        granted = budget.rows(jobs, {}, shards=SHARDS, has_rows=False, plain=lambda job: False)
+        budget.measured(granted, 0.1)
+        rows = {**granted, **rows}
+    assert rows[3] == 2 * TRIED_ROWS  # not fewer: the next turn tells whether it was the rows
+    assert min(rows[job] for job in jobs if job != 3) == MOST_GROWTH * TRIED_ROWS
