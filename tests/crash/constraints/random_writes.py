@@ -23,6 +23,9 @@ _SCHEMA = (
     """CREATE TABLE seat (id int PRIMARY KEY, place int UNIQUE,
        holder int REFERENCES person ON DELETE CASCADE, CHECK (place > 0))""",
     "CREATE TABLE ticket (id int PRIMARY KEY, place int UNIQUE)",
+    "CREATE UNIQUE INDEX p_few ON p ((id / 1000), (a % 5)) WHERE b = 4",
+    "CREATE UNIQUE INDEX p_code ON p (upper(code)) WHERE b IS NULL",
+    "CREATE UNIQUE INDEX ticket_pair ON ticket ((place % 2)) WHERE place > 2",
 )
 VIEWED = (
     "SELECT c.id, c.n, p.code, count(g.id) FROM c JOIN p ON p.id = c.pid LEFT JOIN g ON g.cid = c.id GROUP BY 1, 2, 3"
@@ -33,6 +36,7 @@ BROKEN = (
     "SELECT place FROM seat GROUP BY place HAVING count(*) > 1",
     "SELECT seat.id FROM seat LEFT JOIN person ON person.id = holder WHERE person.id IS NULL AND holder IS NOT NULL",
     "SELECT place FROM ticket GROUP BY place HAVING count(*) > 1",
+    "SELECT place % 2 FROM ticket WHERE place > 2 GROUP BY 1 HAVING count(*) > 1",
     "SELECT id FROM seat WHERE place < 1",
 )
 _ACTIONS = ("", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT")
