@@ -208,6 +208,28 @@ class Cursor:
         parser._advance(parser._tokens_size - parser._index)
         return InnerStatement(self._sql[position - 1 : end], position)
 
+    def parts(self, *words: str) -> tuple[InnerStatement, ...]:
+        """All that is left: statements that each begin with one of the words, unread; none if another one comes next.
+
+        The words are reserved, so that they stand nowhere else, but for the GRANT of WITH GRANT OPTION, and for the
+        rights that a GRANT lists before its ON.
+        """
+        tokens = self._parser._tokens[self._parser._index :]
+        found = [_as_word(token) for token in tokens]
+        begins, lists_rights = list[int](), False
+        for i, word in enumerate(found):
+            lists_rights = lists_rights and word != "ON"
+            if word in words and not lists_rights and (not i or found[i - 1] != "WITH"):
+                begins.append(i)
+                lists_rights = word == "GRANT"
+        if not begins or begins[0]:
+            return ()
+        self._parser._advance(len(tokens))
+        return tuple(
+            InnerStatement(self._sql[tokens[i].start : tokens[j - 1].end + 1], tokens[i].start + 1)
+            for i, j in pairwise([*begins, len(tokens)])
+        )
+
     def query(self, *, before: tuple[str, str] | None = None) -> Query:
         """A query. It ends at the words `before` outside of parentheses, if they come there."""
         if before is not None:

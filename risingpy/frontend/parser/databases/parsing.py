@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.errors import SyntaxError_
+from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.databases.settings import parse_settings, settings_follow
@@ -89,15 +89,17 @@ def parse_use(cursor: Cursor) -> UseDatabase:
 
 
 def parse_create_schema(cursor: Cursor) -> CreateSchema:
-    """After CREATE SCHEMA. Objects are created by statements of their own."""
+    """After CREATE SCHEMA. The statements of the objects in it stay unread."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name: ColumnName | None = None
     if cursor.word != "AUTHORIZATION":
         name = cursor.name()
     owner = role_name(cursor) if cursor.accept("AUTHORIZATION") else None
-    if cursor.word in ("CREATE", "GRANT"):
-        cursor.unsupported("CREATE SCHEMA with objects in it")
-    return CreateSchema(name, if_not_exists, owner)
+    elements = cursor.parts("CREATE", "GRANT")
+    if elements and if_not_exists:
+        message = "CREATE SCHEMA IF NOT EXISTS cannot include schema elements"
+        raise FeatureNotSupported(message, position=elements[0].position)
+    return CreateSchema(name, if_not_exists, owner, elements)
 
 
 def parse_drop_schema(cursor: Cursor) -> DropSchema:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.frontend.parser.ast_session import InnerStatement
 from risingpy.frontend.parser.roles.trees import RoleName
 
 
@@ -55,11 +56,15 @@ class UseDatabase:
 
 @dataclass(frozen=True, slots=True)
 class CreateSchema:
-    """CREATE SCHEMA; `owner` is that of AUTHORIZATION. `name` None: the schema is called as its owner."""
+    """CREATE SCHEMA; `owner` is that of AUTHORIZATION. `name` None: the schema is called as its owner.
+
+    `elements` are statements that make what stands in it.
+    """
 
     name: ColumnName | None
     if_not_exists: bool = False
     owner: RoleName | None = None
+    elements: tuple[InnerStatement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

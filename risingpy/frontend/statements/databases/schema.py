@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.databases.retold import retold
+from risingpy.frontend.statements.databases.schema_elements import elements_of, make_elements
 from risingpy.frontend.statements.rights.checks import check_creates_schemas, check_owns_schema
 from risingpy.frontend.statements.rights.roles import role_of
 from risingpy.frontend.statements.transactions.one_transaction import one_transaction
@@ -33,11 +34,13 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: SchemaStatement, parameter_types: Sequence[SqlType]
 ) -> Command:
     """Names, and rights, are checked when the change is made, on the state that it changes."""
+    elements = elements_of(session, statement) if isinstance(statement, CreateSchema) else ()
 
     def run(parameters: Parameters) -> Result:
         match statement:
             case CreateSchema():
-                _create(session, statement)
+                with one_transaction(session) if elements else nullcontext():
+                    make_elements(session, _create(session, statement), statement.owner, elements)
                 return Result(CommandTag("CREATE SCHEMA"))
             case RenameSchema():
                 _rename(session, statement)
@@ -51,12 +54,13 @@ def bind(
     return Command(run)
 
 
-def _create(session: StatementContext, statement: CreateSchema) -> None:
-    """IF NOT EXISTS of a schema that exists gives a notice (42P06)."""
-    skipped: list[str] = []
+def _create(session: StatementContext, statement: CreateSchema) -> str:
+    """The name of the schema. IF NOT EXISTS of one that exists gives a notice (42P06)."""
+    skipped, name = list[str](), ""
     check_creates_schemas(session)
 
     def change(state: MetaState) -> MetaState:
+        nonlocal name
         skipped.clear()
         owner = None if statement.owner is None else role_of(session, state, statement.owner)
         if owner is not None and not state.catalog.has_role(session.identity.current_id, owner.role_id):
@@ -72,8 +76,9 @@ def _create(session: StatementContext, statement: CreateSchema) -> None:
         return add_schema(state, name, None if owner is None else owner.role_id)
 
     session.ddl.change(change, session.cancelled)
-    for name in skipped:
+    if skipped:
         session.notice(f'schema "{name}" already exists, skipping', sqlstate="42P06")
+    return name
 
 
 def _rename(session: StatementContext, statement: RenameSchema) -> None:

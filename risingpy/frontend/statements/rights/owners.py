@@ -52,8 +52,10 @@ def bind_object(
     """As `bind`, for functions, types, secrets and connections."""
 
     def run(parameters: Parameters) -> Result:
+        path, actor = session.search_path(), session.identity.current_id  # of now: a commit makes the change again
+
         def change(state: MetaState) -> MetaState:
-            finder = Finder(state.catalog, session.search_path(), session.identity.current_id)
+            finder = Finder(state.catalog, path, actor)
             found: FunctionDesc | UserType | SecretDesc | ConnectionDesc
             match statement.kind:
                 case "SECRET":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from risingpy.errors import FeatureNotSupported, InsufficientPrivilege, SqlError, UndefinedColumn, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
@@ -42,10 +43,12 @@ def bind(
     def run(parameters: Parameters) -> Result:
         _refuse_internal(session, statement)
         warnings: list[str] = []
+        # A transaction makes its changes again at its commit, when the session may have another path, or another role.
+        finder = partial(Finder, search_path=session.search_path(), role_id=session.identity.current_id)
 
         def change(state: MetaState) -> MetaState:
             warnings.clear()
-            catalog = _given(session, state, statement, warnings)
+            catalog = _given(session, state, statement, finder(state.catalog), warnings)
             return state if catalog is state.catalog else replace(state, catalog=catalog)
 
         session.database.ddl.change(change, session.cancelled)
@@ -66,12 +69,14 @@ def _refuse_internal(session: StatementContext, statement: GrantPrivileges) -> N
             raise WrongObjectType(f'"{name.name}" is an internal table', hint=hint, position=name.position)
 
 
-def _given(session: StatementContext, state: MetaState, statement: GrantPrivileges, warnings: list[str]) -> Catalog:
-    catalog, actor = state.catalog, session.identity.current_id
+def _given(
+    session: StatementContext, state: MetaState, statement: GrantPrivileges, finder: Finder, warnings: list[str]
+) -> Catalog:
+    catalog, actor = state.catalog, finder.role_id
     if statement.grantor is not None and role_of(session, state, statement.grantor).role_id != actor:
         raise FeatureNotSupported("grantor must be current user", position=statement.grantor.position)
     grantees = _grantees(session, state, statement.grantees)
-    objects = list(Finder(catalog, session.search_path(), actor).securables(statement.on))
+    objects = list(finder.securables(statement.on))
     if statement.on.kind == "PARAMETER":
         objects = grantable_parameters(objects) if statement.is_grant else [each for each in objects if each.stored]
     for found in objects:
