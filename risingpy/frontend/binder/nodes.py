@@ -23,7 +23,6 @@ NODE_BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     exp.RawString: leaves.bind_text,
     exp.National: leaves.bind_text,
     exp.Heredoc: leaves.bind_text,
-    exp.UnicodeString: leaves.bind_unicode_text,
     exp.BitString: leaves.bind_bits,
     exp.HexString: leaves.bind_bits,
     exp.Boolean: leaves.bind_boolean,

@@ -294,11 +294,11 @@ def _map(self: Conversion, tree: MapConstructor) -> Typed:
     return Typed(Spelled((*parts, "}")), bound.type)
 
 
+_WORDS = (exp.Boolean, exp.Null, exp.Interval)
 EXPRESSIONS: dict[type[exp.Expr], Convert] = {
     exp.Column: _column,
     exp.Literal: _literal,
-    **dict.fromkeys((exp.Boolean, exp.Null, exp.Interval, exp.National, exp.Heredoc, exp.RawString), _constant),
-    exp.UnicodeString: _constant,
+    **dict.fromkeys((*_WORDS, exp.National, exp.Heredoc, exp.RawString, exp.ByteString), _constant),
     exp.Neg: _negation,
     exp.Paren: _paren,
     UnaryPlus: lambda self, tree: self.operation("+", [self.typed(tree.this)], None, self.notes.expr(tree).type),

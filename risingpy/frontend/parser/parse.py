@@ -59,6 +59,7 @@ def _unterminated(sql: str, cause: str) -> SyntaxError_:
         return SyntaxError_(f'unterminated /* comment at or near "{sql[start:]}"', position=start + 1)
     if delimiter == '"':
         what = "quoted identifier"
+        start -= 2 * (sql[max(0, start - 2) : start].upper() == "U&")
     elif delimiter.startswith("$"):
         what = "dollar-quoted string"
     else:
@@ -101,7 +102,8 @@ def _guarded(
         raise StatementTooComplex from None
     if nameless is not None:
         position = nameless.start + 1
-        raise SyntaxError_('zero-length delimited identifier at or near """"', position=position)
+        shown = sql[nameless.start : nameless.end + 1]
+        raise SyntaxError_(f'zero-length delimited identifier at or near "{shown}"', position=position)
     return result
 
 

@@ -17,6 +17,7 @@ from risingpy.errors import Check, InvalidTextRepresentation, SqlError, SyntaxEr
 from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
 from risingpy.frontend.parser.escape_strings import decode_escapes
 from risingpy.frontend.parser.literals.literal_list import LITERALS
+from risingpy.frontend.parser.literals.unicode_constants import has_unicode_constants, with_unicode_constants
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
@@ -69,7 +70,7 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     for token in tokens:
         if token.token_type is TokenType.BYTE_STRING:
             token.text = decode_escapes(sql[token.start : token.end + 1], token.start)
-    return tokens
+    return with_unicode_constants(tokens, sql) if has_unicode_constants(sql) else tokens
 
 
 def _is_word(token: Token) -> bool:

@@ -11,7 +11,7 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.constants import typed_literal
-from risingpy.frontend.binder.typing.literals import number_literal, unicode_text
+from risingpy.frontend.binder.typing.literals import number_literal
 from risingpy.frontend.parser.function_parser import DIGITS
 from risingpy.frontend.parser.interval_fields import interval_text
 from risingpy.plan.expressions import Expr, Literal
@@ -27,12 +27,6 @@ def bind_literal(binder: ExpressionBinder, tree: exp.Literal) -> Expr:
 def bind_text(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
     """A constant in a spelling of its own, such as `N'…'` or `$$…$$`: an unknown literal, like one in plain quotes."""
     return Literal(str(tree.this), UNKNOWN)
-
-
-def bind_unicode_text(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
-    """`U&'…'` with its escapes resolved, an unknown literal. Raises 42601 for an escape that is none."""
-    escape = tree.args.get("escape")
-    return Literal(unicode_text(str(tree.this), escape.name if escape else "\\", position_of(tree)), UNKNOWN)
 
 
 def bind_boolean(binder: ExpressionBinder, tree: exp.Boolean) -> Expr:

@@ -7,8 +7,7 @@ from decimal import Context, Decimal
 
 from sqlglot import exp
 
-from risingpy.errors import NumericValueOutOfRange, SqlError, SyntaxError_
-from risingpy.functions.topics.texts.unicode_escapes import decode, escapes
+from risingpy.errors import NumericValueOutOfRange
 from risingpy.plan.expressions import Literal
 from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, NUMERIC, numeric
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
@@ -57,14 +56,3 @@ def _floating(text: str, position: int) -> Literal:
     if math.isinf(value):
         raise NumericValueOutOfRange("value overflows numeric format", position=position)
     return Literal(value, DOUBLE)
-
-
-def unicode_text(text: str, mark: str, position: int) -> str:
-    """What U&'text' UESCAPE 'mark' stands for. Raises 42601 for an escape that is none."""
-    if len(mark) != 1 or mark in _NO_MARKS or mark.isspace():
-        raise SyntaxError_("invalid Unicode escape character", position=position)
-    try:
-        return decode(text, escapes(mark), r"\XXXX or \+XXXXXX")
-    except SqlError as error:
-        error.position = position
-        raise

@@ -31,6 +31,23 @@ class Beside:
             answers.append(given)
         return answers
 
+    def place(self, sql: str) -> int | None:
+        """Where our error is, in characters from 1."""
+        try:
+            self.client.run(sql)
+        except SqlError as error:
+            return error.position
+        raise AssertionError(f"{sql}: no error")
+
+    def place_there(self, sql: str) -> int | None:
+        """Where PostgreSQL's error is."""
+        try:
+            self.connection.execute(sql.encode())
+        except psycopg.Error as error:
+            place = error.diag.statement_position
+            return None if place is None else int(place)
+        raise AssertionError(f"{sql}: no error")
+
     def ours(self, sql: str) -> Answer:
         try:
             rows = self.client.run(sql)
