@@ -17,10 +17,15 @@ from functools import partial
 import pyarrow as pa
 
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
-from risingpy.frontend.constraints.violations import columns_by_id, missing_reference, shown_key, unique_violation
+from risingpy.frontend.constraints.violations import (
+    columns_by_id,
+    key_names,
+    missing_reference,
+    shown_key,
+    unique_violation,
+)
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_changes, newest_rows
-from risingpy.frontend.system_catalog.index_text import key_text
 from risingpy.meta.writing.row_guard import Reference
 from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY, RowKey, keys_at, keys_of, values_as_keys
 from risingpy.meta.writing.table_locks import LockMode
@@ -138,7 +143,7 @@ def _look_at_unique(session: StatementContext, table: Table, index: Index, old: 
     for key, identity in zip(taken.values(), standing, strict=True):
         if key in seen or (identity is not None and identity not in mine):
             place = next(place for place, each in taken.items() if each == key)
-            names = [key_text(each, table) for each in index.index.keys]
+            names = key_names(session, table, index)
             shown = shown_key(names, unique.types, [value_of(column, place) for column in new_values])
             raise unique_violation(table, index.name, shown)
         seen.add(key)

@@ -34,6 +34,7 @@ from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_t
 from risingpy.frontend.constraints.unique_lookup import can_look_up, looked_up_twice
 from risingpy.frontend.constraints.violations import (
     columns_by_id,
+    key_names,
     missing_reference,
     mixed_nulls,
     shown_key,
@@ -41,7 +42,6 @@ from risingpy.frontend.constraints.violations import (
     unique_violation,
 )
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.system_catalog.index_text import key_text
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, ForeignKey, Index, Table
 from risingpy.plan.catalog.constraints import ReferentialAction
@@ -109,7 +109,7 @@ def check_unique_key(session: StatementContext, table: Table, new: pa.Table, ind
         twice = _first(session, keys_met_twice(table, index.index), new)
     if twice is not None:
         keys = index.index.keys
-        names = [key_text(key, table) for key in keys]
+        names = key_names(session, table, index)
         shown = shown_key(names, [key.expression.type for key in keys], twice[: len(keys)])
         raise unique_violation(table, index.name, shown)
 

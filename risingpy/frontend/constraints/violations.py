@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.plan.catalog import CheckConstraint, ColumnDesc, ForeignKey, Table
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.system_catalog.index_text import shown_key as key_text
+from risingpy.plan.catalog import CheckConstraint, ColumnDesc, ForeignKey, Index, IndexKey, IndexPredicate, Table
 from risingpy.types import SqlType
 from risingpy.types.far_moments import value_of
 from risingpy.types.forms import format_text
@@ -26,6 +28,16 @@ def shown_key(names: Sequence[str], types: Sequence[SqlType], values: Sequence[o
     """`Key (a, b)=(1, x)`."""
     shown = ", ".join(_shown(type_, value) for type_, value in zip(types, values, strict=True))
     return f"Key ({', '.join(names)})=({shown})"
+
+
+def key_names(session: StatementContext, table: Table, index: Index) -> list[str]:
+    """The keys of a unique index as PostgreSQL prints them in details."""
+    catalog, path = session.database.reads.catalog, session.search_path()
+
+    def printed(part: IndexKey | IndexPredicate) -> str:
+        return session.view_texts.expression(part.text, table, None, catalog, path, pretty=True) or part.text
+
+    return [key_text(key, table, printed) for key in index.index.keys]
 
 
 def named_after(table: Table, constraint: str, error: SqlError) -> SqlError:

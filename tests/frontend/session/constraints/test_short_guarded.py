@@ -104,6 +104,9 @@ def test_keys_of_expressions_go_with_groups_too(client: Client, server: WireServ
     with pytest.raises(SqlError) as raised:
         client.run("INSERT INTO t VALUES (17, 'AB3', 9)")
     assert raised.value.detail == "Key (lower(name))=(ab3) already exists."
+    with pytest.raises(SqlError) as raised:
+        client.run("INSERT INTO t VALUES (17, 'new', 7)")
+    assert raised.value.detail == "Key ((7000 / n))=(1000) already exists."
 
 
 def test_a_key_that_goes_may_come_again_at_once(client: Client, server: WireServer, taken: list[SmallWrite]) -> None:
