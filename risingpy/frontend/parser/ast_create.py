@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast_parts import (
     TypeName,
     WatermarkDefinition,
 )
+from risingpy.frontend.parser.ast_session import Execute
 from risingpy.plan.operators import ConflictBehavior
 
 
@@ -111,10 +112,13 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableAs:
-    """CREATE [TEMPORARY | UNLOGGED] TABLE name [(columns)] [ON COMMIT …] AS query [WITH [NO] DATA], and SELECT INTO."""
+    """CREATE [TEMPORARY | UNLOGGED] TABLE name [(columns)] [ON COMMIT …] AS query [WITH [NO] DATA], and SELECT INTO.
+
+    In place of the query EXECUTE may stand.
+    """
 
     name: ObjectName
-    query: Query
+    query: Query | Execute
     column_names: tuple[ColumnName, ...] = ()
     if_not_exists: bool = False
     with_data: bool = True

@@ -155,6 +155,8 @@ class _Explained:
 
 
 def _executed(session: StatementContext, statement: Statement) -> _Explained:
+    if isinstance(statement, CreateTableAs) and isinstance(statement.query, Execute):
+        statement = statement.query
     if not isinstance(statement, Execute):
         return _Explained(statement)
     executed = executed_parts(session, statement)
@@ -173,7 +175,7 @@ def _bound_plan(
 ) -> LogicalPlan:
     path, values = session.search_path(), session.session_values()
     match statement:
-        case Select() | CreateTableAs() | CreateView():
+        case Select() | CreateTableAs() | CreateView() if not isinstance(statement.query, Execute):
             return bind_query(statement.query, catalog, path, types, session=values).plan
         case Insert() as insert:
             return bind_insert(insert, catalog, path, types, session=values).plan

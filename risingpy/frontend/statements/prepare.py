@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyarrow import MonthDayNano
 
-from risingpy.errors import SqlError, UndefinedStatement
+from risingpy.errors import SqlError, UndefinedStatement, WrongObjectType
 from risingpy.frontend.binder import bind_arguments
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, ParsedStatement, Prepare, TypeName
+from risingpy.frontend.parser.ast import (
+    Deallocate,
+    Execute,
+    InnerStatement,
+    ParsedStatement,
+    Prepare,
+    Query,
+    Select,
+    TypeName,
+)
 from risingpy.frontend.portals import PreparedEntry
 from risingpy.frontend.results import CommandTag, Result, Statement
 from risingpy.frontend.statement_context import StatementContext
@@ -84,6 +94,15 @@ def bind_execute(
     return Command(run, prepared.fields, lasts=False)
 
 
+def executed_query(session: StatementContext, statement: Execute) -> tuple[Query, PreparedParts]:
+    """The query that an EXECUTE runs, and its parts. Raises 42809 for a prepared statement that is none."""
+    parts = executed_parts(session, statement)
+    prepared = None if parts is None else parts.statement
+    if parts is None or not isinstance(prepared, ParsedStatement) or not isinstance(prepared.statement, Select):
+        raise WrongObjectType("prepared statement is not a SELECT")
+    return prepared.statement.query, parts
+
+
 def executed_parts(session: StatementContext, statement: Execute) -> PreparedParts | None:
     """The parts of an EXECUTE for EXPLAIN; None if the prepared text is empty."""
     prepared = _find(session, statement.name).prepared
@@ -113,7 +132,12 @@ def values_of(
     fields = tuple(Field(f"c{index}", expr.type) for index, expr in enumerate(expressions))
     plan = optimize(Values((tuple(expressions),), fields), session.check)
     row = session.run_to_table(session.planned(plan), parameters)
-    return tuple(_hashable(value_of(column, 0)) for column in row.columns)
+    return first_row(row)
+
+
+def first_row(rows: pa.Table | pa.RecordBatch) -> tuple[object | None, ...]:
+    """The values of the first row, as a client's parameters."""
+    return tuple(_hashable(value_of(column, 0)) for column in rows.columns)
 
 
 def _hashable(value: object) -> object:

@@ -8,6 +8,7 @@ from risingpy.frontend.parser.ast import CreateTableAs, ObjectName, Query, Selec
 from risingpy.frontend.parser.ast_parts import OnCommit
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor, fold
+from risingpy.frontend.parser.held.prepared import parse_execute
 
 _LONGEST_LIST = 2 * 1664 + 8  # tokens: names of as many columns as a select list may have
 
@@ -15,7 +16,7 @@ _LONGEST_LIST = 2 * 1664 + 8  # tokens: names of as many columns as a select lis
 def parse_table_of_query(cursor: Cursor, name: ObjectName, *, if_not_exists: bool) -> CreateTableAs | None:
     """`[(names)] [WITH (…)] [ON COMMIT …] AS query [WITH [NO] DATA]`, if that follows `CREATE TABLE name`.
 
-    Else takes nothing.
+    EXECUTE may stand in place of the query. Else takes nothing.
     """
     if not _begins(cursor.peek(_LONGEST_LIST)):
         return None
@@ -30,7 +31,7 @@ def parse_table_of_query(cursor: Cursor, name: ObjectName, *, if_not_exists: boo
         with_data, end = False, ("WITH", "NO")
     elif cursor.ends_with("WITH", "DATA"):
         end = ("WITH", "DATA")
-    query = cursor.query(before=end)
+    query = parse_execute(cursor) if cursor.word == "EXECUTE" else cursor.query(before=end)
     if end is not None:
         cursor.expect("WITH")
         cursor.accept("NO")

@@ -6,13 +6,14 @@ The table is in creation until it has all rows, so nobody sees a part of them, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from risingpy.batch import PreparedQuery
-from risingpy.errors import DuplicateColumn, SyntaxError_
+from risingpy.errors import DuplicateColumn, SqlError, SyntaxError_
 from risingpy.frontend.binder import BoundQuery, bind_query, check_column_name
 from risingpy.frontend.binder.column_limits import check_types
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import ColumnName, CreateTableAs, ParsedStatement
+from risingpy.frontend.parser.ast import ColumnName, CreateTableAs, Execute, ParsedStatement
 from risingpy.frontend.parser.ast_parts import OnCommit
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
@@ -20,6 +21,7 @@ from risingpy.frontend.statements.create_table import table_schema, with_row_id
 from risingpy.frontend.statements.create_view import without_effect
 from risingpy.frontend.statements.filled.filling import filling, write_own
 from risingpy.frontend.statements.placing import made_temporary, skipped
+from risingpy.frontend.statements.prepare import executed_query
 from risingpy.frontend.statements.rights.checks import check_uses_types
 from risingpy.frontend.statements.select import set_settings
 from risingpy.frontend.table_definition import definition_of_columns
@@ -35,11 +37,12 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateTableAs, parameter_types: Sequence[SqlType]
 ) -> Command:
     """The tag is `SELECT rows`, as PostgreSQL's. WITH NO DATA runs nothing."""
-    catalog = session.database.reads.catalog
-    bound = bind_query(
-        statement.query, catalog, session.search_path(), parameter_types, session=session.session_values()
-    )
-    columns = _columns(statement, bound)
+    if isinstance(statement.query, Execute):
+        executed = statement.query
+        return Command(lambda parameters: _run_executed(session, parsed, statement, executed), lasts=False)
+    catalog, query_text = session.database.reads.catalog, statement.query
+    bound = bind_query(query_text, catalog, session.search_path(), parameter_types, session=session.session_values())
+    columns = _columns(statement, bound, query_text.position)
     query = session.planned(optimize(bound.plan, session.check), catalog)
 
     def run(parameters: Parameters) -> Result:
@@ -66,6 +69,26 @@ def bind(
         return Result(CommandTag("SELECT", counted) if has_rows else CommandTag("CREATE TABLE AS"))
 
     return Command(run, parameter_types=bound.parameter_types)
+
+
+def _run_executed(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateTableAs, executed: Execute
+) -> Result:
+    """The prepared query and its arguments are those of the moment, looked at only if the table is to be made.
+
+    Errors have no position, since it would be one in the text of the PREPARE, but for those in arguments.
+    """
+    name, catalog = statement.name, session.database.reads.catalog
+    if statement.if_not_exists and catalog.find(name.name, table_schema(session, statement), ()) is not None:
+        skipped(session, name)
+        return Result(CommandTag("CREATE TABLE AS"))
+    query, parts = executed_query(session, executed)
+    try:
+        made = bind(session, parsed, replace(statement, query=query), parts.types).run(parts.values)
+    except SqlError as error:
+        error.position = None
+        raise
+    return made if statement.with_data else replace(made, tag=CommandTag("SELECT", 0))  # PostgreSQL's, for EXECUTE
 
 
 def _create(
@@ -99,12 +122,11 @@ def _create(
     return counted
 
 
-def _columns(statement: CreateTableAs, bound: BoundQuery) -> tuple[ColumnDesc, ...]:
+def _columns(statement: CreateTableAs, bound: BoundQuery, position: int) -> tuple[ColumnDesc, ...]:
     """The query's columns, under the names of the list as far as it goes."""
     listed, fields = statement.column_names, bound.fields
     if len(listed) > len(fields):
         raise SyntaxError_("too many column names were specified", position=listed[len(fields)].position)
-    position = statement.query.position
     names = [*listed, *(ColumnName(field.name, position) for field in fields[len(listed) :])]
     for i, name in enumerate(names):
         check_column_name(name)
