@@ -48,6 +48,11 @@ class RowStream:
     def place(self) -> int:
         return self._read + self.at_end
 
+    @property
+    def is_on_row(self) -> bool:
+        """Whether there is a current row."""
+        return self.place > 0 and not self.at_end
+
     def take(self, limit: int | None) -> Iterator[pa.RecordBatch]:
         """Batches with the next `limit` rows, or all that are left; fewer rows mean that the stream has ended."""
         left = limit
@@ -128,6 +133,20 @@ class CursorOptions:
     binary: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CursorScan:
+    """What a cursor's rows have after their visible columns, for WHERE CURRENT OF: the keys of rows of tables.
+
+    `tables` are (the id of a table, how many columns its key has), in the order of the columns. `prepared` is the
+    query with these columns. `locks`: it is FOR UPDATE or FOR SHARE of the tables.
+    """
+
+    prepared: Prepared
+    visible: int
+    tables: tuple[tuple[int, int], ...]
+    locks: bool
+
+
 class Portal:
     """A bound statement, whose rows the client takes in parts.
 
@@ -140,8 +159,11 @@ class Portal:
         parameters: list[object | None],
         formats: list[int],
         options: CursorOptions | None = None,
+        scan: CursorScan | None = None,
     ) -> None:
         self.entry = entry
+        self.scan = scan
+        self.last_row: pa.RecordBatch | None = None  # that was fetched, with its keys
         self.parameters = parameters
         self.formats = formats
         self.options = options
@@ -155,8 +177,14 @@ class Portal:
     def begin_part(self, batches: Iterator[pa.RecordBatch]) -> Part:
         """The rows of a FETCH. If an earlier part has not been taken to its end, its rest is read first."""
         self.settle()
-        self._part = Part(self, batches)
+        self._part = Part(self, batches if self.scan is None else self._without_keys(batches, self.scan))
         return self._part
+
+    def _without_keys(self, batches: Iterator[pa.RecordBatch], scan: CursorScan) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                self.last_row = batch.slice(batch.num_rows - 1)
+            yield batch.select(range(scan.visible))
 
     def settle(self) -> None:
         """Reads the rest of the last part, so that the portal is at the position after it."""
@@ -203,6 +231,10 @@ class Portals:
 
     def get(self, name: str) -> Portal | None:
         return self._portals.get(name)
+
+    def is_held(self, name: str) -> bool:
+        """Whether it is a cursor WITH HOLD of a transaction that was committed."""
+        return name in self._older
 
     def named(self) -> dict[str, Portal]:
         """All portals except the unnamed one."""

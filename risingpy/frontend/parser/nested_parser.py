@@ -50,6 +50,12 @@ class LambdaExpression(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
+class CurrentOf(exp.Expression):
+    """WHERE CURRENT OF cursor, of UPDATE and DELETE; `this` is the cursor's name."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 class Variadic(exp.Expression):
     """`VARIADIC this`, the last argument of a call: an array whose elements are arguments."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -14,6 +15,7 @@ from risingpy.frontend.results import BINARY, TEXT, CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
 from risingpy.frontend.statements.subscriptions import cursor as subscription_cursor
+from risingpy.frontend.statements.writes.current_of import cursor_scan
 from risingpy.frontend.statements.writes.with_writes import has_writes
 from risingpy.frontend.suspended.scrolled_rows import ScrolledRows
 from risingpy.types import SqlType
@@ -29,7 +31,9 @@ def bind_declare(
     [query] = inner_statements(session, statement.query)
     if isinstance(query, ParsedStatement) and has_writes(query.statement):
         raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
-    bound = session.prepare(query, [type_.oid for type_ in parameter_types])
+    oids = [type_.oid for type_ in parameter_types]
+    bound = session.prepare(query, oids)
+    scan = cursor_scan(session, query, bound, oids)
     options = CursorOptions(parsed.text, bool(statement.scroll), statement.hold, statement.binary)
 
     def run(parameters: Parameters) -> Result:
@@ -41,7 +45,7 @@ def bind_declare(
         ):
             raise SqlError(f'cursor "{statement.name}" already exists', sqlstate="42P03")
         formats = [BINARY if statement.binary else TEXT] * len(bound.fields or ())
-        portal = Portal(PreparedEntry(bound, parsed.text), list(parameters), formats, options)
+        portal = Portal(PreparedEntry(bound, parsed.text), list(parameters), formats, options, scan)
         _start(session, portal)
         session.portals.add(statement.name, portal)
         return Result(CommandTag("DECLARE CURSOR"))
@@ -54,7 +58,8 @@ def _start(session: StatementContext, portal: Portal) -> None:
     prepared = portal.entry.prepared
     if prepared is None or prepared.fields is None:
         raise SqlError("portal cannot be run", sqlstate="55000")
-    portal.result = session.run_prepared(prepared, portal.parameters)
+    asked = prepared if portal.scan is None else portal.scan.prepared
+    portal.result = replace(session.run_prepared(asked, portal.parameters), fields=prepared.fields)
     batches = portal.result.batches
     assert batches is not None
     scrolls = portal.options is not None and portal.options.scroll
@@ -98,7 +103,7 @@ def bind_fetch(
 
 def _moved(rows: RowStream, statement: Fetch, part: Iterator[pa.RecordBatch]) -> int:
     if statement.count == 0 and statement.kind is not FetchKind.ABSOLUTE:
-        return int(_is_on_row(rows))
+        return int(rows.is_on_row)
     return sum(batch.num_rows for batch in part)
 
 
@@ -115,7 +120,7 @@ def _fetched(rows: RowStream, statement: Fetch) -> Iterator[pa.RecordBatch]:
         case FetchKind.RELATIVE if count:
             _pass(rows.take(count - 1) if count > 0 else rows.back(-count - 1))
             yield from rows.take(1) if count > 0 else rows.back(1)
-        case _ if _is_on_row(rows):
+        case _ if rows.is_on_row:
             _pass(rows.back(1))
             yield from rows.take(1)
 
@@ -132,10 +137,6 @@ def _absolute(rows: RowStream, count: int) -> Iterator[pa.RecordBatch]:
     _pass(rows.take(before - rows.place))
     if count:
         yield from rows.take(1)
-
-
-def _is_on_row(rows: RowStream) -> bool:
-    return rows.place > 0 and not rows.at_end
 
 
 def _pass(batches: Iterator[pa.RecordBatch]) -> None:

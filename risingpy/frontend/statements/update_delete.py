@@ -6,6 +6,7 @@ Those of one row by its key lock that row alone: `update_by_key.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.current_of import named_cursor, of_current
 from risingpy.frontend.statements.writes.locked_write import locked
 from risingpy.frontend.statements.writes.parts import untouched
 from risingpy.frontend.statements.writes.planned_rewrite import planned_rewrite
@@ -36,6 +38,10 @@ def bind_update(
     Binds again if the table was altered while it waited for its lock; raises StalePlan (40001) if its form differs.
     """
 
+    name = named_cursor(statement)
+    if name is not None:
+        return of_current(session, name, statement, parameter_types, partial(bind_update, session, parsed))
+
     def bind(catalog: Catalog) -> BoundRewrite:
         return _bound(session, catalog, binder.bind_update, statement, parameter_types)
 
@@ -46,6 +52,10 @@ def bind_delete(
     session: StatementContext, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
 ) -> Command:
     """The tag counts the rows that are deleted. A table altered meanwhile is treated as UPDATE does."""
+
+    name = named_cursor(statement)
+    if name is not None:
+        return of_current(session, name, statement, parameter_types, partial(bind_delete, session, parsed))
 
     def bind(catalog: Catalog) -> BoundRewrite:
         return _bound(session, catalog, binder.bind_delete, statement, parameter_types)

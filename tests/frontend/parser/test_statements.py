@@ -211,7 +211,6 @@ def test_syntax_errors(sql: str, message: str, position: int) -> None:
             "insert into t values (1) on conflict (a int4_ops) do nothing",
             "an operator class in ON CONFLICT is not supported",
         ),
-        ("delete from t where current of c", "WHERE CURRENT OF is not supported"),
         (
             "with x as (merge into t using u on true when matched then delete) select 1",
             "MERGE inside of this WITH is not supported",

@@ -18,6 +18,7 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.ast_parts import TargetColumn
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.nested_parser import CurrentOf
 
 
 def parse_insert(cursor: Cursor) -> Insert:
@@ -124,8 +125,10 @@ def parse_where(cursor: Cursor) -> Expression | None:
     """The condition after WHERE; None without one."""
     if not cursor.accept("WHERE"):
         return None
-    if cursor.peek(2) == ["CURRENT", "OF"]:
-        cursor.unsupported("WHERE CURRENT OF")
+    position = cursor.position
+    if cursor.accept("CURRENT", "OF"):
+        name = cursor.name().name
+        return Expression(CurrentOf(this=name), f"CURRENT OF {name}", position)
     return cursor.expression()
 
 
