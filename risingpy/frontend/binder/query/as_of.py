@@ -142,6 +142,8 @@ def _risen(expr: Expr) -> int | None:
             return index
         case Cast(operand, type_) if any({operand.type.name, type_.name} <= same for same in _SAME_ORDER):
             return _risen(operand)
+        case Call("numeric_key", (operand,)):  # keys have the order of the numbers
+            return _risen(operand)
         case Call(function, (first, *rest)) if function in _STEPS | _STEPS_BACK:
             if not any(map(columns_read, rest)):
                 return _risen(first)
