@@ -2,12 +2,14 @@
 
 FROM t, unnest(t.a) WITH ORDINALITY AS u(x, n)   =>  ProjectSet(unnest(a); t): x is its element, n its number
 FROM t, ROWS FROM (f(t.a), g(t.b)) AS r(x, y)    =>  ProjectSet(f(a), g(b); t): they go in step
-SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
+FROM t, unnest(t.rows) AS u                      =>  ProjectSet(unnest(rows); t): the fields of its rows are columns
+
+`selected_sets.py` has those in the select list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -261,9 +263,9 @@ def expanded(
 ) -> tuple[LogicalPlan, Scope]:
     """`left` with the rows of a call, or of those in ROWS FROM, for each of its rows, and the names of the columns."""
     calls = _calls(tree, binder.context.types)
-    parts = [bind_lists(binder, call, definitions) for call, definitions in calls]
-    exprs, list_names = [e for part in parts for e in part.exprs], [n for part in parts for n in _list_names(part)]
-    plan, number = project_set(left[0], exprs, list_names, outer=outer)
+    parts = [part for call, definitions in calls for part in _parts(binder, call, definitions)]
+    exprs, called = [e for part in parts for e in part.exprs], [n for part in parts for n in list_names(part)]
+    plan, number = project_set(left[0], exprs, called, outer=outer)
     alias = tree.args.get("alias")
     shown = name_of(alias.this) if alias is not None and alias.this is not None else ""
     call, first = calls[0][0], parts[0]
@@ -288,7 +290,26 @@ def expanded(
     names[: len(given)] = given
     found = tuple(ScopeColumn(name, column) for name, column in zip(names, columns, strict=True))
     whole = columns[0] if len(columns) == 1 else None
+    if len(parts) == 1 and first.of_rows and first.members is None and len(columns) == len(first.names):
+        whole = _whole_row(plan, number)
     return plan, Scope((ScopeTable(shown or first.function, None, found, whole=whole),), found)
+
+
+def _whole_row(plan: LogicalPlan, number: int) -> Expr:
+    """The row that stands behind its number. As in PostgreSQL, an element that is NULL is a row of NULLs."""
+    element = InputRef(number + 1, plan.schema[number + 1].type)
+    nulls = Call("row", tuple(Literal(None, each) for each in element.type.items), element.type)
+    absent = Call("is_null", (InputRef(number, BIGINT),), BOOLEAN)  # after an outer join
+    row = Call("coalesce", (element, nulls), element.type)
+    return Case(((absent, Literal(None, element.type)),), row, element.type)
+
+
+def _parts(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> list[Lists]:
+    """The lists of a call. In FROM each array of rows that unnest takes gives the columns of its rows."""
+    lists = bind_lists(binder, call, definitions)
+    if not isinstance(call, exp.Unnest):
+        return [lists]
+    return [_one_list(each, each.type.element, "unnest") for each in lists.exprs]
 
 
 def _calls(tree: exp.Expr, types: KnownTypes) -> list[tuple[exp.Expr, SqlType | None]]:
@@ -321,7 +342,8 @@ def _definitions(tree: exp.Expr, call: exp.Expr, types: KnownTypes) -> SqlType |
     raise SyntaxError_(message, position=position_of(call))
 
 
-def _list_names(lists: Lists) -> Sequence[str]:
+def list_names(lists: Lists) -> Sequence[str]:
+    """The names of the lists, of which one of rows has several columns."""
     return (lists.function,) if lists.of_rows else lists.names
 
 
@@ -348,39 +370,3 @@ def project_set(
     added = [Field(ROW_NUMBER, BIGINT, hidden=True)]
     added += [Field(name, each.type.element) for name, each in zip(names, lists, strict=True)]
     return ProjectSet(plan, tuple(lists), (*plan.schema, *added), outer), len(plan.schema)
-
-
-# -- in the select list -------------------------------------------------------------------------------------------
-
-
-def calls_in(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-    """The set-returning calls in items of a select list, not those inside of subqueries."""
-    for tree in trees:
-        if is_set_returning(binder, tree):
-            yield tree
-        elif not isinstance(tree, exp.Query | exp.Subquery):
-            yield from calls_in(binder, list(tree.iter_expressions()))
-
-
-def place_sets(
-    plan: LogicalPlan, binder: ExpressionBinder, trees: Sequence[exp.Expr]
-) -> tuple[LogicalPlan, dict[int, Expr]]:
-    """`plan` with the elements of the calls in a select list, in step; and what each call's tree stands for."""
-    calls = list(calls_in(binder, trees))
-    if not calls:
-        return plan, {}
-    lists = [bind_lists(binder, call) for call in calls]
-    exprs = [e for each in lists for e in each.exprs]
-    placed, number = project_set(plan, exprs, [n for each in lists for n in _list_names(each)])
-    values: dict[int, Expr] = {}
-    at = number + 1
-    for call, each in zip(calls, lists, strict=True):
-        fields = tuple(InputRef(at + k, placed.schema[at + k].type) for k in range(len(each.exprs)))
-        at += len(fields)
-        parts = fields if each.members is None else each.members(fields[0])
-        values[id(call)] = parts[0] if len(parts) == 1 and each.members is None else _row_of(parts, each.names)
-    return placed, values
-
-
-def _row_of(fields: tuple[Expr, ...], names: Sequence[str]) -> Expr:
-    return Call("row", fields, struct_of(names, [field.type for field in fields]))

@@ -272,7 +272,8 @@ class FromBinder:
         if method not in ("", "NATURAL") or word not in ("", "INNER", "OUTER", "CROSS") or side not in _JOIN_KINDS:
             shown = " ".join(part for part in (method, side, word, "JOIN") if part)
             raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
-        if function_of(join.this) is not None and side in ("", "LEFT") and not join.args.get("using"):
+        is_on = method != "NATURAL" and not join.args.get("using")
+        if function_of(join.this) is not None and side in ("", "LEFT") and is_on:
             return self._join_function(left, join, side)
         if isinstance(join.this, exp.Lateral):
             return self._join_lateral(left, join, side, word)

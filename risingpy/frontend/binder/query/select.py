@@ -12,7 +12,7 @@ from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import fields_of
 from risingpy.frontend.binder.expressions.output_names import output_name
-from risingpy.frontend.binder.functions.table_functions import calls_in, place_sets
+from risingpy.frontend.binder.functions.selected_sets import calls_in, place_sets
 from risingpy.frontend.binder.functions.window_calls import check_definitions, definitions_of
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.query.determined_columns import with_determined
