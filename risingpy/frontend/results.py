@@ -59,13 +59,15 @@ class Prepared:
 
     `fields` is None for a statement without rows (NoData); else the same fields as its `Result` will have, since the
     client decodes by them. `statement` and the OIDs `declared` for it are what `execute` runs: bound again if the
-    catalog has changed meanwhile.
+    catalog has changed meanwhile. `of_cursor`: it is a FETCH, whose fields are those of the cursor of the moment; it is
+    to be prepared again whenever it is bound.
     """
 
     parameter_types: tuple[SqlType, ...] = ()
     fields: tuple[ResultField, ...] | None = None
     statement: Statement | None = None
     declared: tuple[int, ...] = ()
+    of_cursor: bool = False
 
 
 class TakesLonger(Exception):

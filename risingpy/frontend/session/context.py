@@ -243,6 +243,7 @@ class SessionContext:
             fields=command.fields,
             statement=statement,
             declared=tuple(parameter_oids),
+            of_cursor=isinstance(statement, ParsedStatement) and isinstance(statement.statement, ast.Fetch),
         )
 
     def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:

@@ -93,6 +93,8 @@ class ExtendedQuery:
 
     def _bind(self, message: Bind) -> None:
         entry = self._statement(message.statement)
+        if entry.prepared is not None and entry.prepared.of_cursor and entry.prepared.statement is not None:
+            entry = replace(entry, prepared=self._session.prepare(entry.prepared.statement, entry.prepared.declared))
         prepared, arguments = entry.prepared or Prepared(), message.arguments
         if isinstance(arguments, SqlError):
             raise arguments

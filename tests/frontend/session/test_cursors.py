@@ -373,3 +373,14 @@ def test_asyncpgs_cursors(server: WireServer, connection: psycopg.Connection[Any
         await client.close()
 
     asyncio.run(use())
+
+
+def test_a_prepared_fetch_is_of_the_cursor_of_the_moment(server: WireServer) -> None:
+    """psycopg prepares what it sends for the sixth time."""
+    with psycopg.connect(host="127.0.0.1", port=server.port, user="root", dbname="dev", prepare_threshold=0) as sent:
+        for query, row in (("SELECT 1, 'a'", (1, "a")), ("SELECT 'b'", ("b",)), ("SELECT 2.5, 1, 2", None)):
+            sent.execute(f"DECLARE c CURSOR FOR {query}".encode())
+            found = sent.execute("FETCH c").fetchone()
+            assert found == row or (row is None and found is not None and len(found) == 3)
+            assert sent.execute("FETCH c").fetchone() is None
+            sent.execute("CLOSE c")
