@@ -190,11 +190,11 @@ def _parse_new_name(
 
 def _parse_table_actions(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | AlterTable:
     key = _parse_primary_key(cursor, name, if_exists)
-    return key or AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
+    return key or AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor, name)), if_exists)
 
 
 def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> AddPrimaryKey | AlterTable | None:
-    """ADD [CONSTRAINT name] PRIMARY KEY (columns), which stands alone. One that is DEFERRABLE is a constraint."""
+    """ADD [CONSTRAINT name] PRIMARY KEY (columns), perhaps with more actions. A DEFERRABLE one is a constraint."""
     position, words = cursor.position, [" ".join(word.split()) for word in cursor.peek(4)]
     if words[:2] != ["ADD", "PRIMARY KEY"] and (words[:2] != ["ADD", "CONSTRAINT"] or words[3:] != ["PRIMARY KEY"]):
         return None
@@ -204,21 +204,21 @@ def _parse_primary_key(cursor: Cursor, name: ObjectName, if_exists: bool) -> Add
     if cursor.word == "USING":
         cursor.unsupported("ADD PRIMARY KEY USING INDEX")
     key = primary_key(cursor, key_name, cursor.in_parentheses(cursor.name), position)
-    if cursor.word == ",":
-        cursor.unsupported("ADD PRIMARY KEY together with other actions")
+    more = cursor.comma_separated(lambda: _parse_action(cursor, name)) if cursor.accept(",") else ()
     if isinstance(key, UniqueDefinition):
         not_null = tuple(SetNotNull(column, not_null=True) for column in key.columns)
-        return AlterTable(name, (*not_null, AddConstraint(key)), if_exists)
-    return AddPrimaryKey(name, key.columns, position, if_exists, None if key_name is None else key_name.name)
+        return AlterTable(name, (*not_null, AddConstraint(key), *more), if_exists)
+    added = AddPrimaryKey(name, key.columns, position, if_exists, None if key_name is None else key_name.name)
+    return AlterTable(name, (added, *more), if_exists) if more else added
 
 
-def _parse_action(cursor: Cursor) -> AlterAction | WithoutEffect:
+def _parse_action(cursor: Cursor, table: ObjectName) -> AlterAction | WithoutEffect:
     if cursor.accept("ADD"):
         if begins_table_constraint(cursor):
             constraint = parse_table_constraint(cursor)
             if isinstance(constraint, KeyDefinition):
-                message = "ADD PRIMARY KEY together with other actions is not supported"
-                raise FeatureNotSupported(message, position=constraint.position)
+                key_name = None if constraint.name is None else constraint.name.name
+                return AddPrimaryKey(table, constraint.columns, constraint.position, key_name=key_name)
             return AddConstraint(constraint)
         return _parse_added_column(cursor)
     if cursor.accept("DROP"):

@@ -163,8 +163,23 @@ class ResetTtl:
     """RESET (ttl): rows stay from now on."""
 
 
+@dataclass(frozen=True, slots=True)
+class AddPrimaryKey:
+    """ALTER TABLE name ADD [CONSTRAINT key_name] PRIMARY KEY (columns). `position` is that of the action.
+
+    It is a statement of its own, or an action among others of ALTER TABLE.
+    """
+
+    name: ObjectName
+    columns: tuple[ColumnName, ...]
+    position: int
+    if_exists: bool = False
+    key_name: str | None = None
+
+
 AlterAction = (
     AddColumn
+    | AddPrimaryKey
     | DropColumn
     | RenameColumn
     | SetDefault
@@ -185,17 +200,6 @@ class AlterTable:
     name: ObjectName
     actions: tuple[AlterAction | WithoutEffect, ...]
     if_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AddPrimaryKey:
-    """ALTER TABLE name ADD [CONSTRAINT key_name] PRIMARY KEY (columns). `position` is that of the action."""
-
-    name: ObjectName
-    columns: tuple[ColumnName, ...]
-    position: int
-    if_exists: bool = False
-    key_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AddConstraint,
     AddIdentity,
+    AddPrimaryKey,
     AlterAction,
     AlterTable,
     DropColumn,
@@ -255,7 +256,7 @@ def _action_name(action: AlterAction | WithoutEffect) -> str:
             return "ALTER COLUMN ... SET"
         case DropIdentity():
             return "ALTER COLUMN ... DROP IDENTITY"
-        case AddConstraint():
+        case AddConstraint() | AddPrimaryKey():
             return "ADD CONSTRAINT"
         case DropConstraint():
             return "DROP CONSTRAINT"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter_constraints import RowCheck, nulls_among_rows
 from risingpy.frontend.binder.ddl.changed_type import column_domain, domain_checks, is_shown_as_text
@@ -95,17 +95,10 @@ def after_filling(action: AddColumn, added: NewColumn) -> list[AlterAction]:
     return [*promised, *(AddConstraint(each) for each in action.constraints if not isinstance(each, KeyDefinition))]
 
 
-def key_of_column(catalog: Catalog, table: Table, column: ColumnDefinition) -> AddPrimaryKey:
-    """PRIMARY KEY after a new column, as a statement of its own. Raises 42P16 if the table has a key already."""
-    if table.primary_key or catalog.deferrable_key_of(table.relation_id) is not None:
-        raise several_keys(table)
+def key_of_column(table: Table, column: ColumnDefinition) -> AddPrimaryKey:
+    """PRIMARY KEY after a new column, as an action of its own."""
     name = ObjectName(table.name, table.schema_name, column.position)
     return AddPrimaryKey(name, (ColumnName(column.name, column.position),), column.position, key_name=column.key_name)
-
-
-def several_keys(table: Table) -> SqlError:
-    """For a table that would have two primary keys."""
-    return InvalidTableDefinition(f'multiple primary keys for table "{table.name}" are not allowed')
 
 
 def _numbers(table: Table, column: ColumnDefinition) -> bool:

@@ -25,7 +25,6 @@ from risingpy.frontend.binder.ddl.added_column import (
     bind_added_column,
     key_of_column,
     refuse_default,
-    several_keys,
 )
 from risingpy.frontend.binder.ddl.alter_constraints import ConstraintChanges, RowCheck, nulls_among_rows
 from risingpy.frontend.binder.ddl.alter_identity import altered_identity, refuse_identity_column
@@ -165,6 +164,8 @@ class _Binder:
         match action:
             case AddColumn():
                 self._add(action)
+            case AddPrimaryKey():
+                self._add_key(action)
             case DropColumn():
                 self._drop(action)
             case RenameColumn():
@@ -202,20 +203,22 @@ class _Binder:
             self.notices.append(f'column "{column.name}" of relation "{self.relation.name}" already exists, skipping')
             return
         if column.primary_key:
-            if self.key is not None:
-                raise several_keys(self.relation)
-            self.key = key_of_column(self._changes.catalog, self.stored, column)
-        added = bind_added_column(
-            self._context, self._changes.catalog, self.stored, self.relation, column, self._evaluate
-        )
+            self._add_key(key_of_column(self.stored, column))
+        stored, catalog = self.stored, self._changes.catalog
+        added = bind_added_column(self._context, catalog, stored, self.relation, column, self._evaluate)
         self.checks += added.checks
         self.relation = with_column(self.relation, added.column, added.missing)
         if added.is_filled:
-            place = self._existing(ColumnName(column.name, column.position))
-            self.filled.append(self.relation.columns[place].column_id)
+            self.filled.append(next(each.column_id for each in self.relation.columns if each.name == column.name))
             self.later += after_filling(action, added)
         else:
             self.relation = self._changes.with_those_of_column(self.relation, action)
+
+    def _add_key(self, key: AddPrimaryKey) -> None:
+        has_key = self.stored.primary_key or self._changes.catalog.deferrable_key_of(self.stored.relation_id)
+        if has_key or self.key is not None:
+            raise InvalidTableDefinition(f'multiple primary keys for table "{self.relation.name}" are not allowed')
+        self.key = key
 
     def _drop(self, action: DropColumn) -> None:
         index = self._find(action.column.name)

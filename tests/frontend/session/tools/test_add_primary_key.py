@@ -83,7 +83,12 @@ def test_an_empty_table_and_a_key_of_several_columns(client: Client) -> None:
         ("ALTER TABLE bids ADD PRIMARY KEY (no)", "42703", 'column "no" of relation "bids" does not exist'),
         ("ALTER TABLE bids ADD PRIMARY KEY (id, id)", "42701", 'column "id" appears twice in primary key constraint'),
         ("ALTER TABLE nosuch ADD PRIMARY KEY (id)", "42P01", 'relation "nosuch" does not exist'),
-        ("ALTER TABLE bids ADD PRIMARY KEY (id), ADD x int", "0A000", "ADD PRIMARY KEY together with other actions"),
+        ("ALTER TABLE bids ADD PRIMARY KEY (who), ADD x int", "23502", 'column "who" of relation "bids" contains'),
+        (
+            "ALTER TABLE bids ADD x int, ADD PRIMARY KEY (id, y)",
+            "42703",
+            'column "y" of relation "bids" does not exist',
+        ),
     ],
 )
 def test_refused_and_nothing_has_changed(bids: Client, statement: str, sqlstate: str, message: str) -> None:

@@ -19,7 +19,7 @@ KEYLESS = ("CREATE TABLE k (b text)", "INSERT INTO k VALUES ('x'), ('y'), ('z')"
 CONSTRAINTS = "SELECT conname, contype, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '{}'::regclass"
 COLUMNS = (
     "SELECT attname, attnotnull, atthasdef, attidentity, attgenerated FROM pg_attribute"
-    " WHERE attrelid = '{}'::regclass AND attnum > 0 ORDER BY attnum"
+    " WHERE attrelid = '{}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
 )
 
 
@@ -57,6 +57,25 @@ def test_a_key_of_a_new_column(beside: Beside) -> None:
         "ALTER TABLE e ADD COLUMN p int PRIMARY KEY, ADD COLUMN q int PRIMARY KEY",
         "ALTER TABLE e ADD COLUMN p int PRIMARY KEY",
         COLUMNS.format("e"),
+    )
+
+
+def test_a_key_among_other_actions(beside: Beside) -> None:
+    beside.same(
+        *KEYLESS,
+        "ALTER TABLE k ADD PRIMARY KEY (b), ADD PRIMARY KEY (b)",
+        "ALTER TABLE k ADD i serial, ADD CONSTRAINT named PRIMARY KEY (i), ADD u text DEFAULT 'u', ADD CHECK (i > 0)",
+        "INSERT INTO k VALUES ('w')",
+        "SELECT * FROM k ORDER BY i",
+        CONSTRAINTS.format("k") + " ORDER BY 1",
+        "ALTER TABLE k ADD PRIMARY KEY (b), ADD x int",
+        "CREATE TABLE e (a int, b int)",
+        "INSERT INTO e VALUES (1, 1), (2, 1)",
+        "ALTER TABLE e ADD PRIMARY KEY (b), ADD x int",
+        "ALTER TABLE e ADD PRIMARY KEY (a), DROP COLUMN b",
+        COLUMNS.format("e"),
+        "INSERT INTO e VALUES (NULL)",
+        "SELECT * FROM e ORDER BY a",
     )
 
 
