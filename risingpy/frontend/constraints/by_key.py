@@ -17,6 +17,7 @@ from functools import partial
 import pyarrow as pa
 
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
+from risingpy.frontend.constraints.row_keys import key_of, reference_of
 from risingpy.frontend.constraints.violations import (
     columns_by_id,
     key_names,
@@ -25,12 +26,19 @@ from risingpy.frontend.constraints.violations import (
     unique_violation,
 )
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_changes, newest_rows
+from risingpy.frontend.statements.writes.rows_by_key import newest_changes, newest_rows
 from risingpy.meta.writing.row_guard import Reference
-from risingpy.meta.writing.row_keys import MOST_ROWS_BY_KEY, RowKey, keys_at, keys_of, values_as_keys
+from risingpy.meta.writing.row_keys import (
+    MOST_ROWS_BY_KEY,
+    RowKey,
+    keys_at,
+    keys_of,
+    log_has_newest_rows,
+    values_as_keys,
+)
 from risingpy.meta.writing.table_locks import LockMode
-from risingpy.meta.writing.unique_key import CannotCompute, Columns, UniqueKey, unique_key
-from risingpy.plan.catalog import Catalog, ForeignKey, Index, JobStatus, Table
+from risingpy.meta.writing.unique_key import CannotCompute, Columns, unique_key
+from risingpy.plan.catalog import Catalog, ForeignKey, Index, Table
 from risingpy.types.far_moments import value_of
 
 
@@ -78,41 +86,11 @@ def looked_at_by_key(session: StatementContext, table: Table, old: pa.Table, new
     return True
 
 
-def key_of(table: Table, index: Index) -> UniqueKey | None:
-    """What unique keys rows have, if these can be looked at one by one."""
-    rule = index.index.unique
-    ready = index.status is JobStatus.CREATED and rule is not None and rule.nulls_distinct
-    return unique_key(table, index) if ready else None
-
-
 def _reference(session: StatementContext, catalog: Catalog, table: Table, key: ForeignKey) -> _Reference | None:
     if session.transaction.has_large_change(key.table_id):
         return None
     found = reference_of(catalog, table, key)
     return None if found is None else _Reference(key, found)
-
-
-def reference_of(catalog: Catalog, table: Table, key: ForeignKey) -> Reference | None:
-    """How the rows are found to which a foreign key refers; None if that takes more than their keys."""
-    target = catalog.relations[key.table_id]
-    assert isinstance(target, Table)
-    if key.matches_full:
-        return None
-    index, places = None, target.primary_key
-    if key.index_id is not None:
-        found = catalog.relations[key.index_id]
-        assert isinstance(found, Index)
-        unique = key_of(target, found)
-        if unique is None or unique.places is None:
-            return None
-        index, places = found, unique.places
-    elif not log_has_newest_rows(catalog, target):
-        return None
-    own = {column.column_id: place for place, column in enumerate(table.columns)}
-    theirs = dict(zip(key.referenced, key.columns, strict=True))
-    ordered = tuple(own[theirs[target.columns[place].column_id]] for place in places)
-    same = all(table.columns[o].type == target.columns[t].type for o, t in zip(ordered, places, strict=True))
-    return Reference(target, index, ordered, tuple(table.columns[o].type for o in ordered)) if same else None
 
 
 def _takes_referenced(catalog: Catalog, table: Table, old: pa.Table, new: pa.Table) -> bool:

@@ -31,6 +31,7 @@ from risingpy.frontend.binder.ddl.constraint_plans import (
 )
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to
+from risingpy.frontend.constraints.many_rows import have_new_keys, refer_to_rows
 from risingpy.frontend.constraints.unique_lookup import can_look_up, looked_up_twice
 from risingpy.frontend.constraints.violations import (
     columns_by_id,
@@ -103,6 +104,8 @@ def _check_unique(session: StatementContext, catalog: Catalog, change: RowsChang
 
 def check_unique_key(session: StatementContext, table: Table, new: pa.Table, index: Index) -> None:
     """Raises SqlError (23505) if several rows of the table have the key of a new row."""
+    if have_new_keys(session, table, new, index):
+        return
     if can_look_up(table, index.index, new.num_rows):
         twice = looked_up_twice(session, table, index.index, new, lambda plan: _first(session, plan, None))
     else:
@@ -118,6 +121,8 @@ def check_reference(session: StatementContext, catalog: Catalog, change: RowsCha
     """Raises SqlError (23503) if a new row refers to nothing."""
     table, target = change.table, catalog.relations[key.table_id]
     assert isinstance(target, Table)
+    if change.new is not None and refer_to_rows(session, catalog, table, change.new, key):
+        return
     rows, places = given_rows(table), places_of(table)
     if key.matches_full and _first(session, partly_null(rows, key, places), change.new) is not None:
         raise mixed_nulls(table, key)

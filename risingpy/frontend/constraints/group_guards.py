@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import pyarrow as pa
 
 from risingpy.batch import CommittedKeys, value_of_row
-from risingpy.frontend.constraints.by_key import key_of, reference_of
 from risingpy.frontend.constraints.guarded import enforced_keys, enforced_keys_to, is_guarded
+from risingpy.frontend.constraints.row_keys import key_of, reference_of
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
 from risingpy.meta.writing.row_guard import Asked, Columns, Passes, RowGuard
+from risingpy.meta.writing.row_keys import log_has_newest_rows
 from risingpy.plan.catalog import Catalog, CheckConstraint, Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Expr

@@ -14,7 +14,8 @@ import pyarrow as pa
 from risingpy.batch import Direct, PreparedQuery, direct_rows, key_table
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.parameters.kinds import Visibility
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows, newest_rows
+from risingpy.frontend.statements.writes.rows_by_key import newest_rows
+from risingpy.meta.writing.row_keys import log_has_newest_rows
 from risingpy.plan.catalog import Table
 
 if TYPE_CHECKING:

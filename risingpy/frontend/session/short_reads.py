@@ -24,7 +24,7 @@ from risingpy.frontend.session.short_selects import ShortSelect
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.waits import look_at_followed
 from risingpy.frontend.shown_text import shown_text
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
+from risingpy.meta.writing.row_keys import log_has_newest_rows
 from risingpy.plan.catalog import Catalog, StoredRelation, Table
 
 if TYPE_CHECKING:

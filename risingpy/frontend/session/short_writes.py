@@ -42,14 +42,13 @@ from risingpy.frontend.session.short_in_transaction import (
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.settings import is_on
 from risingpy.frontend.shown_text import shown_text
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.frontend.written_rows import check_written
 from risingpy.meta.writing.coming_rows import Done, Written
 from risingpy.meta.writing.group_commit import NewRows, Row, RowChange, SmallWrite
 from risingpy.meta.writing.row_changes import Change
 from risingpy.meta.writing.row_guard import Passes, RowGuard
-from risingpy.meta.writing.row_keys import MOST_KEYS
+from risingpy.meta.writing.row_keys import MOST_KEYS, log_has_newest_rows
 from risingpy.plan.catalog import Catalog, Table, is_of_session
 from risingpy.plan.catalog.columns import ROW_ID
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from risingpy.plan.catalog import Table
+from risingpy.plan.catalog import Catalog, Table
+from risingpy.plan.operators import ConflictBehavior
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.forms import text_column
 
@@ -45,6 +46,16 @@ def has_row_keys(table: Table) -> bool:
 def has_one_form(type_: SqlType) -> bool:
     """Whether equal values of the type are equal as parts of keys."""
     return type_.kind in _PLAIN or type_.kind in _AS_INTEGERS or type_.is_fixed_numeric
+
+
+def log_has_newest_rows(catalog: Catalog, table: Table) -> bool:
+    """Whether the log's last row of a key is the table's row, so that it can be changed without reading the table.
+
+    It is not where rows come from elsewhere, or where a rule decides which row of a key stands.
+    """
+    comes_elsewhere = table.webhook or table.upstream or table.source or catalog.sinks_into(table.relation_id)
+    has_rule = table.on_conflict is not ConflictBehavior.OVERWRITE or table.version_column is not None
+    return has_row_keys(table) and not (comes_elsewhere or has_rule or table.watermark or table.append_only)
 
 
 def keys_of(table: Table, columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[RowKey]:

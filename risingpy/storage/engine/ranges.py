@@ -70,6 +70,10 @@ class Ranges:
         known = self.longest_bound
         return (max(longest(self.starts), longest(self.stops)) if known is None else known) >= LONG_KEY_PREFIX
 
+    def slice(self, first: int, count: int) -> Ranges:
+        """Some of them."""
+        return Ranges(self.starts.slice(first, count), self.stops.slice(first, count), self.longest_bound)
+
     def bounds(self, number: int) -> tuple[bytes, bytes]:
         """Start and stop of one of them."""
         return cast("tuple[bytes, bytes]", (self.starts[number].as_py(), self.stops[number].as_py()))

@@ -20,10 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from risingpy.storage.codec.column_buffers import CorruptData, Integers, buffers_of
+from risingpy.storage.codec.column_buffers import CorruptData, Integers, address, buffers_of
+from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.table_schema import VNODE_COUNT
 from risingpy.storage.engine.mem_table import WriteBatch, last_writes
+from risingpy.storage.engine.ranges import Batch, Ranges, joined
 from risingpy.storage.engine.table_statistics import TABLE_ID_BYTES
 from risingpy.storage.kernels import run_search
 
@@ -112,6 +115,19 @@ class SortedRun:
         rows = max(self.place(stop) - first, 0)
         return SortedRun(self.number, self.keys.slice(first, rows), self.values.slice(first, rows))
 
+    def within(self, ranges: Ranges) -> tuple[Integers, Integers]:
+        """(Places of the rows that lie in these ranges, the number of the range of each), range after range."""
+        at = buffers_of(self.keys)
+        bounds = np.empty((2, len(ranges)), np.int64)
+        for bound, places in zip((ranges.starts, ranges.stops), bounds, strict=True):
+            wanted = buffers_of(bound)
+            run_search.find_places(
+                wanted.data, wanted.offsets, len(ranges), at.data, at.offsets, len(self), address(places)
+            )
+        first, rows = bounds[0], np.maximum(bounds[1] - bounds[0], 0)
+        numbers = np.repeat(np.arange(len(ranges)), rows)
+        return np.arange(len(numbers)) + np.repeat(first - (np.cumsum(rows) - rows), rows), numbers
+
     def place(self, key: bytes) -> int:
         """How many rows have keys before this one."""
         at, wanted = buffers_of(self.keys), pa.py_buffer(key)
@@ -145,6 +161,18 @@ def slice_at(table_id: int, key: bytes) -> int:
     if found > table_id:
         return SLICES - 1
     return int(min(vnode // VNODES_PER_SLICE, SLICES - 1))
+
+
+def newest(parts: Sequence[Batch]) -> Batch:
+    """Rows of ranges, from the tree and then from runs, the oldest first: the newest row of each range and key."""
+    rows = joined(parts)
+    order = sort_indices(rows.keys)
+    rows = rows.take(order[np.argsort(rows.numbers[order], kind="stable")])  # the newest of equal keys stays the last
+    is_last = np.ones(len(rows), np.bool_)
+    is_last[:-1] = pc.not_equal(rows.keys[:-1], rows.keys[1:]).to_numpy(zero_copy_only=False)
+    is_last[:-1] |= rows.numbers[:-1] != rows.numbers[1:]
+    values = buffers_of(rows.values)
+    return rows.take(np.flatnonzero(is_last & (values.ends > values.starts)))
 
 
 def in_one(runs: Sequence[SortedRun]) -> WriteBatch:

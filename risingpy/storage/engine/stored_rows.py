@@ -11,8 +11,9 @@ it merged first (`in_order`); a snapshot's readers merge as they read (`StoredRo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import cast
 
@@ -30,6 +31,7 @@ from risingpy.storage.engine.sorted_runs import (
     SortedRun,
     Waiting,
     in_one,
+    newest,
     run_key,
     run_number,
     slice_at,
@@ -38,6 +40,8 @@ from risingpy.storage.engine.sorted_runs import (
 from risingpy.storage.engine.table_statistics import TABLE_ID_BYTES, read_row_count
 from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.kernels import lmdb_calls, run_search
+
+_AT_ONCE = 4096  # ranges of a table with runs
 
 
 class StoredRows:
@@ -114,8 +118,58 @@ class StoredRows:
         page_rows: int | None,
     ) -> Iterator[Batch]:
         """As `read`, of a table that has runs."""
+        if limits is not None or most is not None or direction is not Direction.FORWARD or len(ranges) == 1:
+            yield from self._read_each(ranges, range(len(ranges)), limits, direction, most, page_rows)
+            return
+        for first in range(0, len(ranges), _AT_ONCE):
+            several = ranges.slice(first, _AT_ONCE)
+            batch = self._read_several(several, page_rows or self.tuning.page_rows)
+            if batch is None:
+                numbers = range(first, first + len(several))
+                yield from self._read_each(ranges, numbers, limits, direction, most, page_rows)
+            elif len(batch):
+                yield replace(batch, numbers=batch.numbers + first)
+
+    def _read_several(self, ranges: Ranges, most: int) -> Batch | None:
+        """All rows of the ranges, if they are no more than a page; else None.
+
+        The runs' rows of all ranges are found and laid over the tree's at once: one by one a range takes 90 µs.
+        """
+        tree = joined([*self.transaction.read(ranges, None, Direction.FORWARD, most=most)])
+        if len(tree) == most:
+            return None
+        parts = [tree]
+        for run in self._runs_of(ranges):
+            places, numbers = run.within(ranges)
+            if len(places):
+                chosen = pa.array(places)
+                parts.append(Batch(numbers, run.keys.take(chosen), run.values.take(chosen)))
+        if sum(map(len, parts)) > most:
+            return None
+        return tree if len(parts) == 1 else newest(parts)
+
+    def _runs_of(self, ranges: Ranges) -> Iterator[SortedRun]:
+        """The runs, of all slices in which the ranges lie; of a slice the oldest first."""
+        table_id = self.table_of(ranges.starts)
+        starts, stops = (
+            [slice_at(table_id, bound) for bound in bounds.to_pylist()] for bounds in (ranges.starts, ranges.stops)
+        )
+        slices = {slice_ for start, stop in set(zip(starts, stops, strict=True)) for slice_ in range(start, stop + 1)}
+        for slice_ in sorted(slices):
+            yield from self.runs(table_id, slice_)
+
+    def _read_each(
+        self,
+        ranges: Ranges,
+        numbers: Iterable[int],
+        limits: Integers | None,
+        direction: Direction | Directions,
+        most: int | None,
+        page_rows: int | None,
+    ) -> Iterator[Batch]:
+        """As `read`, of ranges with these numbers, one after the other."""
         missing = most
-        for number in range(len(ranges)):
+        for number in numbers:
             limit = least(missing, None if limits is None else int(limits[number]))
             towards = Direction.BACKWARD if is_backward(direction, number) else Direction.FORWARD
             for batch in self._read_range_merged(*ranges.bounds(number), limit, towards, page_rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.storage.codec.column_buffers import CorruptData, address, buffers_of
+from risingpy.storage.codec.key_encoding import table_prefix
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.engine.ranges import Ranges, joined
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.engine.sorted_runs import RUNS, SLICES, SortedRun, Waiting, in_one, run_key
@@ -204,6 +207,31 @@ def test_a_view_is_read_whole_in_parts_and_at_points(store: ShardStore, tmp_path
     state.close()
 
 
+@pytest.mark.parametrize("page_rows", [None, 200, 7])
+def test_many_ranges_at_once_are_read_as_each_alone(store: ShardStore, page_rows: int | None) -> None:
+    """In any order, empty ones and some that overlap among them; a page that is too small is no harm."""
+    for epoch in range(2, 6):
+        write(store, epoch, scattered(epoch), add=epoch, op=-1 if epoch == 4 else 1)
+    chance = random.Random(7)
+    snapshot = store.newest()
+    with rows_of(snapshot) as rows:
+        whole_range = Ranges.of_prefix(table_prefix(TABLE.table_id))
+        keys = joined([*rows.read(whole_range)]).keys.to_pylist()
+        ends = [chance.randrange(len(keys) - 400) for _ in range(6000)]
+        bounds = [(keys[end], keys[end + chance.choice([0, 1, 1, 2, 5])]) for end in ends]
+        bounds[17] = (keys[300], keys[900])
+        assert rows.waiting()
+        for chosen in (bounds, sorted(bounds), bounds[:2]):
+            batches = [*rows.read(Ranges.of(chosen), page_rows=page_rows)]
+            assert all(0 < len(batch) <= (page_rows or 65_536) for batch in batches)
+            found = joined(batches)
+            alone = [joined([*rows.read(Ranges.of([each]))]) for each in chosen]
+            assert found.numbers.tolist() == [n for n, each in enumerate(alone) for _ in range(len(each))]
+            assert found.keys.to_pylist() == [key for each in alone for key in each.keys.to_pylist()]
+            assert found.values.to_pylist() == [value for each in alone for value in each.values.to_pylist()]
+    snapshot.close()
+
+
 def test_a_damaged_run_is_found(store: ShardStore) -> None:
     write(store, 2, scattered(1), add=7)
 
@@ -254,6 +282,15 @@ def test_searches_are_those_of_a_list(keys: list[bytes], wanted: list[bytes], so
     wanted = (sorted(wanted) if sort else wanted) + keys[:3]
     for each in wanted:
         assert run.place(each) == bisect_left(ordered, each)
+    bounds = Ranges.of([(each, each + b"\1") for each in wanted])
+    within, numbers = run.within(bounds)
+    expected = [
+        (place, number)
+        for number, each in enumerate(wanted)
+        for place, key in enumerate(ordered)
+        if each <= key < each + b"\1"
+    ]
+    assert [*zip(within.tolist(), numbers.tolist(), strict=True)] == expected
     places = np.zeros((len(wanted), 2), np.int64)
     asked, key, value = (buffers_of(column) for column in (pa.array(wanted, pa.binary()), run.keys, run.values))
     found = run_search.find_rows(

@@ -28,14 +28,13 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.writes.arbiters import Arbiter, all_arbiters, arbiter_of, free_rows
 from risingpy.frontend.statements.writes.locked_write import locked, newest_form
 from risingpy.frontend.statements.writes.rows_by_key import (
-    log_has_newest_rows,
     newest_rows,
     row_keys,
     rows_locked,
 )
 from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.written_rows import check_writable, completed, inserted, write_rewritten
-from risingpy.meta.writing.row_keys import MOST_KEYS
+from risingpy.meta.writing.row_keys import MOST_KEYS, log_has_newest_rows
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr, InputRef

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from risingpy.batch import PreparedQuery, RowRewrite, row_rewrite
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.writes.rows_by_key import log_has_newest_rows
+from risingpy.meta.writing.row_keys import log_has_newest_rows
 from risingpy.optimizer.rules import optimize
 
 

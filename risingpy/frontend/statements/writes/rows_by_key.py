@@ -13,19 +13,8 @@ import pyarrow as pa
 
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.writing.pending_rows import PendingRow
-from risingpy.meta.writing.row_keys import RowKey, has_row_keys, keys_of
-from risingpy.plan.catalog import Catalog, Index, Table
-from risingpy.plan.operators import ConflictBehavior
-
-
-def log_has_newest_rows(catalog: Catalog, table: Table) -> bool:
-    """Whether the log's last row of a key is the table's row, so that it can be changed without reading the table.
-
-    It is not where rows come from elsewhere, or where a rule decides which row of a key stands.
-    """
-    comes_elsewhere = table.webhook or table.upstream or table.source or catalog.sinks_into(table.relation_id)
-    has_rule = table.on_conflict is not ConflictBehavior.OVERWRITE or table.version_column is not None
-    return has_row_keys(table) and not (comes_elsewhere or has_rule or table.watermark or table.append_only)
+from risingpy.meta.writing.row_keys import RowKey, keys_of
+from risingpy.plan.catalog import Index, Table
 
 
 def row_keys(table: Table, rows: pa.Table) -> list[RowKey]:
