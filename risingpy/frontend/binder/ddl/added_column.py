@@ -17,6 +17,7 @@ from risingpy.frontend.binder.ddl.create import bind_default, bound_default, che
 from risingpy.frontend.binder.ddl.generated import bound_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type
 from risingpy.frontend.binder.ddl.named_sequences import stored_default
+from risingpy.frontend.binder.ddl.primary_key import refuse_copy
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.typing.collations import check_collation
@@ -56,6 +57,7 @@ def bind_added_column(
         refuse_default(table, column)
     identity = identity_of(column, table.name)
     if identity is not None:
+        _refuse_filling(table, column)
         return NewColumn(ColumnDesc(0, column.name, identity_type(column), identity=identity), is_filled=True)
     sql_type = resolve_type(column.type.text, column.type.position, KnownTypes(catalog, context.search_path))
     if column.collation is not None:
@@ -66,6 +68,7 @@ def bind_added_column(
     if column.generated is not None:
         visible = tuple(each for each in table.columns if not each.hidden)
         names = frozenset(each.name for each in visible if each.generated is not None) | {column.name}
+        _refuse_filling(table, column)
         generated = bound_generated(context, table.name, column, added, (*visible, added), names)
         return NewColumn(replace(generated, not_null=False), is_filled=True)
     default: Expr | None = None
@@ -76,6 +79,7 @@ def bind_added_column(
     elif domain is not None:
         default = bind_default(added, context.catalog)
     if default is not None and any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(default)):
+        _refuse_filling(table, column)
         return NewColumn(replace(added, not_null=False), is_filled=True)
     missing = None if default is None else evaluate(default)
     checks = domain_checks(context, added, Literal(missing, sql_type), scan(stored))
@@ -99,6 +103,12 @@ def key_of_column(table: Table, column: ColumnDefinition) -> AddPrimaryKey:
     """PRIMARY KEY after a new column, as an action of its own."""
     name = ObjectName(table.name, table.schema_name, column.position)
     return AddPrimaryKey(name, (ColumnName(column.name, column.position),), column.position, key_name=column.key_name)
+
+
+def _refuse_filling(table: Table, column: ColumnDefinition) -> None:
+    """Raises FeatureNotSupported if rows that are there cannot be written again, each with its own value."""
+    what = f'add column "{column.name}", whose values differ from row to row, to table "{table.name}"'
+    refuse_copy(table, what, column.position, "Add a column without such values.")
 
 
 def _numbers(table: Table, column: ColumnDefinition) -> bool:

@@ -68,8 +68,8 @@ def with_primary_key(table: Table, key: tuple[int, ...]) -> Table:
     return replace(table, columns=tuple(columns), primary_key=key)
 
 
-def refuse_copy(table: Table, what: str, position: int) -> None:
-    """Raises FeatureNotSupported if no copy of the table can take its place, which a change of its key would need."""
+def refuse_copy(table: Table, what: str, position: int, hint: str = "Create a new table with the key.") -> None:
+    """Raises FeatureNotSupported if the table's rows cannot be written again, as a change of its key would need."""
     reasons = (
         (table.upstream is not None, "it copies another table"),
         (table.source is not None, "a source feeds it"),
@@ -81,5 +81,4 @@ def refuse_copy(table: Table, what: str, position: int) -> None:
     )
     for holds, reason in reasons:
         if holds:
-            hint = "Create a new table with the key."
             raise FeatureNotSupported(f"cannot {what}: {reason}", position=position, hint=hint)

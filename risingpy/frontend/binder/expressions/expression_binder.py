@@ -18,12 +18,13 @@ from risingpy.frontend.binder.scope.windows import WindowCalls
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.signature_calls import Calls
-from risingpy.frontend.parser.nested_parser import LambdaExpression, Variadic
+from risingpy.frontend.parser.nested_parser import CurrentOf, LambdaExpression, Variadic
 from risingpy.nesting import MAX_NESTING
 from risingpy.plan.expressions import Expr, InputRef, Parameter
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
 UNSUPPORTED_NODES: dict[type[exp.Expr], str] = {
+    CurrentOf: "WHERE CURRENT OF here",
     exp.Lambda: "a lambda",
     LambdaExpression: "a lambda here",
     Variadic: "VARIADIC here",

@@ -189,3 +189,21 @@ def test_after_a_restart(tmp_path: Path) -> None:
     assert [row[:1] for row in rows] == [("x",), ("xx",), ("y",), ("z",)]
     assert [row[1:] for row in rows if row[0] != "xx"] == [(1, 1), (2, 2), (3, 3)]
     assert with_session("SELECT count(DISTINCT s), count(DISTINCT i) FROM k") == [(4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("CREATE TABLE o (a int) APPEND ONLY", "it is append-only"),
+        ("CREATE TABLE o (a int PRIMARY KEY, b int) ON CONFLICT DO UPDATE FULL WITH VERSION COLUMN (b)", "a version"),
+        ("CREATE TABLE o (a timestamp, WATERMARK FOR a AS a - INTERVAL '1 hour') APPEND ONLY", "it has a watermark"),
+        ("CREATE TABLE o (a int PRIMARY KEY) WITH (ttl = '1 day')", "its rows end by the clock"),
+    ],
+)
+def test_tables_whose_rows_are_not_written_again(client: Client, table: str, reason: str) -> None:
+    client.run(table)
+    for column in ("n serial", "n uuid DEFAULT gen_random_uuid()", "n int GENERATED ALWAYS AS (1) STORED"):
+        with pytest.raises(SqlError, match=reason) as raised:
+            client.run(f"ALTER TABLE o ADD COLUMN {column}")
+        assert raised.value.sqlstate == "0A000"
+    client.run("ALTER TABLE o ADD COLUMN n int DEFAULT 1")

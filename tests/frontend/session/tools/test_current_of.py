@@ -192,3 +192,10 @@ def test_with_parameters_over_the_wire(server: WireServer, client: Client) -> No
                 connection.execute("UPDATE t SET n = %s WHERE CURRENT OF named", (n * 100,))
         connection.commit()
         assert connection.execute(ROWS.encode()).fetchall() == [(1, 1), (2, 2), (3, 300), (4, 400)]
+
+
+def test_explain_says_what_it_lacks(client: Client) -> None:
+    for sql in TABLES:
+        client.run(sql)
+    with pytest.raises(SqlError, match="WHERE CURRENT OF here is not supported"):
+        client.run("EXPLAIN DELETE FROM t WHERE CURRENT OF c")
