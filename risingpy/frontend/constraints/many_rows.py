@@ -10,14 +10,17 @@ takes 10 times longer for some thousand rows beside a million.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.batch import CommittedKeys
+from risingpy.batch import CommittedKeys, group_by_key, keyed_by
 from risingpy.frontend.constraints.row_keys import key_of, reference_of
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.writing.unique_key import CannotCompute, Columns
 from risingpy.plan.catalog import Catalog, ForeignKey, Index, Table
+from risingpy.types import SqlType
 
 _MOST_ROWS = 500_000  # of more, the query uses less memory, and a join may read no more than the lookups do
 
@@ -31,7 +34,7 @@ def have_new_keys(session: StatementContext, table: Table, new: pa.Table, index:
         keys = _without_nulls(key.values(new.columns))
     except CannotCompute:
         return False
-    if keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows:  # some of them are equal
+    if len(_first_of_each(table, key.types, keys)) < keys.num_rows:
         return False
     return not _with_rows(session, table, index, keys.columns)
 
@@ -44,7 +47,7 @@ def refer_to_rows(session: StatementContext, catalog: Catalog, table: Table, new
     if reference.target.relation_id in session.transaction.changed_tables:
         return False
     keys = _without_nulls([new.column(f"c{place}") for place in reference.places])
-    keys = keys.group_by(keys.column_names).aggregate([])
+    keys = keys.take(_first_of_each(table, reference.types, keys))
     found = _with_rows(session, reference.target, reference.index, keys.columns)
     return len(found) == int(keys.num_rows)
 
@@ -63,6 +66,13 @@ def _all_valid(keys: pa.Table) -> pa.ChunkedArray:
     for column in keys.columns[1:]:
         valid = pc.and_(valid, pc.is_valid(column))
     return valid
+
+
+def _first_of_each(table: Table, types: Sequence[SqlType], keys: pa.Table) -> pa.Array:
+    """The places of the first row of each key."""
+    places = range(len(table.columns), len(table.columns) + len(types))
+    _, firsts = group_by_key(keyed_by(table, places, types), keys.rename_columns([f"c{place}" for place in places]))
+    return pa.array(firsts)
 
 
 def _with_rows(session: StatementContext, table: Table, index: Index | None, keys: Columns) -> list[int]:
