@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from tests.fuzz.dialects import pair
 from tests.fuzz.expressions import Relation
 from tests.fuzz.shapes import Shapes
 
 _BOUNDS = ("UNBOUNDED PRECEDING", "{} PRECEDING", "CURRENT ROW", "{} FOLLOWING", "UNBOUNDED FOLLOWING")
 _EXCLUDED = ("", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES", " EXCLUDE GROUP", " EXCLUDE NO OTHERS")
+# PostgreSQL 15 ends a window's partition at the first count above a bound of the query around it, as if no later count
+# could be less, which is wrong where the frame has EXCLUDE. With OFFSET it does not look at the query around it.
+_BY_ITSELF = pair("", " OFFSET 0")
 
 
 class Windows(Shapes):
@@ -32,7 +36,7 @@ class Windows(Shapes):
         kept = self._some_columns(inner, 1, 3)
         listed = self._listed([*(f"{q}.c{k}" for k in kept), f"{call} OVER ({partition}ORDER BY {order}{frame})"])
         types = "".join(inner.types[k] for k in kept) + "i"
-        sql = f"SELECT {listed} FROM ({inner.sql}) {q}"
+        sql = f"SELECT {listed} FROM ({inner.sql}) {q}{_BY_ITSELF if 'EXCLUDE' in frame else ''}"
         if call in ("row_number()", "rank()") and self.random.random() < 0.5:
             limit = self.random.randint(1, 3)
             return Relation(f"SELECT * FROM ({sql}) {self._alias()} WHERE c{len(types) - 1} <= {limit}", types)
@@ -71,7 +75,8 @@ class Windows(Shapes):
         kept = self._some_columns(inner, 1, 3)
         value = f"{call} OVER ({partition}ORDER BY {order}{frame})"
         listed = self._listed([*(f"{q}.c{k}" for k in kept), value])
-        return Relation(f"SELECT {listed} FROM ({inner.sql}) {q}", "".join(inner.types[k] for k in kept) + kind)
+        sql = f"SELECT {listed} FROM ({inner.sql}) {q}{_BY_ITSELF}"
+        return Relation(sql, "".join(inner.types[k] for k in kept) + kind)
 
     def _frame(self, mode: str, kind: str) -> str:
         """A frame; `kind` is the type of the column that RANGE counts in."""
