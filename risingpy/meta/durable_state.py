@@ -74,17 +74,24 @@ class DurableState:
             is_same = not in_catalog and catalog_version(txn) == old.catalog.version
             return stored_state(txn, old.catalog if is_same else stored_catalog(txn, all_of), all_of)
 
-    def commit(self, old: MetaState, new: MetaState, also: Callable[[MetaTransaction], None] | None = None) -> None:
+    def commit(
+        self,
+        old: MetaState,
+        new: MetaState,
+        also: Callable[[MetaTransaction], None] | None = None,
+        *,
+        encoded: Callable[[object], bytes] = encode,
+    ) -> None:
         """Makes `new` durable. Writes only what differs from `old`, which must be the last committed state.
 
-        `also` writes what is to be durable with it.
+        `also` writes what is to be durable with it. `encoded` may know the bytes of an object that `encode` would give.
         """
         with self._store.transaction() as txn:
             if also is not None:
                 also(txn)
             before = {**objects_by_kind(old), "database": _stored_databases(txn, old.catalog)}
             for kind, objects in objects_by_kind(new).items():
-                _write_changed(txn, kind, before[kind], objects)
+                _write_changed(txn, kind, before[kind], objects, encoded)
             if new.catalog.server_acls != old.catalog.server_acls:
                 txn.put("server_acls", encode(new.catalog.server_acls))
             _put(txn, "purge", sorted(new.purge))
@@ -316,12 +323,18 @@ def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaSt
     )
 
 
-def _write_changed(txn: MetaTransaction, kind: str, old: Mapping[int, object], new: Mapping[int, object]) -> None:
+def _write_changed(
+    txn: MetaTransaction,
+    kind: str,
+    old: Mapping[int, object],
+    new: Mapping[int, object],
+    encoded: Callable[[object], bytes],
+) -> None:
     for key in old.keys() - new.keys():
         txn.delete(f"{kind}/{key}")
     for key, value in new.items():
         if old.get(key) is not value:
-            txn.put(f"{kind}/{key}", encode(value))
+            txn.put(f"{kind}/{key}", encoded(value))
 
 
 def _put(txn: MetaTransaction, key: str, value: object) -> None:

@@ -172,7 +172,8 @@ class Reads:
         """The state's catalog with the internal tables in it."""
         known = self._catalog  # one pair, replaced as a whole: other threads may do this at the same time
         if known is None or known[0] is not state.catalog or known[1].database_id != self.database_id:
-            full = replace(state.catalog, internal_tables=internal_tables(state))
+            before = {} if known is None else known[1].internal_tables
+            full = replace(state.catalog, internal_tables=internal_tables(state, before))
             known = state.catalog, full.seen_from(self.database_id)
             self._catalog = known
         return known[1]

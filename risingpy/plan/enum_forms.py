@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from risingpy.plan.catalog.domains import DomainType
@@ -46,21 +47,39 @@ def types_in(value: object) -> frozenset[int]:
     return frozenset(found)
 
 
+def older_forms_in(value: object, newest: Mapping[int, UserForm]) -> frozenset[int]:
+    """The OIDs of the types of `newest` that stand there in another form."""
+    found: set[int] = set()
+    for part in parts_of(value):
+        if isinstance(part, EnumType | DomainType | CompositeType):
+            if newest.get(part.oid, part) != part:
+                found.add(part.oid)
+        elif isinstance(part, Call) and (domain := domain_of_cast(part)) is not None:
+            form = newest.get(domain)
+            if isinstance(form, DomainType) and renamed_cast(part, form) is not part:
+                found.add(domain)
+    return frozenset(found)
+
+
 def parts_of(value: object) -> Iterator[object]:
     """The dataclasses that a value is made of, each once, itself among them; without the history of columns."""
     seen: set[int] = set()
     rest: list[Any] = [value]
     while rest:
         part = rest.pop()
-        has_fields = _has_fields(part)
-        if not (has_fields or type(part) is tuple or isinstance(part, Mapping)) or id(part) in seen:
+        names = _parts_in(part.__class__)
+        if names is None or id(part) in seen:
             continue
         seen.add(id(part))  # all parts live as long as the value
-        if has_fields:
+        if names:
             yield part
-            rest += [getattr(part, field.name) for field in dataclasses.fields(part)]
+            rest += [getattr(part, name) for name in names]
+        elif isinstance(part, tuple):
+            rest += part
+        elif isinstance(part, Mapping):
+            rest += part.values()
         else:
-            rest += part.values() if isinstance(part, Mapping) else part
+            yield part  # a dataclass without fields
 
 
 class _Replacement:
@@ -73,7 +92,7 @@ class _Replacement:
             return value if value == self._after else self._after
         if isinstance(value, EnumType | CompositeType):
             return value
-        if type(value) is not tuple and not isinstance(value, Mapping) and not _has_fields(value):
+        if _parts_in(value.__class__) is None:
             return value
         known = self._known.get(id(value))
         if known is None:
@@ -94,5 +113,12 @@ class _Replacement:
         return dataclasses.replace(value, **changed) if changed else value
 
 
-def _has_fields(value: object) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type | ColumnHistory)
+@cache
+def _parts_in(cls: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass, none of a tuple or mapping; None of a class whose values have no parts.
+
+    Once for each class: a plan has some hundred parts, and each creation of a view looks at all of its plan's.
+    """
+    if dataclasses.is_dataclass(cls) and not issubclass(cls, ColumnHistory):
+        return tuple(field.name for field in dataclasses.fields(cls))
+    return () if cls is tuple or issubclass(cls, Mapping) else None

@@ -31,6 +31,11 @@ class GraphWriter:
         parts = [*(jobs[id(job)][1] for job in graph.jobs), encode(replace(graph, jobs=()))]
         return b"".join((struct.pack(f">{1 + len(parts)}I", len(graph.jobs), *map(len, parts)), *parts))
 
+    def encoded(self, value: object) -> bytes:
+        """As `encode`; of a job that the last graph had, what was written of it there."""
+        known = self._written.get(id(value))
+        return encode(value) if known is None else known[1]
+
 
 class GraphReader:
     """Reads one graph after the other."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pytest
@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.join.bound_over_time import first_time
+from risingpy.meta.epochs import passing_time
 from risingpy.meta.epochs.number import milliseconds
 from risingpy.meta.epochs.passing_time import PassingTime
 from risingpy.meta.epochs.runner import EpochFailed
 from risingpy.optimizer.now import QUARTER_MILLISECONDS
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.storage.engine.read_views import ReadView
 from tests.meta.conftest import Client, Server
 
@@ -189,3 +192,24 @@ def test_a_bound_that_may_fall_is_looked_at_every_quarter_of_an_hour(server: Ser
     client.run("INSERT INTO t VALUES (3, now() - interval '1 month' + interval '1 second'); FLUSH")
     assert sorted(client.run("SELECT * FROM month")) == [(1,), (3,)]
     eventually(client, "SELECT * FROM month", [(1,)])
+
+
+def test_a_change_of_the_schema_looks_at_the_new_jobs_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def counted(root: StreamPlan) -> Iterator[StreamPlan]:
+        looked.append(type(root).__name__)
+        return nodes_of_fragment(root)
+
+    client = server.client()
+    client.run(TABLE)
+    client.run(RECENT)
+    passing, before = PassingTime(), server.database.reads.state
+    passing.follow(before.jobs, before.graph_version, before.committed.epoch, 0)
+    client.run("CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM t")
+    monkeypatch.setattr(passing_time, "nodes_of_fragment", counted)
+    after = server.database.reads.state
+    passing.follow(after.jobs, after.graph_version, after.committed.epoch, 0)
+    (added,) = after.jobs.keys() - before.jobs.keys()
+    assert len(looked) == len(after.jobs[added].fragments)
+    assert passing.is_to_look(1000)  # for the filter of the view that was there before

@@ -54,6 +54,24 @@ def test_jobs_that_stay_are_the_same(bench: PlannerBench, monkeypatch: pytest.Mo
     assert len(written) == len(read) == 2  # the new job, and the graph without its jobs
 
 
+def test_what_was_written_of_a_job_is_known(bench: PlannerBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = GraphWriter()
+    graph = with_views(bench, 2)
+    writer.write(graph)
+    first, *_ = graph.jobs
+    other = replace(first)  # equal, but nobody has compared them
+    expected = codec.encode(first)
+    written: list[object] = []
+
+    def encode(value: object) -> bytes:
+        written.append(value)
+        return codec.encode(value)
+
+    monkeypatch.setattr(graph_codec, "encode", encode)
+    assert writer.encoded(first) == writer.encoded(other) == expected
+    assert [each is other for each in written] == [True]
+
+
 def test_a_job_that_changed_is_read_again(bench: PlannerBench) -> None:
     graph = with_views(bench, 1)
     writer, reader = GraphWriter(), GraphReader()

@@ -16,6 +16,7 @@ from risingpy.plan.operators import Materialize
 from risingpy.plan.set_aside import can_be_set_aside, root_fragment
 
 _Uses: TypeAlias = "Mapping[int, tuple[Fragment, frozenset[Use]]]"  # by fragment, with the fragment that has them
+_SetAside: TypeAlias = "Mapping[int, tuple[Job, bool]]"  # by job, with the job of which that is known
 
 
 class LoadedGraph:
@@ -47,7 +48,8 @@ class LoadedGraph:
         self.ports: Mapping[int, tuple[int, ...]] = {fragment.fragment_id: _ports_of(fragment) for fragment in every}
         self.consumers = _consumers(every)
         self.later_readers = _later_readers(every)
-        self.limited = frozenset(job.job_id for job in graph.jobs if can_be_set_aside(job))
+        self._can_be_set_aside: _SetAside = _set_aside(graph, {} if before is None else before._can_be_set_aside)  # noqa: SLF001
+        self.limited = frozenset(job_id for job_id, (_, can_be) in self._can_be_set_aside.items() if can_be)
         known = {} if before is None else before._trees  # noqa: SLF001 - a graph takes over from its own kind
         # A copy: a thread that runs the graph before may still add to its own.
         self._trees: dict[int, tuple[Fragment, FragmentTree]] = {
@@ -73,6 +75,16 @@ class LoadedGraph:
         """
         known = self._trees.get(fragment.fragment_id)
         return known is not None and known[1].waits_for_rows
+
+
+def _set_aside(graph: StreamGraph, known: _SetAside) -> _SetAside:
+    """Whether each job can be set aside. Of jobs that stay this is known: it is a look at all nodes of a plan."""
+    return {
+        job.job_id: known[job.job_id]
+        if job.job_id in known and known[job.job_id][0] is job
+        else (job, can_be_set_aside(job))
+        for job in graph.jobs
+    }
 
 
 def _uses(every: list[Fragment], known: _Uses) -> _Uses:

@@ -41,7 +41,7 @@ class AgingRows:
         self._key = [each.index for each in table.schema.key]
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        if self._has_no_ages():
+        if self._ages.is_empty():
             self._note_all()
         changes = deletes_first(self._stored.execute(inputs))  # the row of an update has one age, the new one
         if changes.num_rows:
@@ -50,9 +50,6 @@ class AgingRows:
         if not ended.num_rows:
             return changes
         return pa.concat_tables([changes, self._end_rows(*(whole(column) for column in ended.columns))])
-
-    def _has_no_ages(self) -> bool:
-        return next(self._ages.scan_pages(1), None) is None
 
     def _note_all(self) -> None:
         """The rows that the table has count as written now. A table without rows costs one look."""

@@ -140,7 +140,7 @@ class Committer:
         if rows.changes:
             self._commit_with_rows(old, new, rows)
         else:
-            self._durable.commit(old, new)
+            self._durable.commit(old, new, encoded=self._graph_writer.encoded)
         reach("change.publish")
         self._publish_change(new)
 
@@ -158,7 +158,7 @@ class Committer:
 
         def commit(group: RowsOfChange) -> None:
             nonlocal is_durable
-            self._durable.commit(old, new, group.write)
+            self._durable.commit(old, new, group.write, encoded=self._graph_writer.encoded)
             is_durable = True
             try:
                 reach("change.log")

@@ -42,6 +42,7 @@ class PassingTime:
         self._graph_version: int | None = None
         self._epoch = 0
         self._filters: list[_TimeFilter | _AgingRows] = []
+        self._of_jobs: dict[int, tuple[Job, list[_TimeFilter | _AgingRows]]] = {}
         self._look_at: int | None = None  # when to call `look`; None: it has been called
         self.next: int | None = None  # in milliseconds since 1970; None: never, or not known yet
 
@@ -50,7 +51,12 @@ class PassingTime:
         if (self._graph_version, self._epoch) == (graph_version, epoch):
             return
         if self._graph_version != graph_version:
-            self._filters = [each for job in jobs.values() for each in _filters_of(job)]
+            known = self._of_jobs  # jobs that stay are the same objects: a schema change looks at one plan, not at all
+            self._of_jobs = {
+                job_id: known[job_id] if job_id in known and known[job_id][0] is job else (job, [*_filters_of(job)])
+                for job_id, job in jobs.items()
+            }
+            self._filters = [each for _, filters in self._of_jobs.values() for each in filters]
         self._graph_version, self._epoch = graph_version, epoch
         self._look_at = now + PAUSE_MILLISECONDS if self._filters else None
         self.next = None

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import BINARY, Integers, buffers_of, longest
-from risingpy.storage.codec.key_encoding import LONG_KEY_PREFIX, prefix_end
+from risingpy.storage.codec.key_encoding import LONG_KEY_PREFIX, PREFIX_BYTES, prefix_end, table_prefix
+from risingpy.storage.codec.table_schema import VNODE_COUNT
 from risingpy.storage.kernels import lmdb_ranges
 
 
@@ -55,6 +56,12 @@ class Ranges:
     def of_prefix(cls, prefix: bytes) -> Ranges:
         """One range: all keys that begin with `prefix`, which is not all ff."""
         return cls.of([(prefix, prefix_end(prefix))])
+
+    @classmethod
+    def in_each_vnode(cls, table_id: int, start: bytes, stop: bytes) -> Ranges:
+        """For each vnode of a table the keys from `start` to before `stop`, both without what keys begin with."""
+        longest_bound = PREFIX_BYTES + max(len(start), len(stop))
+        return cls(_after_prefixes(table_id, start), _after_prefixes(table_id, stop), longest_bound)
 
     @classmethod
     def of_prefixes(cls, prefixes: pa.BinaryArray) -> Ranges:
@@ -129,6 +136,20 @@ def _in_arrow(items: Sequence[bytes]) -> pa.BinaryArray:
     offsets = array("i", accumulate(map(len, items), initial=0))
     parts = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(items))]
     return pa.BinaryArray.from_buffers(BINARY, len(items), parts, null_count=0)
+
+
+def _after_prefixes(table_id: int, rest: bytes) -> pa.BinaryArray:
+    """For each vnode of a table what its keys begin with, and `rest`: tables with ttl ask for them in each epoch."""
+    width = PREFIX_BYTES + len(rest)
+    rows = np.empty((VNODE_COUNT, width), np.uint8)
+    table = table_prefix(table_id)
+    rows[:, : len(table)] = np.frombuffer(table, np.uint8)
+    rows[:, len(table) : PREFIX_BYTES] = np.arange(VNODE_COUNT, dtype=">u2").view(np.uint8).reshape(VNODE_COUNT, -1)
+    rows[:, PREFIX_BYTES:] = np.frombuffer(rest, np.uint8)
+    offsets = np.arange(VNODE_COUNT + 1, dtype=np.int32) * np.int32(width)
+    return pa.BinaryArray.from_buffers(
+        BINARY, VNODE_COUNT, [None, pa.py_buffer(offsets), pa.py_buffer(rows)], null_count=0
+    )
 
 
 def _rewritten(keys: pa.BinaryArray, write: Callable[[int, int, int, int, int], None]) -> pa.BinaryArray:

@@ -20,7 +20,6 @@ from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import TableCodec
-from risingpy.storage.codec.table_schema import VNODE_COUNT
 from risingpy.storage.engine.mem_table import Drained, MemTable, WriteBatch, is_ascending
 from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
 from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
@@ -173,6 +172,10 @@ class StateTable:
         """
         return self._scanned(vnodes, after, limit, Direction.FORWARD)
 
+    def is_empty(self) -> bool:
+        """Whether the table has no row on this shard."""
+        return not len(read_first(self._in_order(), Ranges.of_prefix(table_prefix(self.schema.table_id)), 1))
+
     def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
         """All rows of the table on this shard, some `page_rows` at a time: how many, and all columns. In key order.
 
@@ -242,9 +245,7 @@ class StateTable:
         if self.schema.key[0].descending:
             raise ValueError(f"the key of table {self.schema.name} begins with a descending column")
         (encoded,) = self._codec.encode_keys([whole(bound)], np.zeros(1, np.uint16)).to_pylist()
-        low, high = _VALUE_TAG, bytes(encoded[PREFIX_BYTES:])
-        vnodes = [vnode_prefix(self.schema.table_id, vnode) for vnode in range(VNODE_COUNT)]
-        return Ranges.of([(vnode + low, vnode + high) for vnode in vnodes])
+        return Ranges.in_each_vnode(self.schema.table_id, _VALUE_TAG, bytes(encoded[PREFIX_BYTES:]))
 
     def apply(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array]) -> None:
         """Writes rows in this order: +1 puts the row, −1 deletes the row of its key. The last write of a key wins.

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.storage.codec.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form, vnode_prefix
+from risingpy.storage.codec.table_schema import VNODE_COUNT
 from risingpy.storage.engine.lmdb_environment import Environment, open_environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.ranges import Batch, Direction, Ranges
@@ -218,3 +219,9 @@ def test_runs_are_merged_without_being_moved(environment: Environment) -> None:
     with rows_of(environment, {vnode_prefix(TABLE, 3): b"v"}, {vnode_prefix(TABLE, 4): b"w"}) as rows:
         assert len(read_all(rows, Ranges.of_prefix(vnode_prefix(TABLE, 3)[:4]))) == 2
         assert rows.has_runs(TABLE) == (tuning is EAGER_RUNS)
+
+
+@given(st.binary(max_size=20), st.binary(max_size=20))
+def test_ranges_in_each_vnode(start: bytes, stop: bytes) -> None:
+    prefixes = [vnode_prefix(TABLE, vnode) for vnode in range(VNODE_COUNT)]
+    assert Ranges.in_each_vnode(TABLE, start, stop) == Ranges.of([(p + start, p + stop) for p in prefixes])

@@ -26,7 +26,7 @@ from risingpy.plan.catalog import (
     Sink,
     UserType,
 )
-from risingpy.plan.enum_forms import UserForm, enums_in, types_in, with_form
+from risingpy.plan.enum_forms import UserForm, enums_in, older_forms_in, with_form
 from risingpy.plan.graph import Job
 from risingpy.plan.text_of_enums import makes_enums_of_texts, makes_texts_of_enums
 from risingpy.types.enums.enum_type import STEP, EnumLabel
@@ -283,13 +283,13 @@ def _check_domains(value: CreatedRelation | UserType | Job, catalog: Catalog) ->
 
 def _renewed(before: Mapping[int, Held], after: Mapping[int, Held], catalog: Catalog) -> Mapping[int, Held]:
     found: dict[int, Held] = {}
+    newest = {oid: form_of(form) for oid, form in catalog.types.items()} if after is not before else {}
     for key, value in after.items() if after is not before else ():
         if value is not before.get(key):
             renewed = value
             _check_domains(value, catalog)
-            for oid in types_in(value) if catalog.types else ():
-                form = catalog.types.get(oid)
-                renewed = renewed if form is None else with_form(renewed, form_of(form))
+            for oid in older_forms_in(value, newest) if newest else ():
+                renewed = with_form(renewed, newest[oid])
             if renewed is not value:
                 found[key] = renewed
     return {**after, **found} if found else after
