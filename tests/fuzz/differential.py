@@ -38,7 +38,7 @@ from tests.fuzz.generator import SCHEMA, Generator
 from tests.postgres_oracle import postgres_server
 from tests.result_rows import result_rows
 
-QUERIES = 24  # of one history: they share its epochs
+QUERIES = 48  # of one history: they share its changes, and what each epoch costs however many views follow
 EPOCHS = 3
 CHANGES = 6
 SHARDS = (1, 2, 1, 2, 1, 8, 1, 2, 1, 2)  # eight cost four times as much
@@ -212,8 +212,8 @@ class _History:
             self.outcome.differences.append(text + "; ".join(self.statements))
 
 
-def run_seed(seed: int, postgres: Postgres) -> Outcome:
-    """Plays one seed's history."""
+def run_seed(seed: int, postgres: Postgres, asked: int = QUERIES) -> Outcome:
+    """Plays one seed's history, with so many queries."""
     generator = Generator(seed)
     outcome = Outcome()
     postgres.execute("DROP SCHEMA IF EXISTS fuzz CASCADE")
@@ -228,7 +228,7 @@ def run_seed(seed: int, postgres: Postgres) -> Outcome:
         for statement in SCHEMA:
             history.both(statement)
         _make_shared_views(history, generator)
-        queries = [sql for sql in (generator.query().sql for _ in range(QUERIES)) if _is_valid(postgres, sql)]
+        queries = [sql for sql in (generator.query().sql for _ in range(asked)) if _is_valid(postgres, sql)]
         early = history.make_views("early", queries, refusals=True)
         for epoch in range(EPOCHS):
             changes = [generator.change() for _ in range(CHANGES)]
