@@ -174,9 +174,9 @@ def test_a_crash_at_any_step_leaves_the_old_table_or_the_new_one(
     def around(owner: type, name: str) -> None:
         original = getattr(owner, name)
 
-        def wrapped(self: Any, *arguments: Any) -> Any:
+        def wrapped(self: Any, *arguments: Any, **options: Any) -> Any:
             copy()
-            answer = original(self, *arguments)
+            answer = original(self, *arguments, **options)
             copy()
             return answer
 

@@ -103,7 +103,7 @@ def killed_in_fill(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def killed_before_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    def commit(*_: object) -> None:
+    def commit(*_: object, **__: object) -> None:
         raise Killed
 
     monkeypatch.setattr(DurableState, "commit", commit)
