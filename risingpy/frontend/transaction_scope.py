@@ -71,6 +71,10 @@ class TransactionScope:
         """Whether the transaction that is open has run a statement that reads or writes."""
         return self._ran_query or self._transaction.has_changes
 
+    def note_query(self) -> None:
+        """A statement has read something without `begin_statement`."""
+        self._ran_query = True
+
     def refuse_block(self, command: str) -> None:
         """Raises 25001 for a command that cannot be undone, in BEGIN or among other statements of one text."""
         if self._transaction.is_open:

@@ -55,6 +55,7 @@ class ShortSelect:
     def _ran(self, began: float) -> None:
         """It has run; `began` is of `time.perf_counter`."""
         self._context.record.ran(self._text)
+        self._context.scope.note_query()
         self._clock.ran(_KIND, time.perf_counter() - began)
 
     def _has_touched(self) -> bool:

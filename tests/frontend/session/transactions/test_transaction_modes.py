@@ -254,3 +254,14 @@ def test_short_statements_begin_with_the_defaults(server: WireServer) -> None:
         shown = "SELECT name, setting FROM pg_settings WHERE name LIKE 'transaction_%' ORDER BY 1"
         modes = [("transaction_deferrable", "on"), ("transaction_isolation", "serializable")]
         assert connection.execute(shown).fetchall()[:3] == [*modes, ("transaction_read_only", "on")]
+
+
+def test_a_short_read_is_a_query(server: WireServer, table: Any) -> None:
+    with psycopg.connect(host="127.0.0.1", port=server.port, user="root", dbname="dev", autocommit=True) as connection:
+        for _ in range(4):
+            connection.execute("BEGIN")
+            connection.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+            connection.execute("SELECT n FROM t WHERE id = %s", (1,), prepare=True)
+            with pytest.raises(psycopg.errors.ActiveSqlTransaction):
+                connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            connection.execute("ROLLBACK")
