@@ -19,7 +19,7 @@ from risingpy.meta.schema.planned_ahead import MOST_TRIES, PlannedAhead
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.stream.jobs import plan_materialized_view
 from tests.meta.conftest import Client, Server
-from tests.meta.test_alter import in_thread
+from tests.meta.schema.test_alter import in_thread
 
 
 class SlowPlanner:
