@@ -50,6 +50,23 @@ class KeyProbe:
             return points.value(shard, self._table_id, prefix) is not None
         return points.has_prefix(shard, self._table_id, prefix)
 
+    def with_rows(self, view: ReadView, keys: Sequence[Sequence[object]]) -> list[int]:
+        """The numbers of those of the keys that a committed row has: as `has_row`, in half the time for some."""
+        encode, order, shards = self._keys.encode, self._order, view.points.shards
+        asked: dict[int, tuple[list[int], list[bytes]]] = {}
+        for number, key in enumerate(keys):
+            vnode, prefix = encode(key if len(key) == 1 else [key[place] for place in order])
+            if len(prefix) >= LONG_KEY_PREFIX:
+                raise OverflowError("a key that may be stored in its long form")
+            numbers, prefixes = asked.setdefault(vnode * shards // VNODE_COUNT, ([], []))
+            numbers.append(number)
+            prefixes.append(prefix)
+        found = []
+        for shard, (numbers, prefixes) in asked.items():
+            there = view.points.are_there(shard, self._table_id, prefixes, whole=self._is_whole)
+            found += [number for number, is_there in zip(numbers, there, strict=True) if is_there]
+        return found
+
 
 def probe_of_table(table: Table) -> KeyProbe | None:
     """For a table's primary key; None if it has none, or not of plain types."""
@@ -91,8 +108,7 @@ def _one_by_one(probe: KeyProbe | None, view: ReadView, keys: _Columns) -> list[
     if probe is None or len(keys[0]) > _FEW_KEYS:
         return None
     try:
-        rows = enumerate(zip(*(each.to_pylist() for each in keys), strict=True))
-        return [number for number, key in rows if probe.has_row(view, key)]
+        return sorted(probe.with_rows(view, [*zip(*(each.to_pylist() for each in keys), strict=True)]))
     except OverflowError:  # a long key
         return None
 

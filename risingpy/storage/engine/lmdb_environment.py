@@ -333,6 +333,14 @@ class Snapshot:
             first = self._open_transaction().first_row(start, db=db)
             return None if first is None else first[0]
 
+    def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
+        """Whether each of the keys is there, likewise; without `whole`: whether a key begins with it."""
+        with self._guard, self.environment.usable:
+            transaction = self._open_transaction()
+            if whole:
+                return [transaction.get(key, db=db) is not None for key in keys]
+            return [transaction.has_prefix(key, db=db) for key in keys]
+
     def _open_transaction(self) -> StoreTransaction:
         if self._transaction is None:
             raise self._ended or SnapshotReleased("a snapshot is read after it was released")

@@ -208,6 +208,18 @@ class NativeTransaction:
         self._library.check(status, "cursor_get")
         return ctypes.string_at(frame[1], frame[0]), ctypes.string_at(frame[3], frame[2])
 
+    def has_prefix(self, prefix: bytes, *, db: bytes) -> bool:
+        """See `StoreTransaction`. Nothing but the beginning of the key is copied."""
+        cursor, frame, keys = self._cursor(db), self._frame, pa.py_buffer(prefix)
+        frame[0], frame[1] = keys.size, keys.address
+        status = self._library.functions["cursor_get"](
+            cursor, self._frame_at, self._frame_at + 16, lmdb_calls.SET_RANGE
+        )
+        if status == NOT_FOUND:
+            return False
+        self._library.check(status, "cursor_get")
+        return frame[0] >= len(prefix) and ctypes.string_at(frame[1], len(prefix)) == prefix
+
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
         """See `StoreTransaction`."""
         if not self._find(key, db):

@@ -45,6 +45,14 @@ class PointReads:
         with rows_of(snapshot) as rows:
             return len(read_first(rows, Ranges.of_prefix(prefix), 1)) > 0
 
+    def are_there(self, shard: int, table_id: int, keys: Sequence[bytes], *, whole: bool) -> list[bool]:
+        """Whether each of the keys is stored, or without `whole` begins a stored key. As `value` and `has_prefix`."""
+        if self._has_runs(shard, table_id):
+            if whole:
+                return [self.value(shard, table_id, key) is not None for key in keys]
+            return [self.has_prefix(shard, table_id, key) for key in keys]
+        return self._snapshots[shard].are_there(keys, db=ROWS, whole=whole)
+
     def _has_runs(self, shard: int, table_id: int) -> bool:
         with_runs = self._with_runs[shard]
         if with_runs is None:

@@ -98,6 +98,11 @@ class PyLmdbTransaction:
                 there = cursor.next()
             return cast("tuple[bytes, bytes]", cursor.item()) if there else None
 
+    def has_prefix(self, prefix: bytes, *, db: bytes) -> bool:
+        """See `StoreTransaction`."""
+        first = self.first_row(prefix, db=db)
+        return first is not None and first[0].startswith(prefix)
+
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
         """See `StoreTransaction`. It is a copy."""
         value = self.get(key, db=db)

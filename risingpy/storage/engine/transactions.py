@@ -34,6 +34,10 @@ class StoreTransaction(Protocol):
         """The first key from `start`, which is not empty, on, or `beyond` it, and its value; None if there is none."""
         ...
 
+    def has_prefix(self, prefix: bytes, *, db: bytes) -> bool:
+        """Whether a key begins with `prefix`, which is not empty."""
+        ...
+
     def put(self, key: bytes, value: bytes | pa.Buffer, *, db: bytes) -> None:
         """Sets the value of a key."""
         ...
