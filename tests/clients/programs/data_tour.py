@@ -50,7 +50,7 @@ async def with_asyncpg():
     await connection.execute("CREATE TABLE held (a int, j json, jb jsonb, list int[])")
     rows = [(number, '{"a":1}', '{"b":1}', [number]) for number in range(5)]
     await connection.executemany("INSERT INTO held VALUES ($1, $2, $3, $4)", rows)
-    assert (await connection.fetch("SELECT * FROM held ORDER BY a"))[0]["j"] == '{"a": 1}'
+    assert (await connection.fetch("SELECT * FROM held ORDER BY a"))[0]["j"] == '{"a":1}'
     copied = io.BytesIO()
     await connection.copy_from_query("SELECT a FROM held WHERE a < $1", 3, output=copied)
     assert len(copied.getvalue().split()) == 3
