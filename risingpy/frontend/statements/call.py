@@ -28,7 +28,7 @@ from risingpy.frontend.parser.reading_statements import name_of as name_of_state
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import values_of
-from risingpy.frontend.statements.writes.with_writes import in_transaction
+from risingpy.frontend.statements.transactions.one_transaction import in_transaction
 from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.types import SqlType
 

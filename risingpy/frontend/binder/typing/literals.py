@@ -12,8 +12,6 @@ from risingpy.plan.expressions import Literal
 from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, NUMERIC, numeric
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
 
-_NO_MARKS = "+'\"0123456789abcdefABCDEF"  # of Unicode escapes
-
 
 def number_literal(text: str, position: int) -> Literal:
     """The literal that `text`, perhaps a minus, digits, perhaps a point and an exponent, stands for.

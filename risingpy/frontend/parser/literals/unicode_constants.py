@@ -7,13 +7,11 @@ sqlglot reads U&"…" as three tokens. A string whose escapes are resolved is a 
 
 from __future__ import annotations
 
-import re
-
 from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.errors import SyntaxError_
+from risingpy.functions.topics.texts.unicode_escapes import LARGEST, escapes
 
-_LARGEST = 0x10FFFF
 _NO_MARKS = frozenset("0123456789abcdefABCDEF+'\"")
 _BEFORE_TEXT = 3  # the U, the & and the quote
 _STRINGS = (TokenType.STRING, TokenType.BYTE_STRING)
@@ -92,33 +90,31 @@ def _mark(tokens: list[Token], place: int, sql: str) -> str:
 
 def _decoded(written: str, mark: str, begin: int) -> str:
     """The text with its characters; `begin` counts characters before the constant, for the places of errors."""
-    escaped = re.escape(mark)
-    parts = re.compile(
-        rf"{escaped}(?:(?P<mark>{escaped})|(?P<four>[0-9a-fA-F]{{4}})|\+(?P<six>[0-9a-fA-F]{{6}})|(?P<wrong>))|[^{escaped}]+",
-        re.DOTALL,
-    )
-    out, high = list[str](), None
-    for part in parts.finditer(written):
-        position = begin + _BEFORE_TEXT + part.start() + 1
-        if part["wrong"] is not None:
+    out, high, done = list[str](), None, 0
+    first = begin + _BEFORE_TEXT + 1
+    for found in escapes(mark).finditer(written):
+        if high is not None and found.start() > done:
+            raise _no_pair(first + done)
+        out.append(written[done : found.start()])
+        position, done = first + found.start(), found.end()
+        if found["other"] is not None:
             hint = r"Unicode escapes must be \XXXX or \+XXXXXX."
             raise SyntaxError_("invalid Unicode escape", position=position, hint=hint)
-        digits = part["four"] or part["six"]
-        code = None if digits is None else int(digits, 16)
-        if code is not None and not 0 < code <= _LARGEST:
+        code = None if found.lastindex is None else int(found[found.lastindex], 16)
+        if code is not None and not 0 < code <= LARGEST:
             raise SyntaxError_("invalid Unicode escape value", position=position)
         if (high is not None) is not (code is not None and 0xDC00 <= code < 0xE000):
             raise _no_pair(position)
-        if code is None:
-            out.append(part["mark"] or part[0])
+        if code is None:  # the mark twice
+            out.append(mark)
         elif 0xD800 <= code < 0xDC00:
             high = code
         else:
             out.append(chr(code if high is None else 0x10000 + (high - 0xD800) * 0x400 + code - 0xDC00))
             high = None
     if high is not None:
-        raise _no_pair(begin + _BEFORE_TEXT + len(written) + 1)
-    return "".join(out)
+        raise _no_pair(first + done)
+    return "".join([*out, written[done:]])
 
 
 def _no_pair(position: int) -> SyntaxError_:

@@ -11,8 +11,8 @@ ones that write are rows with a name (GivenRows).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.results import Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.statements.transactions.one_transaction import in_transaction
 from risingpy.frontend.statements.writes.part_order import run_last
 from risingpy.frontend.statements.writes.parts import parts_of_one
 from risingpy.frontend.statements.writes.volatile_items import volatile_items
@@ -162,21 +163,6 @@ def _check_known(types: Sequence[SqlType]) -> None:
     for index, type_ in enumerate(types, 1):
         if type_.kind is TypeKind.UNKNOWN:
             raise SqlError(f"could not determine data type of parameter ${index}", sqlstate="42P18")
-
-
-@contextmanager
-def in_transaction(session: StatementContext) -> Iterator[None]:
-    """A transaction for this statement, if none is open."""
-    if session.transaction.is_open:
-        yield
-        return
-    session.scope.begin_implicit()
-    try:
-        yield
-    except BaseException:
-        session.scope.rollback()
-        raise
-    session.scope.commit()
 
 
 def _lock(session: StatementContext, statements: Sequence[Whole]) -> None:

@@ -1,4 +1,4 @@
-"""Texts whose characters are written as code points: unistr('\\0441'), U&'\\0441', U&'!0441' UESCAPE '!'."""
+"""Texts whose characters are written as code points: unistr('\\0441'), and how U&'!0441' UESCAPE '!' writes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from risingpy.errors import SqlError
 
-_LARGEST = 0x10FFFF
+LARGEST = 0x10FFFF
 
 
 @lru_cache(maxsize=64)
@@ -34,7 +34,7 @@ def decode(text: str, pattern: re.Pattern[str], forms: str) -> str:
         if found.lastindex is None:  # the mark twice
             return found[0][0]
         code = int(found[found.lastindex], 16)
-        if not 0 < code <= _LARGEST:
+        if not 0 < code <= LARGEST:
             raise SqlError(f"invalid Unicode escape value: {code:04X}", sqlstate="42601")
         return chr(code)
 
