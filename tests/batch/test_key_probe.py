@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from risingpy.batch import CommittedKeys
+from risingpy.batch import CommittedKeys, probe_of_index, probe_of_table
 from risingpy.meta.database import Database
 from risingpy.plan.catalog import Index, Table
+from risingpy.storage.engine.stored_rows import rows_of
 from tests.frontend.session.conftest import Client
 
 _LONG = 600  # characters: such a key is stored in its long form
@@ -73,5 +74,36 @@ def test_one_by_one_as_by_kernels(client: Client, database: Database, rows: int)
             ]
         )
         assert found[0]
+    finally:
+        view.release()
+
+
+def test_keys_that_wait_in_runs(client: Client, database: Database) -> None:
+    """A large scattered write does not go to the tree at once: a lookup finds what lies over it, and what is gone."""
+    client.run("CREATE TABLE t (id bigint PRIMARY KEY, n bigint UNIQUE)")
+    row = "i::bigint * 7919 % 1000003, i::bigint * 104729 % 1000003"
+    for first, last in ((1, 200_000), (200_001, 220_000)):
+        client.run(f"INSERT INTO t SELECT {row} FROM generate_series({first}, {last}) AS i")
+        client.run("FLUSH")
+    client.run("DELETE FROM t WHERE id % 97 = 5")
+    client.run("FLUSH")
+    catalog = database.reads.catalog
+    table = next(each for each in catalog.relations.values() if each.name == "t")
+    assert isinstance(table, Table)
+    (index,) = catalog.unique_indexes_of(table.relation_id)
+    rows = [(i * 7919 % 1000003, i * 104729 % 1000003) for i in range(199_990, 220_030)]
+    stands = [k for k, (key, _) in enumerate(rows) if key % 97 != 5 and k <= 20_010]
+    view = database.reads.snapshot().view
+    try:
+        for snapshot in view.snapshots:
+            with rows_of(snapshot) as stored:
+                assert stored.has_runs(index.relation_id)
+        for place, probe in enumerate((probe_of_table(table), probe_of_index(index))):
+            assert probe is not None
+            keys = [(row[place],) for row in rows]
+            assert sorted(probe.with_rows(view, keys)) == stands
+            assert [k for k in range(0, 20_040, 97) if probe.has_row(view, keys[k])] == [
+                k for k in stands if k % 97 == 0
+            ]
     finally:
         view.release()

@@ -327,12 +327,6 @@ class Snapshot:
         with self._guard, self.environment.usable:
             return self._open_transaction().get(key, db=db)
 
-    def first_key(self, start: bytes, *, db: bytes) -> bytes | None:
-        """The first key from `start` on, likewise; None if there is none."""
-        with self._guard, self.environment.usable:
-            first = self._open_transaction().first_row(start, db=db)
-            return None if first is None else first[0]
-
     def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
         """Whether each of the keys is there, likewise; without `whole`: whether a key begins with it."""
         with self._guard, self.environment.usable:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import pyarrow as pa
 
 from risingpy.storage.engine.lmdb_environment import Snapshot
 from risingpy.storage.engine.ranges import Ranges
-from risingpy.storage.engine.row_reading import read_first, read_points
+from risingpy.storage.engine.row_reading import read_all, read_points
 from risingpy.storage.engine.stored_rows import rows_of
 from risingpy.storage.engine.undo_record import ROWS
 
@@ -38,20 +39,20 @@ class PointReads:
 
     def has_prefix(self, shard: int, table_id: int, prefix: bytes) -> bool:
         """Whether a stored key begins with `prefix`, which is shorter than what is stored of long keys. As `value`."""
-        snapshot = self._snapshots[shard]
-        if not self._has_runs(shard, table_id):
-            first = snapshot.first_key(prefix, db=ROWS)
-            return first is not None and first.startswith(prefix)
-        with rows_of(snapshot) as rows:
-            return len(read_first(rows, Ranges.of_prefix(prefix), 1)) > 0
+        return self.are_there(shard, table_id, (prefix,), whole=False)[0]
 
     def are_there(self, shard: int, table_id: int, keys: Sequence[bytes], *, whole: bool) -> list[bool]:
-        """Whether each of the keys is stored, or without `whole` begins a stored key. As `value` and `has_prefix`."""
-        if self._has_runs(shard, table_id):
+        """Whether each of the keys is stored, or without `whole` begins few of them. As `value` and `has_prefix`."""
+        snapshot = self._snapshots[shard]
+        if not self._has_runs(shard, table_id):
+            return snapshot.are_there(keys, db=ROWS, whole=whole)
+        asked = pa.array(keys, pa.binary())
+        with rows_of(snapshot) as rows:
             if whole:
-                return [self.value(shard, table_id, key) is not None for key in keys]
-            return [self.has_prefix(shard, table_id, key) for key in keys]
-        return self._snapshots[shard].are_there(keys, db=ROWS, whole=whole)
+                values = read_points(rows, asked, may_be_long=False).values
+                return cast("list[bool]", values.is_valid().to_pylist())
+            found = frozenset(read_all(rows, Ranges.of_prefixes(asked)).numbers.tolist())
+        return [number in found for number in range(len(keys))]
 
     def _has_runs(self, shard: int, table_id: int) -> bool:
         with_runs = self._with_runs[shard]
