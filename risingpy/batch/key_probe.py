@@ -21,7 +21,7 @@ from risingpy.types import TypeKind
 # Of these types a value is in Python what keys of rows have (`meta/writing/row_keys`).
 PLAIN_KEYS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.BOOLEAN, TypeKind.VARCHAR)
 
-_FEW_KEYS = 32  # of some 45 on, kernels take less
+_FEW_KEYS = 128  # of more, kernels take less, and the interpreter's lock would be kept for long
 
 _Columns = Sequence[pa.Array]
 
@@ -52,15 +52,16 @@ class KeyProbe:
 
     def with_rows(self, view: ReadView, keys: Sequence[Sequence[object]]) -> list[int]:
         """The numbers of those of the keys that a committed row has: as `has_row`, in half the time for some."""
-        encode, order, shards = self._keys.encode, self._order, view.points.shards
+        order, shards = self._order, view.points.shards
+        values = keys if len(order) == 1 else [[key[place] for place in order] for key in keys]
+        vnodes, stored = self._keys.encode_each(values)
+        if max(map(len, stored)) >= LONG_KEY_PREFIX:
+            raise OverflowError("a key that may be stored in its long form")
         asked: dict[int, tuple[list[int], list[bytes]]] = {}
-        for number, key in enumerate(keys):
-            vnode, prefix = encode(key if len(key) == 1 else [key[place] for place in order])
-            if len(prefix) >= LONG_KEY_PREFIX:
-                raise OverflowError("a key that may be stored in its long form")
+        for number, (vnode, key) in enumerate(zip(vnodes, stored, strict=True)):
             numbers, prefixes = asked.setdefault(vnode * shards // VNODE_COUNT, ([], []))
             numbers.append(number)
-            prefixes.append(prefix)
+            prefixes.append(key)
         found = []
         for shard, (numbers, prefixes) in asked.items():
             there = view.points.are_there(shard, self._table_id, prefixes, whole=self._is_whole)
@@ -83,34 +84,37 @@ def probe_of_index(index: Index) -> KeyProbe | None:
 
 
 class CommittedKeys:
-    """Which of some keys have committed rows: few of them are looked up one by one, many by kernels."""
+    """Which of some keys have committed rows: a few are looked up with the interpreter's lock, many by kernels."""
 
     def __init__(self) -> None:
         self._probes: dict[int, KeyProbe | None] = {}
 
-    def of_table(self, view: ReadView, table: Table, keys: _Columns) -> list[int]:
-        """The numbers of those of the table's primary keys that a row has."""
-        if table.relation_id not in self._probes:
-            self._probes[table.relation_id] = probe_of_table(table)
-        found = _one_by_one(self._probes[table.relation_id], view, keys)
-        return keys_with_rows(view, table, keys) if found is None else found
+    def of_columns(self, view: ReadView, table: Table, index: Index | None, keys: _Columns) -> list[int]:
+        """The numbers of those keys that a row of the table has, as primary key or in the unique index."""
+        found = None
+        if len(keys[0]) <= _FEW_KEYS and self._probe_of(table, index) is not None:
+            found = self.of_few(view, table, index, [*zip(*(each.to_pylist() for each in keys), strict=True)])
+        if found is not None:
+            return found
+        return keys_with_rows(view, table, keys) if index is None else index_keys_with_rows(view, index, keys)
 
-    def of_index(self, view: ReadView, index: Index, keys: _Columns) -> list[int]:
-        """The numbers of those of the unique index's keys that a row has."""
-        if index.relation_id not in self._probes:
-            self._probes[index.relation_id] = probe_of_index(index)
-        found = _one_by_one(self._probes[index.relation_id], view, keys)
-        return index_keys_with_rows(view, index, keys) if found is None else found
+    def of_few(
+        self, view: ReadView, table: Table, index: Index | None, keys: Sequence[Sequence[object]]
+    ) -> list[int] | None:
+        """The same of keys as `meta/writing/row_keys` makes them; None if they must be looked up as columns."""
+        probe = self._probe_of(table, index)
+        if probe is None or len(keys) > _FEW_KEYS:
+            return None
+        try:
+            return sorted(probe.with_rows(view, keys))
+        except OverflowError:  # a long key
+            return None
 
-
-def _one_by_one(probe: KeyProbe | None, view: ReadView, keys: _Columns) -> list[int] | None:
-    """None if kernels are to find them."""
-    if probe is None or len(keys[0]) > _FEW_KEYS:
-        return None
-    try:
-        return sorted(probe.with_rows(view, [*zip(*(each.to_pylist() for each in keys), strict=True)]))
-    except OverflowError:  # a long key
-        return None
+    def _probe_of(self, table: Table, index: Index | None) -> KeyProbe | None:
+        relation_id = table.relation_id if index is None else index.relation_id
+        if relation_id not in self._probes:
+            self._probes[relation_id] = probe_of_table(table) if index is None else probe_of_index(index)
+        return self._probes[relation_id]
 
 
 def _probe(schema: TableSchema, columns: int, order: tuple[int, ...]) -> KeyProbe | None:

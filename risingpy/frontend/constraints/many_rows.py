@@ -83,7 +83,6 @@ def _with_rows(session: StatementContext, table: Table, index: Index | None, key
     relation_id = table.relation_id if index is None else index.relation_id
     view = session.database.reads.snapshot((relation_id,), session.cancelled).view
     try:
-        committed = CommittedKeys()
-        return committed.of_table(view, table, columns) if index is None else committed.of_index(view, index, columns)
+        return CommittedKeys().of_columns(view, table, index, columns)
     finally:
         view.release()

@@ -53,22 +53,21 @@ class UniqueKeys:
     keys: Sequence[RowKey] | None
 
 
-def unique_keys_of(
-    catalog: Catalog, changes: Iterable[TableChange], *, most_rows: int | None = MOST_KEYS
-) -> list[UniqueKeys]:
-    """The keys of the changes' rows in each unique index of their tables; not those of changes of more rows."""
+def unique_keys_of(catalog: Catalog, changes: Iterable[TableChange]) -> list[UniqueKeys]:
+    """The keys of the changes' rows in each unique index of their tables; not those of changes of many rows."""
     found = []
     for change in changes:
+        is_small = change.spill is None and change.chunk.num_rows <= MOST_KEYS
         for index in catalog.unique_indexes_of(change.table_id):
-            table = catalog.relations[change.table_id]
-            assert isinstance(table, Table)
-            is_small = most_rows is None or change.chunk.num_rows <= most_rows
-            keys = _keys_of(table, index, change) if change.spill is None and is_small else None
+            keys = keys_in_index(catalog, index, change) if is_small else None
             found.append(UniqueKeys(index.relation_id, change, keys))
     return found
 
 
-def _keys_of(table: Table, index: Index, change: TableChange) -> Sequence[RowKey] | None:
+def keys_in_index(catalog: Catalog, index: Index, change: TableChange) -> Sequence[RowKey] | None:
+    """The keys of a change's rows in a unique index of its table; None if they cannot be told one by one."""
+    table = catalog.relations[change.table_id]
+    assert isinstance(table, Table)
     key = unique_key(table, index)
     try:
         return None if key is None else key.keys(change.chunk.columns[1:])

@@ -19,7 +19,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from risingpy.errors import InternalError, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.writing.coming_rows import ComingRows, Done, TransactionRows, Wake, Written
-from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale, unique_keys_of
+from risingpy.meta.writing.dml_log import DmlLog, TableChange, UniqueKeys, keys_in_index, refuse_stale
 from risingpy.meta.writing.kept_rows import chunks_of
 from risingpy.meta.writing.row_changes import Change, ChangingRows, FindCommitted
 from risingpy.meta.writing.row_guard import Passes, RowGuard
@@ -42,7 +42,9 @@ _log = logging.getLogger(__name__)
 
 _THREAD = "group-commit"
 
-_Logged = tuple[TableChange, Sequence[RowKey] | None]
+
+_KeysOfIndexes = Mapping[int, Sequence[RowKey]]  # by the index's id
+_Logged = tuple[TableChange, Sequence[RowKey] | None, _KeysOfIndexes]
 
 Row = Sequence[object]
 """A row's columns without its number, as Arrow takes their values."""
@@ -80,15 +82,49 @@ _New = tuple[NewRows, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
+class _NewOfTable:
+    """New rows: whose they are, all their columns, their primary keys, and those in unique indexes that are known."""
+
+    new: Sequence[_New]
+    columns: list[pa.Array]
+    keys: list[RowKey]
+    unique_keys: _KeysOfIndexes
+
+    def only(self, allowed: Sequence[bool]) -> _NewOfTable:
+        """The rows of the writes all of whose rows are allowed."""
+        if all(allowed):
+            return self
+        found: list[_New] = []
+        places: list[int] = []
+        begin = 0
+        for write, rows in self.new:
+            end = begin + len(rows)
+            if all(allowed[begin:end]):
+                found.append((write, rows))
+                places.extend(range(begin, end))
+            begin = end
+        taken = pa.array(places, pa.int64())
+        keys = [self.keys[place] for place in places] if self.keys else []
+        unique = {index: [each[place] for place in places] for index, each in self.unique_keys.items()}
+        return _NewOfTable(found, [column.take(taken) for column in self.columns], keys, unique)
+
+    def counts(self) -> dict[SmallWrite, int]:
+        """Each write and its rows."""
+        return {write: len(rows) for write, rows in self.new}
+
+
+@dataclass(frozen=True, slots=True)
 class _TableGroup:
     """The writes to one table that are done. `change`: what goes into the log; None: they have found no rows.
 
-    `keys` are those of the change's rows, which are locked; None if they have none that can be locked.
+    `keys` are those of the change's rows, which are locked; None if they have none that can be locked. `unique_keys`
+    are all those that they have in the indexes of which it is known.
     """
 
     change: TableChange | None
     keys: Sequence[RowKey] | None
     writes: Mapping[SmallWrite, int]  # and their rows
+    unique_keys: _KeysOfIndexes = field(default_factory=dict)
 
 
 class GroupCommit:
@@ -151,7 +187,7 @@ class GroupCommit:
             with ExitStack() as held:
                 logged = self._transactions(sound)
                 groups = [self._group(each, held) for each in _by_table(writes)]
-                logged += [(each.change, each.keys) for each in groups if each.change is not None]
+                logged += [(each.change, each.keys, each.unique_keys) for each in groups if each.change is not None]
                 found = {write: rows for group in groups for write, rows in group.writes.items()}
                 lsn = self._logged(logged) if logged else 0
         except SqlError as refusal:  # of small writes, whoever takes the long way learns what it is
@@ -169,9 +205,14 @@ class GroupCommit:
             wake()
 
     def _logged(self, logged: Sequence[_Logged]) -> int:
-        changes = [change for change, _ in logged]
-        unique_keys = unique_keys_of(self._published.state.catalog, changes, most_rows=None)
-        return self._log.append(changes, keys=[keys for _, keys in logged], unique_keys=unique_keys)
+        catalog = self._published.state.catalog
+        unique_keys = []
+        for change, _, known in logged:
+            for index in catalog.unique_indexes_of(change.table_id):
+                found = known.get(index.relation_id) or keys_in_index(catalog, index, change)
+                unique_keys.append(UniqueKeys(index.relation_id, change, found))
+        changes = [change for change, _, _ in logged]
+        return self._log.append(changes, keys=[keys for _, keys, _ in logged], unique_keys=unique_keys)
 
     def _transactions(self, transactions: Sequence[TransactionRows]) -> list[_Logged]:
         """What the log gets of transactions, as if they were one: a group of the log is never split."""
@@ -181,75 +222,76 @@ class GroupCommit:
             if each.chunk.num_rows:
                 self._sequences.pass_rows(catalog, table, each.chunk.columns[1:])
                 change = TableChange(table.relation_id, table.version, each.chunk, rules=table.rules)
-                found.append((change, each.keys))
+                found.append((change, each.keys, {}))
         return found
 
     def _group(self, writes: Sequence[SmallWrite], held: ExitStack) -> _TableGroup:
         """What can be written to a table now, with its locks `held`."""
         table = writes[0].table
-        new: Sequence[_New] = [(w, rows) for w in writes if isinstance(w, NewRows) and (rows := _rows_of(w))]
+        new: Sequence[_New] = [(w, of_write) for w in writes if isinstance(w, NewRows) and (of_write := _rows_of(w))]
         changes = [write for write in writes if isinstance(write, RowChange)]
         try:
-            columns = self._columns(table, [row for _, rows in new for row in rows])
+            rows = _NewOfTable(new, self._columns(table, [row for _, of_write in new for row in of_write]), [], {})
             held.callback(self._locks.acquire(table.relation_id, LockMode.KEYS, wait=False).release)
             if not has_row_keys(table):
-                new, columns, _ = self._looked_at(new, columns, [], held)
-                return self._finished(table, make_chunk(_ops(0, len(columns[0])), columns), None, _counts(new))
-            keys = keys_of(table, [columns[index] for index in table.primary_key])
+                return self._finished(table, self._looked_at(rows, held))
+            keys = keys_of(table, [rows.columns[index] for index in table.primary_key])
             rows_held = self._locks.take_free_rows(table.relation_id, {*keys, *(each.key for each in changes)})
             held.callback(rows_held.release)
             free = frozenset(rows_held.keys)
-            new, columns, keys = _allowed(new, columns, keys, [key in free for key in keys])
-            new, columns, keys = self._looked_at(new, columns, keys, held)
+            rows = self._looked_at(replace(rows, keys=keys).only([key in free for key in keys]), held)
             # A change of a row that comes in the same group takes the long way: nobody has that row yet.
-            possible = [each for each in changes if each.key in free and each.key not in frozenset(keys)]
-            return self._with_changes(table, possible, columns, keys, _counts(new))
+            coming = frozenset(rows.keys)
+            possible = [each for each in changes if each.key in free and each.key not in coming]
+            return self._with_changes(table, possible, rows) if possible else self._finished(table, rows)
         except (SqlError, pa.ArrowException, ValueError, TypeError, OverflowError):
             return _TableGroup(None, None, {})
 
-    def _looked_at(
-        self, new: Sequence[_New], columns: list[pa.Array], keys: list[RowKey], held: ExitStack
-    ) -> tuple[Sequence[_New], list[pa.Array], list[RowKey]]:
-        """The writes whose rows may come, and their columns and primary keys, with all locks `held` that this needs."""
-        guard = new[0][0].guard if new else None
+    def _looked_at(self, rows: _NewOfTable, held: ExitStack) -> _NewOfTable:
+        """Those that may come, with all locks `held` that this needs."""
+        guard = rows.new[0][0].guard if rows.new else None
         if guard is None:
-            return new, columns, keys
-        return _allowed(new, columns, keys, guard.look(columns, keys, self._log, self._locks, held))
+            return rows
+        looked = guard.look(rows.columns, rows.keys, self._log, self._locks, held)
+        return replace(rows, unique_keys=looked.unique_keys).only(looked.allowed)
 
-    def _with_changes(
+    def _with_changes(self, table: Table, changes: Sequence[RowChange], rows: _NewOfTable) -> _TableGroup:
+        """The group with the changes of single rows, and the new rows."""
+        counts = rows.counts()
+        pending, committed = self._log.pending_row, changes[0].committed
+        newest = ChangingRows(table, [each.key for each in changes], pending, committed)
+        for each in changes:
+            found = _changed(newest, each)
+            if found is not None:
+                counts[each] = found
+        changed = newest.changed()
+        if changed is None:
+            return replace(self._finished(table, rows), writes=counts)
+        old, stay, keys = changed
+        passes = changes[0].passes
+        if passes is not None and stay and not all(passes([_whole(each) for each in stay])):
+            return self._finished(table, rows)
+        pieces = zip(old.columns, stay, rows.columns, strict=True)
+        columns = [pa.concat_arrays([*_chunks(a), *_chunks(b), *_chunks(c)]) for a, b, c in pieces]
+        return self._group_of(table, _ops(old.num_rows, len(columns[0])), columns, [*keys, *rows.keys], counts)
+
+    def _finished(self, table: Table, rows: _NewOfTable) -> _TableGroup:
+        """The group of new rows."""
+        keys = rows.keys if has_row_keys(table) else None
+        group = self._group_of(table, _ops(0, len(rows.columns[0])), rows.columns, keys, rows.counts())
+        return replace(group, unique_keys=rows.unique_keys)
+
+    def _group_of(
         self,
         table: Table,
-        changes: Sequence[RowChange],
+        ops: npt.NDArray[np.int8],
         columns: list[pa.Array],
-        keys: list[RowKey],
-        counts: dict[SmallWrite, int],
-    ) -> _TableGroup:
-        """The group with the changes of single rows, and the new rows (all columns) with their keys."""
-        if changes:
-            pending, committed = self._log.pending_row, changes[0].committed
-            newest = ChangingRows(table, [each.key for each in changes], pending, committed)
-            for each in changes:
-                found = _changed(newest, each)
-                if found is not None:
-                    counts[each] = found
-            changed = newest.changed()
-            if changed is not None:
-                old, stay, changed_keys = changed
-                passes = changes[0].passes
-                if passes is not None and stay and not all(passes([_whole(each) for each in stay])):
-                    return self._with_changes(table, (), columns, keys, _without(counts, changes))
-                pieces = zip(old.columns, stay, columns, strict=True)
-                columns = [pa.concat_arrays([*_chunks(a), *_chunks(b), *_chunks(c)]) for a, b, c in pieces]
-                return self._finished(
-                    table, make_chunk(_ops(old.num_rows, len(columns[0])), columns), [*changed_keys, *keys], counts
-                )
-        return self._finished(table, make_chunk(_ops(0, len(columns[0])), columns), keys, counts)
-
-    def _finished(
-        self, table: Table, chunk: pa.Table, keys: Sequence[RowKey] | None, counts: Mapping[SmallWrite, int]
+        keys: Sequence[RowKey] | None,
+        counts: Mapping[SmallWrite, int],
     ) -> _TableGroup:
         """The group of a chunk. Raises what `refuse_stale` raises."""
         catalog = self._published.state.catalog
+        chunk = make_chunk(ops, columns)
         change = TableChange(table.relation_id, table.version, chunk, rules=table.rules)
         refuse_stale(catalog, change)
         if not chunk.num_rows:
@@ -299,10 +341,6 @@ def _rows_of(write: NewRows) -> Sequence[Row]:
         return ()
 
 
-def _counts(new: Sequence[_New]) -> dict[SmallWrite, int]:
-    return {write: len(rows) for write, rows in new}
-
-
 def _ops(old: int, rows: int) -> npt.NDArray[np.int8]:
     """Those of old rows, and then of new ones."""
     ops = np.full(rows, INSERT, np.int8)
@@ -325,26 +363,3 @@ def _changed(newest: ChangingRows, write: RowChange) -> int | None:
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _without(counts: Mapping[SmallWrite, int], changes: Sequence[RowChange]) -> dict[SmallWrite, int]:
-    return {write: rows for write, rows in counts.items() if write not in changes}
-
-
-def _allowed(
-    new: Sequence[_New], columns: list[pa.Array], keys: list[RowKey], allowed: Sequence[bool]
-) -> tuple[Sequence[_New], list[pa.Array], list[RowKey]]:
-    """The writes all of whose rows are allowed, and the columns of these, and their keys, if they have some."""
-    if all(allowed):
-        return new, columns, keys
-    found: list[_New] = []
-    places: list[int] = []
-    begin = 0
-    for write, rows in new:
-        end = begin + len(rows)
-        if all(allowed[begin:end]):
-            found.append((write, rows))
-            places.extend(range(begin, end))
-        begin = end
-    taken = pa.array(places, pa.int64())
-    return found, [each.take(taken) for each in columns], [keys[place] for place in places] if keys else keys

@@ -10,7 +10,7 @@ tell, or if it breaks a rule: the long way waits for it, or raises the error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -43,15 +43,35 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Keys whose committed rows are asked for: of a table's primary key, or of a unique index of it."""
+    """Keys whose committed rows are asked for: of a table's primary key, or of a unique index of it.
+
+    They are those of some `rows` of a group, whose rows all have `values`.
+    """
 
     table: Table
     index: Index | None
-    keys: Columns
+    keys: Sequence[RowKey]
+    rows: Sequence[int]
+    values: Columns
+
+    def columns(self) -> Columns:
+        """The keys as arrays."""
+        if len(self.rows) == len(self.values[0]):
+            return self.values
+        taken = pa.array(self.rows, pa.int64())
+        return [column.take(taken) for column in self.values]
 
 
 FindRows = Callable[[Sequence[Asked]], Sequence[Sequence[int]]]
 """For each: the numbers of those keys that a committed row has. All are looked up in the same state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Which of some rows may be written, and all their keys, in each unique index by its id."""
+
+    allowed: Sequence[bool]
+    unique_keys: Mapping[int, Sequence[RowKey]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +84,8 @@ class RowGuard:
     passes: Passes | None
     find_rows: FindRows
 
-    def look(
-        self, columns: Columns, keys: Sequence[RowKey], log: DmlLog, locks: TableLocks, held: ExitStack
-    ) -> Sequence[bool]:
-        """Which of the rows (all columns) may be written now. Their primary `keys`, if any, are locked; the rest is
+    def look(self, columns: Columns, keys: Sequence[RowKey], log: DmlLog, locks: TableLocks, held: ExitStack) -> Looked:
+        """Looks at rows (all columns) that are to be written now. Their primary `keys`, if any, are locked; the rest is
         `held` after this.
 
         Raises SqlError if a table or an index is somebody else's.
@@ -82,14 +100,13 @@ class RowGuard:
         for reference in self.references:
             look.at_reference(reference)
         look.at_committed_rows()
-        return look.allowed
+        return Looked(look.allowed, look.unique_keys)
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Rows by their numbers, whose newest row of a key only the committed state has, if any; whether they need it."""
+    """Rows whose newest row of a key only the committed state has, if any; whether they need it."""
 
-    rows: Sequence[int]
     asked: Asked
     must_stand: bool
 
@@ -108,6 +125,7 @@ class _Look:
         self._locks = locks
         self._held = held
         self._questions: list[_Question] = []
+        self.unique_keys: dict[int, Sequence[RowKey]] = {}
 
     def at_primary_keys(self, keys: Sequence[RowKey]) -> None:
         table = self._guard.table
@@ -121,7 +139,7 @@ class _Look:
         except CannotCompute:
             self._refuse(range(len(self.allowed)))
             return
-        keys = values_as_keys(key.types, values)
+        keys = self.unique_keys[index.relation_id] = values_as_keys(key.types, values)
         rows, locks = self._first_of_each(keys), self._locks
         self._held.callback(locks.acquire(index.relation_id, LockMode.KEYS, wait=False).release)
         rows_held = locks.take_free_rows(index.relation_id, [keys[row] for row in rows])
@@ -146,8 +164,9 @@ class _Look:
             return
         answers = self._guard.find_rows([each.asked for each in self._questions])
         for question, found in zip(self._questions, answers, strict=True):
-            standing = {question.rows[number] for number in found}
-            self._refuse([row for row in question.rows if (row in standing) is not question.must_stand])
+            rows = question.asked.rows
+            standing = {rows[number] for number in found}
+            self._refuse([row for row in rows if (row in standing) is not question.must_stand])
 
     def _look_up(
         self,
@@ -173,8 +192,8 @@ class _Look:
             elif isinstance(each, int) or each.version != table.version or (each.place is not None) is not must_stand:
                 self.allowed[row] = False  # only an epoch tells, or a rule is broken
         if asked:
-            taken = [_taken(column, asked) for column in values]
-            self._questions.append(_Question(asked, Asked(table, index, taken), must_stand))
+            whose = [keys[row] for row in asked]
+            self._questions.append(_Question(Asked(table, index, whose, asked, values), must_stand))
 
     def _first_of_each(self, keys: Sequence[RowKey]) -> list[int]:
         """The rows to look at. One whose key an earlier row has is refused; a key with a NULL is like no other."""
@@ -193,7 +212,3 @@ class _Look:
     def _refuse(self, rows: Iterable[int]) -> None:
         for row in rows:
             self.allowed[row] = False
-
-
-def _taken(column: pa.Array, rows: list[int]) -> pa.Array:
-    return column if len(rows) == len(column) else column.take(pa.array(rows, pa.int64()))

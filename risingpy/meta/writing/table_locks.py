@@ -36,6 +36,7 @@ from risingpy.meta.writing.seen_locks import SeenLock
 
 __all__ = ["HeldLock", "HeldRows", "Key", "LockMode", "LockRequest", "TableLocks"]
 
+_ALONE_ONCE = {LockMode.ALONE: 1}
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting thread checks whether it is cancelled
 
 
@@ -195,17 +196,18 @@ class TableLocks:
 
     def take_free_rows(self, table_id: int, keys: Iterable[Key]) -> HeldRows:
         """Locks, for this thread, those of the keys that nobody has or waits for: `HeldRows.keys`. Never waits."""
-        owner = _owner(0)
+        owner, now = _owner(0), time.time()
         with self._guard:
-            free = [key for key in keys if (table_id, key) not in self._locks]
+            locks = self._locks
+            free = [key for key in keys if (table_id, key) not in locks]
             for key in free:
-                self._locks[table_id, key] = Lock(table_id, key, {owner: Hold(0, {LockMode.ALONE: 1})})
+                hold = Hold(0, {LockMode.ALONE: 1}, since=now)
+                locks[table_id, key] = Lock(table_id, key, {owner: hold}, [])
         return HeldRows(self, owner, table_id, free)
 
     def release_rows(self, held: HeldRows) -> None:
         with self._guard:
-            for key in held.keys:
-                self._release(self._locks[held.table_id, key], held.owner, LockMode.ALONE)
+            self._release_rows(held)
 
     @contextmanager
     def held(
@@ -237,8 +239,7 @@ class TableLocks:
         with self._guard:
             for each in held:
                 if isinstance(each, HeldRows):
-                    for key in each.keys:
-                        self._release(self._locks[each.table_id, key], each.owner, LockMode.ALONE)
+                    self._release_rows(each)
                 else:
                     self._release(self._locks[each.table_id, each.key], each.owner, each.mode)
 
@@ -296,6 +297,15 @@ class TableLocks:
             return
         self._forget(request)
         raise deadlock(circle)
+
+    def _release_rows(self, held: HeldRows) -> None:
+        locks, table_id, owner = self._locks, held.table_id, held.owner
+        for key in held.keys:
+            lock = locks[table_id, key]
+            if not lock.queue and lock.holds[owner].times == _ALONE_ONCE and len(lock.holds) == 1:  # as most are
+                del locks[table_id, key]
+            else:
+                self._release(lock, owner, LockMode.ALONE)
 
     def _release(self, lock: Lock, owner: int, mode: LockMode) -> None:
         hold = lock.holds[owner]

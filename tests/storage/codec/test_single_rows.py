@@ -46,12 +46,24 @@ def test_keys(data: st.DataObject) -> None:
         assert datums(encode_rows([column], [1])[0].as_py(), [1]) == [key_datum(value, type_)]
 
 
+@given(st.data())
+def test_keys_of_several_rows(data: st.DataObject) -> None:
+    key = data.draw(st.lists(st.sampled_from(list(_VALUES)), min_size=1, max_size=3))
+    distribution = tuple(data.draw(st.permutations(range(len(key))))[: data.draw(st.integers(0, len(key)))])
+    rows = data.draw(st.lists(st.tuples(*(_VALUES[type_] for type_ in key)), min_size=1, max_size=20))
+    made = SingleKeys(_schema(key, distribution))
+    vnodes, stored = made.encode_each(rows)
+    assert [*zip(vnodes, stored, strict=True)] == [made.encode(row) for row in rows]
+
+
 def test_some_keys_are_made_by_kernels() -> None:
     assert not can_make_keys(_schema([types.DOUBLE], (0,)))
     assert not can_make_keys(_schema([types.INTEGER], (0,), descending=True))
     for schema, value in ((_schema([types.INTEGER], (0,)), 2**31), (_schema([types.VARCHAR], (0,)), "x" * 600)):
         with pytest.raises(OverflowError):
             SingleKeys(schema).encode([value])
+        with pytest.raises(OverflowError):
+            SingleKeys(schema).encode_each([[value]])
 
 
 _IDS = st.lists(st.sampled_from([0, 1, 2, 255, 256, 300, 65_535, 65_536, 2**32 - 1]), unique=True, max_size=6)

@@ -152,6 +152,23 @@ def test_reads_may_take_turns(handle: Handle) -> None:
     transaction.abort()
 
 
+def test_which_keys_are_there(handle: Handle) -> None:
+    transaction = handle.begin(write=True)
+    stored = [b"ab", b"abc", b"b" * 300, b"c\0"]
+    transaction.write_rows(binary(stored), binary([b""] * len(stored)))
+    transaction.put(b"d", b"", db=NOTES)
+    asked = [b"c", b"a", b"ab", b"abc", b"abcd", b"b" * 299, b"b" * 301, b"c\0", b"d", b"\0", b"\xff" * 9]
+    for _ in range(2):  # in a transaction that writes, and in one that reads
+        assert transaction.are_there(asked, db=ROWS, whole=True) == [each in stored for each in asked]
+        begun = [any(key.startswith(each) for key in stored) for each in asked]
+        assert transaction.are_there(asked, db=ROWS, whole=False) == begun
+        assert transaction.are_there([b"c", b"d"], db=NOTES, whole=True) == [False, True]
+        assert transaction.are_there([], db=ROWS, whole=True) == []
+        transaction.commit()
+        transaction = handle.begin()
+    transaction.abort()
+
+
 @given(st.lists(st.binary(min_size=1, max_size=4).filter(lambda prefix: prefix.strip(b"\xff")), max_size=5))
 def test_ends_of_prefixes_are_the_least_keys_after_them(prefixes: list[bytes]) -> None:
     ends = Ranges.of_prefixes(pa.array([b"sliced off", *prefixes], pa.binary()).slice(1)).stops.to_pylist()
