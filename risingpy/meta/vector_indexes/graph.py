@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.functions.aggregate.grouping import encoded_rows
+from risingpy.meta.vector_indexes.reals import LARGEST_HALF, RealForm, Reals, form_for
 from risingpy.plan.catalog import NearestRule
 from risingpy.types import SqlType
 from risingpy.types.far_moments import values_of
@@ -26,24 +26,28 @@ from risingpy.types.packed.float_vector import reals_of, to_reals
 # Canonical names of distances, and what the library calls what orders vectors in the same way.
 METRICS = {"l2_distance": "l2sq", "negative_inner_product": "ip", "cosine_distance": "cos"}
 
-Reals = npt.NDArray[np.float32]
+
+class BeyondHalf(Exception):
+    """A graph of halves gets a vector that they cannot hold: it must be built again of whole reals."""
 
 
 class VectorGraph:
-    """The vectors of `dimensions` dimensions, by the keys of their rows. Any thread may call it."""
+    """The vectors of `dimensions` dimensions, by the keys of their rows. Any thread may call it.
 
-    def __init__(self, rule: NearestRule, dimensions: int, key_types: Sequence[SqlType]) -> None:
+    The vectors that come first decide in which form it keeps reals, unless that is given.
+    """
+
+    def __init__(
+        self, rule: NearestRule, dimensions: int, key_types: Sequence[SqlType], form: RealForm | None = None
+    ) -> None:
         """Raises ImportError if the library is not installed."""
         self._rule = rule
+        self._is_of_directions = rule.distance == "cosine_distance"
         self.dimensions = dimensions
         self._key_types = tuple(key_types)
-        self._index: Any = import_module("usearch.index").Index(
-            ndim=dimensions,
-            metric=METRICS[rule.distance],
-            dtype="f32",
-            connectivity=rule.connectivity,
-            expansion_add=rule.construction,
-        )
+        self._library: Any = import_module("usearch.index")
+        self._form = form
+        self._index: Any = None  # until there are vectors
         self._guard = threading.Lock()
         self._labels: dict[bytes, int] = {}
         self._keys: list[tuple[object, ...] | None] = []  # by label; None where the row is gone
@@ -51,6 +55,20 @@ class VectorGraph:
 
     def __len__(self) -> int:
         return len(self._labels)
+
+    @property
+    def form(self) -> RealForm | None:
+        """None while there are no vectors."""
+        return self._form
+
+    def _empty_index(self, form: RealForm) -> Any:
+        return self._library.Index(
+            ndim=self.dimensions,
+            metric=METRICS[self._rule.distance],
+            dtype=form.value,
+            connectivity=self._rule.connectivity,
+            expansion_add=self._rule.construction,
+        )
 
     def remove(self, keys: Sequence[pa.Array]) -> None:
         """The rows of these keys, one column per key column, have gone or will come again; some may not be there."""
@@ -64,10 +82,13 @@ class VectorGraph:
                 self._free += labels
 
     def add(self, keys: Sequence[pa.Array], vectors: pa.Array, threads: int = 1) -> None:
-        """Adds rows whose keys are not there. Those without a vector, and of cosines those of zeros, are left out."""
+        """Adds rows whose keys are not there. Those without a vector, and of cosines those of zeros, are left out.
+
+        Raises BeyondHalf, and has added nothing then.
+        """
         keep = vectors.is_valid()
         reals = self._matrix(vectors.filter(keep))
-        if self._rule.distance == "cosine_distance":
+        if self._is_of_directions:
             directed = reals.any(axis=1)
             positions = pa.array(np.flatnonzero(keep.to_numpy(zero_copy_only=False))[directed])
             reals, keys = reals[directed], [column.take(positions) for column in keys]
@@ -77,9 +98,15 @@ class VectorGraph:
             return
         values = list(zip(*(values_of(column) for column in keys), strict=True))
         with self._guard:
+            if self._index is None:
+                self._form = self._form or form_for(reals, directed=self._is_of_directions)
+                self._index = self._empty_index(self._form)
+            held = self._held(reals)
+            if held is None:
+                raise BeyondHalf
             labels = self._labels_for(values)
             self._labels.update(zip(self._encoded(keys), labels, strict=True))
-            self._index.add(np.array(labels, np.uint64), reals, threads=threads)
+            self._index.add(np.array(labels, np.uint64), held, threads=threads)
 
     def _labels_for(self, values: Sequence[tuple[object, ...]]) -> list[int]:
         """A label for each of the keys; the caller has the guard."""
@@ -92,7 +119,10 @@ class VectorGraph:
         return labels
 
     def nearest(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]]:
-        """The keys of up to `count` rows, nearest first, found among so many `candidates`."""
+        """The keys of up to `count` rows, nearest first, found among so many `candidates`.
+
+        None are found for a vector that the graph's form of reals cannot hold.
+        """
         with self._guard:
             return self._nearest(vector, count, candidates)
 
@@ -109,10 +139,23 @@ class VectorGraph:
         """The caller has the guard."""
         if not self._labels:
             return []
+        asked = self._held(to_reals(vector).reshape(1, -1))
+        if asked is None:
+            return []
         self._index.expansion_search = max(candidates, count)
-        found = self._index.search(to_reals(vector), count, threads=1)
+        found = self._index.search(asked[0], count, threads=1)
         keys = [self._keys[label] for label in found.keys.tolist()]
         return [key for key in keys if key is not None]
+
+    def _held(self, reals: Reals) -> Reals | None:
+        """The vectors as the index is given them; None if it cannot hold one. Of cosines halves hold any direction."""
+        if self._form is not RealForm.HALF:
+            return reals
+        if self._is_of_directions:
+            doubles = reals.astype(np.float64)
+            lengths = np.linalg.norm(doubles, axis=1, keepdims=True)
+            return (doubles / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+        return reals if np.abs(reals).max() <= LARGEST_HALF else None
 
     def _matrix(self, vectors: pa.Array) -> Reals:
         return reals_of(vectors)[0].reshape(-1, self.dimensions)

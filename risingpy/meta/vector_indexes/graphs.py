@@ -22,7 +22,8 @@ from risingpy.meta.changelogs.trimming import Trimming
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.subscriptions.reader import SubscriptionReader
-from risingpy.meta.vector_indexes.graph import VectorGraph
+from risingpy.meta.vector_indexes.graph import BeyondHalf, VectorGraph
+from risingpy.meta.vector_indexes.reals import RealForm
 from risingpy.plan.catalog import Catalog, FollowedForm, FollowedRelation, Index, JobStatus
 from risingpy.plan.expressions import InputRef
 from risingpy.storage.engine.storage_table import StorageTable
@@ -132,7 +133,7 @@ class VectorIndexes:
             return None
         try:
             self._catch_up(followed, wait=0.0)
-        except SqlError:
+        except (SqlError, BeyondHalf):  # its thread finds that, too, and builds it again
             return None
         if len(followed.graph) < count:
             return None
@@ -175,15 +176,17 @@ class VectorIndexes:
 
     def _run(self, index_id: int) -> None:
         """Builds the graph and follows; after a failure again, in ever longer pauses: searches are exact meanwhile."""
-        pause = _FIRST_PAUSE
+        pause, form = _FIRST_PAUSE, None
         try:
             while self._is_wanted(index_id):
                 try:
-                    followed = self._build(index_id)
+                    followed = self._build(index_id, form)
                     if followed is None:
                         break
                     pause = _FIRST_PAUSE
                     self._follow_changes(index_id, followed)
+                except BeyondHalf:
+                    form = RealForm.SINGLE
                 except Exception as error:
                     self._note_failure(index_id, error, pause)
                     self._pause(index_id, pause)
@@ -223,7 +226,7 @@ class VectorIndexes:
     def _is_wanted(self, index_id: int) -> bool:
         return not self._closed and index_id in self._published.state.catalog.relations
 
-    def _build(self, index_id: int) -> _Followed | None:
+    def _build(self, index_id: int, form: RealForm | None) -> _Followed | None:
         index = self._published.state.catalog.relations.get(index_id)
         if not isinstance(index, Index) or index.index.nearest is None:
             return None
@@ -231,7 +234,7 @@ class VectorIndexes:
         assert isinstance(relation, FollowedRelation)
         subscription = self._ddl().create_temporary_subscription(relation)
         try:
-            followed = self._filled(index, subscription.relation_id)
+            followed = self._filled(index, subscription.relation_id, form)
         except BaseException:
             self._ddl().drop_unused(subscription.relation_id)
             raise
@@ -244,7 +247,7 @@ class VectorIndexes:
             self._changed.notify_all()
         return followed
 
-    def _filled(self, index: Index, subscription_id: int) -> _Followed | None:
+    def _filled(self, index: Index, subscription_id: int, form: RealForm | None) -> _Followed | None:
         """A graph of the index's rows in some epoch; None if the index goes meanwhile."""
         assert index.index.nearest is not None
         state, view = self._published.acquire_view((index.relation_id,))
@@ -255,7 +258,7 @@ class VectorIndexes:
             length = index.columns[place].type.length
             assert length is not None
             key_places = [part.index for part in index.table.key]
-            graph = VectorGraph(index.index.nearest, length, [index.columns[i].type for i in key_places])
+            graph = VectorGraph(index.index.nearest, length, [index.columns[i].type for i in key_places], form)
             followed = _Followed(graph, subscription_id, key.expression.index, state.committed.epoch)
             for batch in StorageTable(index.table, view).scan([*key_places, place]):
                 if not self._is_wanted(index.relation_id):

@@ -18,6 +18,7 @@ from risingpy.errors import SqlError
 from risingpy.meta.vector_indexes import graphs
 from risingpy.meta.vector_indexes.graph import VectorGraph
 from risingpy.meta.vector_indexes.graphs import VectorIndexes
+from risingpy.meta.vector_indexes.reals import RealForm
 from risingpy.plan.catalog import Subscription
 
 Vector = npt.NDArray[np.float64]
@@ -142,6 +143,21 @@ def test_a_graph_is_built_again_at_a_start_and_goes_with_its_index(tmp_path: Pat
         database.sql("CREATE INDEX near ON items USING hnsw (v vector_ip_ops)")
         database.sql("DROP TABLE items")
         until(lambda: not indexes_of(database)._threads)
+
+
+def test_a_graph_is_built_again_for_a_vector_that_halves_cannot_hold() -> None:
+    random = np.random.default_rng(2)
+    with risingpy.connect(parallelism=2) as database:
+        database.sql(f"CREATE TABLE items (id bigint PRIMARY KEY, v vector({DIMENSIONS}))")
+        fill(database, {key: random.standard_normal(DIMENSIONS) for key in range(200)})
+        database.sql("CREATE INDEX near ON items USING hnsw (v vector_l2_ops)")
+        assert [each.graph.form for each in indexes_of(database)._built.values()] == [RealForm.HALF]
+        far = np.full(DIMENSIONS, 1e6)
+        fill(database, {1000: far})
+        assert searched(database, "<->", far, 1) == [1000]
+        until(lambda: [each.graph.form for each in indexes_of(database)._built.values()] == [RealForm.SINGLE])
+        assert searched(database, "<->", far, 1) == [1000]
+        until(lambda: subscriptions(database) == 1)
 
 
 def test_a_graph_that_fails_is_shown_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
