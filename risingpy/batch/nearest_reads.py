@@ -75,12 +75,10 @@ class NearestRead:
         keys = find(self.index_id, vector, count)
         if keys is None:
             return None
-        found = []
-        for key in keys:
-            row = self._read.row(view, [key[place] for place in self._key_places])
-            if row is None:  # the graph has seen another state than the view's
-                return None
-            found.append(row)
+        rows = self._read.rows(view, [[key[place] for place in self._key_places] for key in keys])
+        found = [row for row in rows if row is not None]
+        if len(found) < len(keys):  # the graph has seen another state than the view's
+            return None
         order = self._order.of(found, parameters)
         if order is None:
             return None

@@ -37,6 +37,15 @@ class PointReads:
             found: bytes | None = read_points(rows, pa.array([key], pa.binary()), may_be_long=False).values[0].as_py()
         return found
 
+    def values(self, shard: int, table_id: int, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The value of each of a few keys, as `value`."""
+        snapshot = self._snapshots[shard]
+        if not self._has_runs(shard, table_id):
+            return snapshot.get_each(keys, db=ROWS)
+        with rows_of(snapshot) as rows:
+            found = read_points(rows, pa.array(keys, pa.binary()), may_be_long=False).values
+        return cast("list[bytes | None]", found.to_pylist())
+
     def has_prefix(self, shard: int, table_id: int, prefix: bytes) -> bool:
         """Whether a stored key begins with `prefix`, which is shorter than what is stored of long keys. As `value`."""
         return self.are_there(shard, table_id, (prefix,), whole=False)[0]

@@ -54,14 +54,18 @@ def column_of(reals: npt.NDArray[np.floating], starts: Offsets, valid: pa.Buffer
 
     Raises NumericValueOutOfRange for what no real can hold. Of the rest of what a vector must be nothing is checked.
     """
+    offsets = pa.py_buffer((starts * BYTES_OF_DIMENSION).astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(starts) - 1, [valid, offsets, pa.py_buffer(_turned(reals))])
+
+
+def _turned(reals: npt.NDArray[np.floating]) -> npt.NDArray[np.uint32]:
+    """The stored form; raises NumericValueOutOfRange for what no real can hold."""
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(reals, np.float32) + np.float32(0)  # -0 becomes 0
     if not np.isfinite(single).all():
         raise NumericValueOutOfRange("value out of range: overflow")
     bits = single.view(np.uint32)
-    words = np.where(bits & _SIGN, ~bits, bits | _SIGN).astype(">u4")
-    offsets = pa.py_buffer((starts * BYTES_OF_DIMENSION).astype(np.int32))
-    return pa.Array.from_buffers(pa.binary(), len(starts) - 1, [valid, offsets, pa.py_buffer(words)])
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN).astype(">u4")
 
 
 def check_dimensions(count: int, wanted: int | None = None) -> None:
@@ -136,9 +140,7 @@ def of_reals(type_: SqlType, reals: Reals) -> bytes:
 
 
 def _bytes_of(reals: Reals) -> bytes:
-    value = column_of(reals, np.array([0, len(reals)]))[0].as_py()
-    assert isinstance(value, bytes)
-    return value
+    return _turned(reals).tobytes()
 
 
 def to_reals(value: object) -> Reals:

@@ -13,11 +13,14 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import InternalError
+from risingpy.storage.codec.single_rows import SingleKeys, datums
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine.lmdb_environment import SnapshotTooOld
 from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.engine.storage_table import ROWS_PER_BATCH, StorageTable
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
+from tests.eager_runs import EAGER_RUNS
 
 ROWS = 3 * ROWS_PER_BATCH + 5
 SHARDS = 2
@@ -71,6 +74,28 @@ def test_a_view_stays_while_another_process_writes(tmp_path: Path, three_integer
     os.waitpid(writer, 0)
     view.release()
     newest.release()
+
+
+@pytest.mark.parametrize("tuning", [DEFAULT_TUNING, EAGER_RUNS], ids=["tree", "runs"])
+def test_rows_of_a_few_keys(tmp_path: Path, three_integers: TableSchema, tuning: StoreTuning) -> None:
+    """One by one, and together: in the order of the keys that are asked for."""
+    store = ShardStore(shard_directory(tmp_path, 0, 1), shard=0, shards=1, tuning=tuning)
+    for epoch, gone in ((1, []), (2, [3, 4])):
+        with store.begin(epoch, 0) as transaction:
+            keys = pa.array([*range(10)] if epoch == 1 else gone, pa.int32())
+            ops = np.full(len(keys), 1 if epoch == 1 else -1, np.int8)
+            transaction.state_table(three_integers).apply(ops, [keys, keys, keys])
+            transaction.commit()
+    store.close()
+    view = StateStore(tmp_path, 1, tuning=tuning).open_read_view(2)
+    single = SingleKeys(three_integers)
+    asked = [single.encode([number])[1] for number in (7, 3, 0, 42, 9)]
+    together = view.points.values(0, three_integers.table_id, asked)
+    assert together == [view.points.value(0, three_integers.table_id, key) for key in asked]
+    assert [None if row is None else datums(row, [2]) for row in together] == [
+        [b"\7\0\0\0"], None, [b"\0\0\0\0"], None, [b"\t\0\0\0"],
+    ]  # fmt: skip
+    view.release()
 
 
 def test_many_threads_share_a_view_and_the_last_one_ends_it(tmp_path: Path, three_integers: TableSchema) -> None:

@@ -83,8 +83,7 @@ def distances_from(function: str, vectors: Sequence[bytes], given: bytes) -> lis
     Raises SqlError unless all have equally many dimensions.
     """
     kind, finish = _DISTANCES[function]
-    lengths = [len(each) // BYTES_OF_DIMENSION for each in vectors]
-    starts = np.array([0, *accumulate(lengths)], np.int64)
+    starts = np.array([0, *accumulate(map(len, vectors))], np.int64) // BYTES_OF_DIMENSION
     width = len(given) // BYTES_OF_DIMENSION
     repeated = np.arange(0, width * len(vectors) + 1, width, dtype=np.int64)
     left, right = (np.frombuffer(each, "<u4") for each in (b"".join(vectors), given * len(vectors)))
