@@ -13,7 +13,9 @@ _BOOLEANS = {
 }
 # A delimiter that could be part of a backslash escape or of \N.
 _RESERVED_DELIMITERS = "\\.abcdefghijklmnopqrstuvwxyz0123456789"
-_KNOWN = frozenset(("format", "freeze", "delimiter", "null", "header", "quote", "escape", "encoding", "force_quote"))
+_OF_COLUMNS = {"force_quote": "force quote", "force_not_null": "force not null", "force_null": "force null"}
+_KNOWN = frozenset(("format", "freeze", "delimiter", "null", "header", "quote", "escape", "encoding", *_OF_COLUMNS))
+_MATCH = "match"
 
 
 def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
@@ -24,14 +26,14 @@ def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
     """
     for name in options:
         if name not in _KNOWN:
-            if name in ("force_not_null", "force_null"):
-                raise FeatureNotSupported(f'COPY option "{name}" is not supported')
             raise SqlError(f'option "{name}" not recognized', sqlstate="42601")
     format_ = _format(str(options.get("format", "text")))
     if "encoding" in options and str(options["encoding"]).lower().replace("-", "") != "utf8":
         raise FeatureNotSupported(f'COPY encoding "{options["encoding"]}" is not supported: use UTF8')
     _boolean("freeze", options.get("freeze", False))  # pgbench asks for it; rows are never stored unfrozen here
-    header = _boolean("header", options.get("header", False))
+    given_header = options.get("header", False)
+    matches_header = str(given_header).lower() == _MATCH
+    header = matches_header or _boolean("header", given_header)
     csv = format_ is CopyFormat.CSV
     if format_ is CopyFormat.BINARY:
         for name in ("delimiter", "null"):
@@ -39,6 +41,7 @@ def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
                 raise SqlError(f"cannot specify {name.upper()} in BINARY mode", sqlstate="42601")
         if header:
             raise FeatureNotSupported("cannot specify HEADER in BINARY mode")
+        _check_columns(options, csv=False)
         return CopyOptions(format_)
     quote = str(options.get("quote", '"'))
     made = CopyOptions(
@@ -48,7 +51,10 @@ def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
         header=header,
         quote=quote,
         escape=str(options.get("escape", quote)),
-        force_quote=_columns(str(options.get("force_quote", ""))),
+        force_quote=None if options.get("force_quote") == "*" else _columns(options, "force_quote"),
+        force_not_null=_columns(options, "force_not_null"),
+        force_null=_columns(options, "force_null"),
+        matches_header=matches_header,
     )
     _check(made, options)
     return made
@@ -64,16 +70,20 @@ def _format(word: str) -> CopyFormat:
 def _boolean(name: str, value: str | bool) -> bool:
     if isinstance(value, bool):
         return value
-    if value.lower() == "match":
-        raise FeatureNotSupported("COPY option HEADER MATCH is not supported")
     if value.lower() not in _BOOLEANS:
         raise SqlError(f'{name} requires a Boolean value or "match"', sqlstate="42601")
     return _BOOLEANS[value.lower()]
 
 
-def _columns(names: str) -> frozenset[str] | None:
-    """The columns in a list as the parser gives it; None for `*`."""
-    return None if names == "*" else frozenset(filter(None, names.split(", ")))
+def _columns(options: Mapping[str, str | bool], name: str) -> frozenset[str]:
+    """The columns in a list as the parser gives it."""
+    return frozenset(filter(None, str(options.get(name, "")).split(", ")))
+
+
+def _check_columns(given: Mapping[str, str | bool], *, csv: bool) -> None:
+    for name, words in _OF_COLUMNS.items():
+        if name in given and not csv:
+            raise FeatureNotSupported(f"COPY {words} available only in CSV mode")
 
 
 def _check(made: CopyOptions, given: Mapping[str, str | bool]) -> None:
@@ -89,8 +99,7 @@ def _check(made: CopyOptions, given: Mapping[str, str | bool]) -> None:
     for name in ("quote", "escape"):
         if name in given and not csv:
             raise FeatureNotSupported(f"COPY {name} available only in CSV mode")
-    if made.force_quote != frozenset() and not csv:
-        raise FeatureNotSupported("COPY force quote available only in CSV mode")
+    _check_columns(given, csv=csv)
     if len(made.quote) != 1 or not made.quote.isascii():
         raise FeatureNotSupported("COPY quote must be a single one-byte character")
     if len(made.escape) != 1 or not made.escape.isascii():

@@ -173,7 +173,9 @@ class CopyFormat(Enum):
 class CopyOptions:
     """The options of COPY, defaults filled in. Made and checked by `copy_options.make_copy_options`.
 
-    `force_quote` names the columns whose values COPY TO quotes in any case; None is all of them.
+    `force_quote` names the columns whose values COPY TO quotes in any case; None is all of them. COPY FROM takes a text
+    like `null` for NULL if it stands without quotes, but for the columns `force_not_null`, and of the columns
+    `force_null` also in quotes. It has `header` as its first line, which names the columns if it `matches_header`.
     """
 
     format: CopyFormat = CopyFormat.TEXT
@@ -183,13 +185,19 @@ class CopyOptions:
     quote: str = '"'
     escape: str = '"'
     force_quote: frozenset[str] | None = frozenset()
+    force_not_null: frozenset[str] = frozenset()
+    force_null: frozenset[str] = frozenset()
+    matches_header: bool = False
 
 
 class CopySink(Protocol):
     """Takes the rows of COPY FROM STDIN."""
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Takes decoded rows: columns in the order of `CopyIn.fields`, in the fields' `type.arrow`."""
+    def write(self, batch: pa.RecordBatch) -> int:
+        """Takes decoded rows: columns in the order of `CopyIn.fields`, in the fields' `type.arrow`.
+
+        Returns how many of them it keeps.
+        """
 
     def finish(self) -> None:
         """The client has sent everything: make the rows durable. Raises a SqlError to refuse them all."""

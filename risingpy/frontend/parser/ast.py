@@ -285,6 +285,7 @@ class Copy:
     direction: CopyDirection
     options: tuple[tuple[str, str], ...] = ()
     subscribe: Subscribe | None = None
+    where: Expression | None = None  # of COPY FROM
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ not at all. Until then, the rows of a large COPY are in a file of the log, which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from risingpy.errors import FeatureNotSupported, UndefinedColumn
+from risingpy.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.guarded import guarded
@@ -32,8 +32,10 @@ from risingpy.frontend.written_rows import (
 from risingpy.meta.writing.dml_log import Spill, TableChange
 from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
+from risingpy.plan.catalog import Table
+from risingpy.plan.expressions import Expr
 from risingpy.sql_quoting import double_quoted
-from risingpy.types import SqlType
+from risingpy.types import BOOLEAN, SqlType
 
 KEPT_BYTES = 64 << 20  # in memory, per COPY; larger groups go through a file
 
@@ -56,6 +58,8 @@ def _bind_from(session: StatementContext, statement: Copy) -> Command:
     )
     relation = target.relation
     fields = tuple(ResultField(relation.columns[i].name, relation.columns[i].type) for i in target.columns)
+    _check_named(fields, options.force_not_null, "FORCE_NOT_NULL", relation)
+    _check_named(fields, options.force_null, "FORCE_NULL", relation)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "COPY FROM")
@@ -73,18 +77,24 @@ class _TableSink:
     def __init__(self, session: StatementContext, target: CopyTarget) -> None:
         self._session = session
         self._target = target
-        self._batches: list[pa.RecordBatch] = []
+        self._batches: list[pa.Table] = []  # with all visible columns, if WHERE has looked at them
         self._kept_bytes = self._rows = self._bytes = 0
         self._spill: Spill | None = None
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._batches.append(batch)
-        self._rows += batch.num_rows
-        self._bytes += batch.nbytes
+    def write(self, batch: pa.RecordBatch) -> int:
+        rows = pa.Table.from_batches([_renamed(batch)])
+        if self._target.where is not None:
+            rows = self._chosen(self._visible(rows), self._target.where)
+            if not rows.num_rows:
+                return 0
+        self._batches.append(rows)
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
         check_written(self._rows, self._bytes)
-        self._kept_bytes += batch.nbytes
+        self._kept_bytes += rows.nbytes
         if self._kept_bytes > KEPT_BYTES:
             self._spill_kept()
+        return int(rows.num_rows)
 
     def finish(self) -> None:
         relation = self._target.relation
@@ -121,8 +131,14 @@ class _TableSink:
     def _take_rows(self) -> pa.Table:
         """Removes the rows from memory and returns them with all columns, checked."""
         batches, self._batches, self._kept_bytes = self._batches, [], 0
-        given = pa.Table.from_batches([_renamed(batch) for batch in batches])
-        return inserted(self._session, self._target.relation, self._visible(given))
+        rows = pa.concat_tables(batches)
+        visible = rows if self._target.where is not None else self._visible(rows)
+        return inserted(self._session, self._target.relation, visible)
+
+    def _chosen(self, rows: pa.Table, where: Expr) -> pa.Table:
+        """The rows for which the condition is true."""
+        schema = (logical.Field("c0", BOOLEAN),)
+        return rows.filter(self._session.evaluate([where], schema, rows, ()).column(0))
 
     def _visible(self, given: pa.Table) -> pa.Table:
         """All visible columns in storage order: the given ones, and the defaults of the others."""
@@ -149,7 +165,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     catalog = session.database.reads.catalog
     bound = bind_query(query, catalog, session.search_path(), (), session=session.session_values())
     planned, fields = session.planned(optimize(bound.plan, session.check), catalog), result_fields(bound.fields)
-    _checkdouble_quoted(fields, options)
+    _check_sent(fields, options)
 
     def run(parameters: Parameters) -> Result:
         set_settings(session, bound.settings, parameters)
@@ -164,7 +180,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
 
 def _bind_subscribe(session: StatementContext, statement: Subscribe, options: CopyOptions) -> Command:
     fields = subscribe_fields(session, statement)
-    _checkdouble_quoted(fields, options)
+    _check_sent(fields, options)
 
     def run(parameters: Parameters) -> Result:
         rows = subscribed_rows(session, statement, fields)
@@ -174,9 +190,23 @@ def _bind_subscribe(session: StatementContext, statement: Subscribe, options: Co
     return Command(run)
 
 
-def _checkdouble_quoted(fields: Sequence[ResultField], options: CopyOptions) -> None:
-    for name in sorted((options.force_quote or frozenset()) - {field.name for field in fields}):
-        raise UndefinedColumn(f'column "{name}" does not exist')
+def _check_sent(fields: Sequence[ResultField], options: CopyOptions) -> None:
+    """Raises if an option is one of COPY FROM alone, or names a column that is not sent."""
+    if options.matches_header:
+        raise FeatureNotSupported('cannot use "match" with HEADER in COPY TO')
+    if options.force_not_null:
+        raise FeatureNotSupported("COPY force not null only available using COPY FROM")
+    if options.force_null:
+        raise FeatureNotSupported("COPY force null only available using COPY FROM")
+    _check_named(fields, options.force_quote or frozenset(), "FORCE_QUOTE", None)
+
+
+def _check_named(fields: Sequence[ResultField], names: Collection[str], option: str, relation: Table | None) -> None:
+    for name in sorted({*names} - {field.name for field in fields}):
+        if relation is not None and any(column.name == name and not column.hidden for column in relation.columns):
+            raise SqlError(f'{option} column "{name}" not referenced by COPY', sqlstate="42P10")
+        of = "" if relation is None else f' of relation "{relation.name}"'
+        raise UndefinedColumn(f'column "{name}"{of} does not exist')
 
 
 def _select_of(session: StatementContext, statement: Copy) -> str:

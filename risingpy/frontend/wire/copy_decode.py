@@ -20,7 +20,7 @@ from pyarrow import csv
 
 from risingpy.errors import SqlError
 from risingpy.frontend.results import CopyFormat, CopyOptions, ResultField
-from risingpy.frontend.wire.copy_rows import check_row_length, decode_rows, row_end, split_rows
+from risingpy.frontend.wire.copy_rows import check_header, check_row_length, decode_rows, row_end, split_rows
 from risingpy.types import BIGINT, INTEGER, SMALLINT, SqlType
 from risingpy.types.forms import parse_column
 
@@ -84,9 +84,11 @@ class DelimitedDecoder:
         check_row_length(len(rest))
         if len(block) > 2 * _BLOCK_BYTES:  # so there is a long row in it
             check_row_length(int(np.diff(newlines, prepend=-1, append=len(block)).max()) - 1)
-        if self._header_pending and block:
+        if self._header_pending and (block or (last and self._options.matches_header)):
             header_end = row_end(block, 0, self._options)
             skipped = len(block) if header_end < 0 else header_end + 1
+            if self._options.matches_header:
+                check_header(block[:skipped], self._relation, self._fields, self._options)
             self._line += 1
             block = block[skipped:]
             newlines = newlines[np.searchsorted(newlines, skipped) :] - skipped
@@ -180,7 +182,7 @@ class DelimitedDecoder:
             ),
             convert_options=csv.ConvertOptions(
                 column_types={
-                    name: field.type.arrow if field.type in read_by_arrow else pa.string()
+                    name: field.type.arrow if self._is_read(field, read_by_arrow) else pa.string()
                     for name, field in zip(names, self._fields, strict=True)
                 },
                 null_values=[options.null],
@@ -191,11 +193,30 @@ class DelimitedDecoder:
         arrays = []
         for field, column in zip(self._fields, table.columns, strict=True):
             values = column.combine_chunks()
-            if field.type not in read_by_arrow:
+            if not self._is_read(field, read_by_arrow):
                 texts = _unescape(values) if not is_csv and b"\\" in block else values
+                texts = self._with_forced_nulls(field.name, texts)
                 values = parse_column(field.type, texts, time_zone=self._time_zone)
             arrays.append(values)
         return pa.RecordBatch.from_arrays(arrays, names=names)
+
+    def _is_read(self, field: ResultField, read_by_arrow: Collection[SqlType]) -> bool:
+        """Whether Arrow makes the column's values, and not only its texts."""
+        options = self._options
+        return field.type in read_by_arrow and field.name not in options.force_not_null | options.force_null
+
+    def _with_forced_nulls(self, column: str, texts: pa.Array) -> pa.Array:
+        """The texts, of which those in quotes are NULL that are to be, and those without are none that are not to be.
+
+        Arrow has taken what stands without quotes and is like NULL's text for NULL, and nothing else.
+        """
+        options = self._options
+        found = texts
+        if column in options.force_null:
+            found = pc.if_else(pc.equal(texts, options.null), None, texts)
+        if column in options.force_not_null:
+            found = pc.if_else(texts.is_null(), options.null, found)
+        return found
 
 
 def _may_have_hexadecimals(block: bytes) -> bool:

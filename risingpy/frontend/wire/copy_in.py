@@ -44,8 +44,7 @@ def receive_copy(responder: Responder, copy: CopyIn) -> int:
                 count = 0
                 for batch in _batches(responder, make_decoder(copy, responder.session.time_zone())):
                     responder.check_cancelled()
-                    copy.sink.write(batch)
-                    count += batch.num_rows
+                    count += copy.sink.write(batch)
                 responder.check_cancelled()
             except BaseException:
                 copy.sink.abort()

@@ -106,12 +106,7 @@ def decode_rows(
     """The typed columns of rows; raises 22P04 and the types' errors with their context."""
     columns: list[list[object]] = [[] for _ in fields]
     for row in rows:
-        line = f"COPY {relation}, line {row.line}"
-        try:
-            decode_text(row.data)
-        except SqlError as error:
-            error.where = line
-            raise
+        line = _decode_line(row, relation)
         for field, column, value in zip(fields, columns, _values(row, options, fields, line), strict=True):
             try:
                 column.append(
@@ -124,6 +119,17 @@ def decode_rows(
     return pa.RecordBatch.from_arrays(arrays, names=[f"c{index}" for index in range(len(fields))])
 
 
+def _decode_line(row: RawRow, relation: str) -> str:
+    """What errors say of the row's place. Raises if its bytes are no text."""
+    line = f"COPY {relation}, line {row.line}"
+    try:
+        decode_text(row.data)
+    except SqlError as error:
+        error.where = line
+        raise
+    return line
+
+
 def _shown(data: bytes) -> str:
     text = data.decode(errors="replace")
     return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
@@ -131,9 +137,8 @@ def _shown(data: bytes) -> str:
 
 def _values(row: RawRow, options: CopyOptions, fields: Sequence[ResultField], line: str) -> Iterator[bytes | None]:
     """The row's values. As in PostgreSQL, the values before a missing one are read before its error is raised."""
-    split = _csv_values if options.format is CopyFormat.CSV else _text_values
     try:
-        values = split(row.data, options)
+        values = _split(row.data, options, fields)
         if len(values) > len(fields):
             raise BadCopyFileFormat("extra data after last expected column")
         yield from values
@@ -141,6 +146,31 @@ def _values(row: RawRow, options: CopyOptions, fields: Sequence[ResultField], li
             raise BadCopyFileFormat(f'missing data for column "{fields[len(values)].name}"')
     except SqlError as error:
         error.where = f'{line}: "{_shown(row.data)}"'
+        raise
+
+
+def _split(data: bytes, options: CopyOptions, fields: Sequence[ResultField]) -> list[bytes | None]:
+    if options.format is CopyFormat.CSV:
+        return _csv_values(data, options, [field.name for field in fields])
+    return _text_values(data, options)
+
+
+def check_header(data: bytes, relation: str, fields: Sequence[ResultField], options: CopyOptions) -> None:
+    """Raises BadCopyFileFormat unless the first line of the data has the columns' names."""
+    row = next(split_rows(data, options, 1), RawRow(1, b""))
+    _decode_line(row, relation)
+    try:
+        names = _split(row.data, options, ())
+        if len(names) != len(fields):
+            message = f"wrong number of fields in header line: got {len(names)}, expected {len(fields)}"
+            raise BadCopyFileFormat(message)
+        for number, (name, field) in enumerate(zip(names, fields, strict=True), 1):
+            shown = f'null value ("{options.null}")' if name is None else f'"{decode_text(name)}"'
+            if name is None or decode_text(name) != field.name:
+                message = f"column name mismatch in header line field {number}: got {shown}, expected "
+                raise BadCopyFileFormat(f'{message}"{field.name}"')
+    except SqlError as error:
+        error.where = f'COPY {relation}, line 1: "{_shown(row.data)}"'
         raise
 
 
@@ -174,7 +204,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     return _NAMED.get(character, character)
 
 
-def _csv_values(data: bytes, options: CopyOptions) -> list[bytes | None]:
+def _csv_values(data: bytes, options: CopyOptions, columns: Sequence[str]) -> list[bytes | None]:
+    """The values of the row; of some of the `columns` other values are NULL than of most."""
     delimiter, quote, escape = (text.encode() for text in (options.delimiter, options.quote, options.escape))
     null = options.null.encode()
     values: list[bytes | None] = []
@@ -196,7 +227,9 @@ def _csv_values(data: bytes, options: CopyOptions) -> list[bytes | None]:
             saw_quote = True
             at = _quoted_part(data, at + 1, quote, escape, parts)
         value = b"".join(parts)
-        values.append(None if not saw_quote and value == null else value)
+        column = columns[len(values)] if len(values) < len(columns) else ""
+        may_be_null = column in options.force_null if saw_quote else column not in options.force_not_null
+        values.append(None if may_be_null and value == null else value)
         if at >= len(data):
             return values
         at += 1

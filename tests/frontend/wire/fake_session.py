@@ -110,8 +110,9 @@ class _Sink:
         self.session, self.table = session, table
         self.batches: list[pa.RecordBatch] = []
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch) -> int:
         self.batches.append(batch)
+        return int(batch.num_rows)
 
     def finish(self) -> None:
         if self.batches:

@@ -29,8 +29,9 @@ _OPTIONS: list[dict[str, str]] = [
 def _sql(options: dict[str, str]) -> str:
     if not options:
         return ""
+    bare, listed = ("format", "header"), ("force_null", "force_not_null")
     words = (
-        f"{name} {value}" if name in ("format", "header") else f"{name} {_literal(value)}"
+        f"{name} {value}" if name in bare else f"{name} {f'({value})' if name in listed else _literal(value)}"
         for name, value in options.items()
     )
     return "(" + ", ".join(words) + ")"
@@ -123,6 +124,18 @@ _INPUT = [
     b'1,""\n',
     b'"1",x\n2\n',
     b'1,"a\nb"\nz,y\n',
+    b'1,\n2,""\n"",""\n',
+    b',""\n,x',
+    b"a,b\n1,x\n",
+    b"a\tb\n1\tx\n",
+    b'"a","b"\r\n1,x\r\n',
+    b"a,B\n1,x\n",
+    b"a,b,c\n",
+    b"a",
+    b"a,\n1,2\n",
+    b"\\N\tb\n",
+    b"a\tb",
+    b"",
     *(
         number + delimiter + b"0x\n007" + delimiter + b"x\n"
         for number in (b"0x1f", b"0X1F", b"-0x1f", b"+5", b" 5", b"5 ", b"- 5", b"-0", b"1_0", b"1e3", b'" 5"', b'"+5"')
@@ -131,7 +144,20 @@ _INPUT = [
 ]
 
 
-@pytest.mark.parametrize("options", [{}, {"format": "csv"}, {"format": "csv", "escape": "\\"}], ids=str)
+_INPUT_OPTIONS: list[dict[str, str]] = [
+    {},
+    {"header": "match"},
+    {"format": "csv"},
+    {"format": "csv", "escape": "\\"},
+    {"format": "csv", "header": "match"},
+    {"format": "csv", "force_null": "b"},
+    {"format": "csv", "force_null": "a, b", "null": "x"},
+    {"format": "csv", "force_not_null": "b"},
+    {"format": "csv", "force_null": "b", "force_not_null": "a, b"},
+]
+
+
+@pytest.mark.parametrize("options", _INPUT_OPTIONS, ids=str)
 @pytest.mark.parametrize("data", _INPUT, ids=repr)
 def test_input_is_read_as_by_postgresql(postgres: psycopg.Connection, options: dict[str, str], data: bytes) -> None:
     postgres.execute("drop table if exists ci; create table ci (a int, b varchar)")

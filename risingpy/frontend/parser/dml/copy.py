@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from risingpy.errors import SyntaxError_
 from risingpy.frontend.parser.ast import Copy, CopyDirection
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.subscriptions import parse_subscribe
@@ -10,7 +13,7 @@ from risingpy.frontend.parser.subscriptions import parse_subscribe
 def parse_copy(cursor: Cursor) -> Copy:
     """Takes options in parentheses and PostgreSQL's older form without; the statement checks what they mean.
 
-    Raises FeatureNotSupported (0A000) for files, programs and WHERE.
+    Raises FeatureNotSupported (0A000) for files and programs.
     """
     cursor.expect("COPY")
     table = columns = query = subscribe = None
@@ -35,9 +38,13 @@ def parse_copy(cursor: Cursor) -> Copy:
     cursor.accept("WITH")
     in_parentheses = cursor.word == "("
     options = cursor.in_parentheses(lambda: _parse_option(cursor)) if in_parentheses else _parse_old_options(cursor)
+    where = None
     if cursor.word == "WHERE":
-        cursor.unsupported("COPY … WHERE")
-    return Copy(table, columns, query, direction, options, subscribe)
+        if direction is CopyDirection.TO_STDOUT:
+            raise SyntaxError_("WHERE clause not allowed with COPY TO", position=cursor.position)
+        cursor.expect("WHERE")
+        where = cursor.expression()
+    return Copy(table, columns, query, direction, options, subscribe, where)
 
 
 def _parse_option(cursor: Cursor) -> tuple[str, str]:
@@ -45,8 +52,12 @@ def _parse_option(cursor: Cursor) -> tuple[str, str]:
     if cursor.word in (",", ")"):
         return name, "true"
     if cursor.word == "(":
-        return name, ", ".join(cursor.in_parentheses(cursor.any_word))
+        return name, _listed(cursor.in_parentheses(cursor.any_word))
     return name, cursor.value()
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(columns)
 
 
 def _parse_old_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
@@ -65,8 +76,10 @@ def _parse_old_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
             options.append((name, cursor.string()))
         elif cursor.accept("FORCE", "QUOTE"):
             names = ("*",) if cursor.accept("*") else cursor.comma_separated(cursor.any_word)
-            options.append(("force_quote", ", ".join(names)))
-        elif cursor.word == "FORCE":
-            cursor.unsupported("COPY … FORCE NULL")
+            options.append(("force_quote", _listed(names)))
+        elif cursor.accept("FORCE", "NOT", "NULL"):
+            options.append(("force_not_null", _listed(cursor.comma_separated(cursor.any_word))))
+        elif cursor.accept("FORCE", "NULL"):
+            options.append(("force_null", _listed(cursor.comma_separated(cursor.any_word))))
         else:
             return tuple(options)
