@@ -8,13 +8,12 @@ to use.
 
 from __future__ import annotations
 
+from risingpy.optimizer.may_fail import may_fail
 from risingpy.optimizer.rewrite import is_volatile
-from risingpy.plan.expression_trees import conjunction, conjuncts, walk
-from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
-from risingpy.types import BOOLEAN, TypeKind
+from risingpy.plan.expression_trees import conjunction, conjuncts
+from risingpy.plan.expressions import Case, Expr, Literal
+from risingpy.types import BOOLEAN
 
-_MAY_FAIL = frozenset({"divide", "modulo", "div", "sqrt", "ln", "log10", "power", "sqrt_numeric", "ln_numeric"})
-_TEXTS = frozenset({TypeKind.VARCHAR, TypeKind.JSONB})
 _MOST_GUARDS = 8  # of one part: each guard is written again
 
 
@@ -24,7 +23,7 @@ def guarded_conjuncts(predicate: Expr) -> Expr:
     made: list[Expr] = []
     before: list[Expr] = []
     for part in parts:
-        if not _may_fail(part):
+        if not may_fail(part):
             if not is_volatile(part):
                 before.append(part)
             made.append(part)
@@ -33,11 +32,3 @@ def guarded_conjuncts(predicate: Expr) -> Expr:
         made.append(part if guard is None else Case(((guard, part),), Literal(False, BOOLEAN), BOOLEAN))
     whole = conjunction(made)
     return predicate if whole is None else whole
-
-
-def _may_fail(expr: Expr) -> bool:
-    return any(
-        (isinstance(part, Call) and part.function in _MAY_FAIL)
-        or (isinstance(part, Cast) and part.arg.type.kind in _TEXTS and part.type.kind not in _TEXTS)
-        for part in walk(expr)
-    )

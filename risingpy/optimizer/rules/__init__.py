@@ -1,6 +1,7 @@
 """The rules that every query goes through, in order; each is one file and one function from plan to plan.
 
-A view's query then goes through those of `STREAM_PIPELINE`, whose results only a stream plan can run.
+First subqueries become joins (`UNNESTING`; a view's by `UNNESTING_FOR_STREAM`). A view's query then goes through those
+of `STREAM_PIPELINE`, whose results only a stream plan can run.
 
 In: a bound logical plan. Out: an equivalent one with the same output columns. Called by the session's statements before
 a plan is run, explained or streamed.
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from risingpy.errors import Check, unchecked
 from risingpy.optimizer.plan_size import check_joins, check_size
-from risingpy.optimizer.rules.apply_to_join import apply_to_join
+from risingpy.optimizer.rules.apply_to_join import apply_to_join, strict_apply_to_join
 from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
 from risingpy.optimizer.rules.distinct_to_group import distinct_to_group
@@ -39,10 +40,10 @@ __all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "st
 
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
-UNNESTING: tuple[Rule, ...] = (volatile_once, subqueries_to_apply, apply_to_join)
+UNNESTING: tuple[Rule, ...] = (volatile_once, subqueries_to_apply, strict_apply_to_join)
+UNNESTING_FOR_STREAM: tuple[Rule, ...] = (volatile_once, subqueries_to_apply, apply_to_join)
 
 PIPELINE: tuple[Rule, ...] = (
-    *UNNESTING,
     constant_folding,
     long_lists,
     common_factors,
@@ -64,14 +65,17 @@ PIPELINE: tuple[Rule, ...] = (
 STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_to_group)
 
 
-def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
-    """The plan after all rules; `check` is called before each. Raises StatementTooComplex if the plan is too large."""
+def optimize(plan: LogicalPlan, check: Check = unchecked, *, for_stream: bool = False) -> LogicalPlan:
+    """The plan after all rules; `check` is called before each. Raises StatementTooComplex if the plan is too large.
+
+    With `for_stream`, that of a view before `optimize_for_stream`.
+    """
     if _is_of_parameters(plan):
         return plan
     check_size(plan)
-    plan = _after(UNNESTING, plan, check)
+    plan = _after(UNNESTING_FOR_STREAM if for_stream else UNNESTING, plan, check)
     check_joins(plan)
-    return _after(PIPELINE[len(UNNESTING) :], plan, check)
+    return _after(PIPELINE, plan, check)
 
 
 def _is_of_parameters(plan: LogicalPlan) -> bool:
@@ -97,9 +101,10 @@ def _after(rules: Sequence[Rule], plan: LogicalPlan, check: Check) -> LogicalPla
 def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, LogicalPlan]]:
     """(rule's name, plan after it) for each rule that changes something; with `for_stream`, rules for views too."""
     check_size(plan)
-    for rule in (*PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
+    unnesting = UNNESTING_FOR_STREAM if for_stream else UNNESTING
+    for rule in (*unnesting, *PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
         before, plan = plan, rule(plan)
-        if rule is UNNESTING[-1]:
+        if rule is unnesting[-1]:
             check_joins(plan)
         if plan != before:
             yield rule.__name__, plan

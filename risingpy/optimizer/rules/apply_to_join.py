@@ -13,13 +13,19 @@ in the first of these ways that works, which is the cheapest:
 3. Comparisons with the left row move up to the join's condition (`pull_up_correlation`).
 4. Anything else is computed for all values that the left side can ask for, its domain, and joined by these
    (`push_down_domain`).
+
+The second and the third way compute the right side for rows, too, that no left row asks for. Where that may fail, as in
+`(SELECT sum(10 / u.b) FROM u WHERE u.a = t.x)`, the query shall not fail for their sake: so `strict_apply_to_join`
+takes the fourth way there. A view has NULL for what fails, and needs no such care.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from risingpy.optimizer.facts import exactly_one_row
+from risingpy.optimizer.may_fail import may_fail
 from risingpy.optimizer.rewrite import correlated_refs, plan_inputs, with_inputs
 from risingpy.optimizer.rules.pull_up_correlation import PulledUp, grouped, pull_up, reads_outside
 from risingpy.optimizer.rules.push_down_domain import Domain, over_nothing, same_values
@@ -39,21 +45,33 @@ from risingpy.types import BOOLEAN
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 
 
-Joins = dict[int, Join]  # by id()
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """`keeping`, by id(), are the inner joins made so far that give every row of their left side once.
+
+    With `strict`, nothing that may fail is computed for rows that no left row asks for.
+    """
+
+    strict: bool
+    keeping: dict[int, Join] = field(default_factory=dict)
 
 
 def apply_to_join(plan: LogicalPlan) -> LogicalPlan:
     """A plan without Apply and with the same output columns. The module's docstring says which join each becomes."""
-    return _without_applies(plan, {})
+    return _without_applies(plan, _Way(strict=False))
 
 
-def _without_applies(plan: LogicalPlan, keeping: Joins) -> LogicalPlan:
-    """Adds to `keeping` the inner joins made here that give every row of their left side once."""
-    plan = with_inputs(plan, [_without_applies(each, keeping) for each in plan_inputs(plan)])
-    return _unnested(plan, keeping) if isinstance(plan, Apply) else plan
+def strict_apply_to_join(plan: LogicalPlan) -> LogicalPlan:
+    """The same for a query whose errors are its client's."""
+    return _without_applies(plan, _Way(strict=True))
 
 
-def _unnested(apply: Apply, keeping: Joins) -> LogicalPlan:
+def _without_applies(plan: LogicalPlan, way: _Way) -> LogicalPlan:
+    plan = with_inputs(plan, [_without_applies(each, way) for each in plan_inputs(plan)])
+    return _unnested(plan, way) if isinstance(plan, Apply) else plan
+
+
+def _unnested(apply: Apply, way: _Way) -> LogicalPlan:
     right = apply.right
     if apply.kind in _ONE_SIDED and apply.condition is None:
         right = _rows_only(right)
@@ -62,14 +80,30 @@ def _unnested(apply: Apply, keeping: Joins) -> LogicalPlan:
     if _is_plain(apply):
         kind = JoinKind.CROSS if apply.kind is JoinKind.LEFT and exactly_one_row(right) else apply.kind
         if kind is JoinKind.CROSS and isinstance(right, Project) and any(map(reads_outside, right.expressions)):
-            return _project_above(apply, right, keeping)
+            return _project_above(apply, right, way)
+        if way.strict and _computes_what_may_fail(right):
+            return _over_domain(apply, right, way)
         scalar = _scalar_aggregate(apply, right)
         if scalar is not None:
             return scalar
-    pulled = pull_up(right, duplicates_matter=apply.kind not in _ONE_SIDED)
-    if pulled is not None:
-        return _joined_on(apply, right, pulled)
-    return _over_domain(apply, right, keeping)
+    if not (way.strict and _computes_what_may_fail(right)):
+        pulled = pull_up(right, duplicates_matter=apply.kind not in _ONE_SIDED)
+        if pulled is not None:
+            return _joined_on(apply, right, pulled)
+    return _over_domain(apply, right, way)
+
+
+def _computes_what_may_fail(right: LogicalPlan) -> bool:
+    """Of expressions over an aggregate without GROUP BY nothing is computed but for left rows, whichever way is taken.
+
+    Conditions do not count: the rules check them, like those of a join, as early as they can.
+    """
+    while isinstance(right, Project) and exactly_one_row(right):
+        right = right.input
+    computed = right.expressions if isinstance(right, Project) else ()
+    return any(may_fail(each, at_infinity=True) for each in computed) or any(
+        map(_computes_what_may_fail, plan_inputs(right))
+    )
 
 
 def _is_plain(apply: Apply) -> bool:
@@ -113,13 +147,13 @@ def _over_both(predicate: Expr, split: int, args: Sequence[Expr]) -> Expr:
     return _outside(shifted(predicate, split), args)
 
 
-def _project_above(apply: Apply, right: Project, keeping: Joins) -> LogicalPlan:
+def _project_above(apply: Apply, right: Project, way: _Way) -> LogicalPlan:
     """Apply(t, Project(e; q)) => Project(t.*, e; Apply(t, q)). Both have the same rows, so no NULLs are needed."""
     split = len(apply.left.schema)
     below = Apply(apply.left, right.input, JoinKind.CROSS, apply.args, None, apply.left.schema + right.input.schema)
     own = tuple(InputRef(i, field.type) for i, field in enumerate(apply.left.schema))
     computed = tuple(_over_both(e, split, apply.args) for e in right.expressions)
-    return Project(_unnested(below, keeping), (*own, *computed), apply.schema)
+    return Project(_unnested(below, way), (*own, *computed), apply.schema)
 
 
 def _scalar_aggregate(apply: Apply, right: LogicalPlan) -> LogicalPlan | None:
@@ -146,17 +180,17 @@ def _scalar_aggregate(apply: Apply, right: LogicalPlan) -> LogicalPlan | None:
     return Project(joined, (*own, *computed), apply.schema)
 
 
-def _over_domain(apply: Apply, right: LogicalPlan, keeping: Joins) -> LogicalPlan:
+def _over_domain(apply: Apply, right: LogicalPlan, way: _Way) -> LogicalPlan:
     read = sorted(correlated_refs(right))
     args = tuple(dict.fromkeys(apply.args[i] for i in read))
     fields = tuple(Field(f"outer{i}", arg.type) for i, arg in enumerate(args))
-    source, from_source = _source_of(args, apply.left, keeping)
+    source, from_source = _source_of(args, apply.left, way.keeping)
     values = Aggregate(Project(source, from_source, fields), tuple(range(len(args))), (), fields)
     domain = Domain(values, {i: args.index(apply.args[i]) for i in read})
     pushed = domain.pushed(right)
     joined = _with_domain(apply, right.schema, pushed, args, fields)
     if apply.kind in (JoinKind.CROSS, JoinKind.INNER) and _is_plain(apply) and exactly_one_row(right):
-        keeping[id(joined)] = joined
+        way.keeping[id(joined)] = joined
     width = len(apply.left.schema)
     kept = (
         range(width) if apply.kind in _ONE_SIDED else [*range(width), *range(width + 2 * len(args), len(joined.schema))]
@@ -164,7 +198,9 @@ def _over_domain(apply: Apply, right: LogicalPlan, keeping: Joins) -> LogicalPla
     return _columns(joined, kept, apply.schema)
 
 
-def _source_of(args: tuple[Expr, ...], plan: LogicalPlan, keeping: Joins) -> tuple[LogicalPlan, tuple[Expr, ...]]:
+def _source_of(
+    args: tuple[Expr, ...], plan: LogicalPlan, keeping: dict[int, Join]
+) -> tuple[LogicalPlan, tuple[Expr, ...]]:
     """The lowest part of the plan with the same values of the arguments, and the arguments over that part.
 
     The subqueries of one SELECT are joined one after the other, and each join keeps all outer rows. So the domain can
@@ -181,7 +217,7 @@ def _source_of(args: tuple[Expr, ...], plan: LogicalPlan, keeping: Joins) -> tup
                 return plan, args
 
 
-def _keeps_left(join: Join, keeping: Joins) -> bool:
+def _keeps_left(join: Join, keeping: dict[int, Join]) -> bool:
     """Whether each row of the left side is in the output at least once."""
     if join.kind is JoinKind.CROSS:
         return exactly_one_row(join.right)

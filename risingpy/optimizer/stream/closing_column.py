@@ -41,7 +41,7 @@ def optimize_view(
     windows close, may take `recursion_limit` steps.
     """
     query = seeded_calls(query)
-    optimized = optimize(query, check)
+    optimized = optimize(query, check, for_stream=True)
     if recursion_limit is not None:
         optimized = with_recursion_limit(optimized, recursion_limit)
     if not emit_on_window_close or any(field.hidden for field in query.schema):
@@ -50,14 +50,15 @@ def optimize_view(
     wide = _with_all_columns(query)
     if is_closed(stream) or stream.properties.watermarks or len(wide.schema) == len(query.schema):
         return optimized
-    watermarks = _planned(optimize(wide, check), catalog).properties.watermarks
+    watermarks = _planned(optimize(wide, check, for_stream=True), catalog).properties.watermarks
     column = next((each.column for each in watermarks if each.column < len(wide.schema)), None)
     if column is None:
         return optimized
     references = column_references(wide)
     shown = references[: len(query.schema)]
     hidden = replace(wide.schema[column], hidden=True)
-    return optimize(Project(wide, (*shown, references[column]), (*query.schema, hidden)), check)
+    with_column = Project(wide, (*shown, references[column]), (*query.schema, hidden))
+    return optimize(with_column, check, for_stream=True)
 
 
 def _planned(query: LogicalPlan, catalog: Catalog) -> StreamPlan:
