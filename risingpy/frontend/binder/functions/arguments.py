@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SyntaxError_
+from risingpy.errors import SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext
@@ -34,15 +34,11 @@ def without_results(operands: Sequence[Operand]) -> list[Operand]:
     return [each for each in operands if not (isinstance(each.expr, Parameter) and each.type == VOID)]
 
 
-def bound_arguments(binder: ExpressionBinder, trees: Sequence[exp.Expr], built_in: str | None = None) -> list[Operand]:
+def bound_arguments(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> list[Operand]:
     """The arguments in the order of the call; the `where` of one with a name is the tree that has the name.
 
-    Raises SyntaxError_ for a name that comes twice, and for an argument without a name after one with a name;
-    FeatureNotSupported for any name in a call of the `built_in` function.
+    Raises SyntaxError_ for a name that comes twice, and for an argument without a name after one with a name.
     """
-    if built_in is not None and has_names(trees):
-        position = begin_of(trees[0])
-        raise FeatureNotSupported(f"named arguments of {built_in} are not supported", position=position)
     operands, names = list[Operand](), set[str]()
     for tree in trees:
         name = argument_name(tree)

@@ -10,10 +10,11 @@ from risingpy.frontend.binder.expressions.nested import bind_field, bound_row, r
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names, without_results
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
+from risingpy.frontend.binder.functions.built_in_names import in_order
 from risingpy.frontend.binder.functions.json_names import as_json, json_arguments, of_json
 from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
-from risingpy.frontend.binder.functions.special import SPECIAL, extracted, in_order
+from risingpy.frontend.binder.functions.special import SPECIAL, extracted
 from risingpy.frontend.binder.functions.system import NEED_SYSTEM, SYSTEM_FUNCTIONS
 from risingpy.frontend.binder.functions.table_functions import is_set_returning, users_schema
 from risingpy.frontend.binder.functions.user_defined import bind_user_function, has_kind
@@ -94,7 +95,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         return bind_user_function(binder, None, name, bound_arguments(binder, arguments), position)
     if name == "row":
         return bound_row(binder, row_items(binder, arguments), position)
-    args = without_results([binder.bind(argument) for argument in in_order(name, arguments, position)])
+    args = without_results([binder.bind(argument) for argument in in_order(name, arguments)])
     return _scalar_call(binder, name, json_arguments(binder, tree, args), position)
 
 

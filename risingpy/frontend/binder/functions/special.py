@@ -13,7 +13,6 @@ from risingpy.errors import (
     FeatureNotSupported,
     InvalidParameterValue,
     SyntaxError_,
-    UndefinedFunction,
     UndefinedObject,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
@@ -164,24 +163,6 @@ def _age(binder: ExpressionBinder, name: str, args: list[Operand], position: int
         target = TIMESTAMPTZ if args[0].type.kind is TypeKind.TIMESTAMPTZ else TIMESTAMP
         args = [Operand(binder.context.coercer.coerce(midnight, target, Context.IMPLICIT), position), *args]
     return binder.calls.function(name, args, position)
-
-
-_INTERVAL_PARTS = ("years", "months", "weeks", "days", "hours", "mins", "secs")
-
-
-def in_order(name: str, arguments: list[exp.Expr], position: int) -> list[exp.Expr]:
-    """The arguments by position; make_interval takes them by name too (`days => 10`), with 0 for the others."""
-    named = {str(a.this.name): a.expression for a in arguments if isinstance(a, exp.Kwarg | exp.PropertyEQ)}
-    if name != "make_interval":
-        if named:
-            raise FeatureNotSupported(f"named arguments of {name} are not supported", position=position)
-        return arguments
-    positional = arguments[: len(arguments) - len(named)]
-    unknown = [part for part in named if part not in _INTERVAL_PARTS[len(positional) :]]
-    if unknown:
-        raise UndefinedFunction(f"function make_interval({unknown[0]} => …) does not exist", position=position)
-    rest = [named.get(part, exp.Literal.number(0)) for part in _INTERVAL_PARTS[len(positional) :]]
-    return [*positional, *rest]
 
 
 def bind_overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:

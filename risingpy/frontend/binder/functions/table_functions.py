@@ -18,6 +18,7 @@ from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions import populate
 from risingpy.frontend.binder.functions.arguments import bound_arguments
+from risingpy.frontend.binder.functions.built_in_names import in_order
 from risingpy.frontend.binder.functions.json_names import JSON_SETS, json_arguments
 from risingpy.frontend.binder.functions.multiranges import unnested
 from risingpy.frontend.binder.functions.privileges import EXPLODED
@@ -142,8 +143,8 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
 def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> Lists:
     if (name := _name(call)) == "unnest":
         return _unnest(binder, call)
-    built_in = name if is_name_of_set(name) else None
-    args, position = bound_arguments(binder, call.expressions, built_in), position_of(call)
+    given = in_order(name, call.expressions) if is_name_of_set(name) else call.expressions
+    args, position = bound_arguments(binder, given), position_of(call)
     if name in _OF_DEFINITIONS:
         return _of_objects(binder, name, _defined(definitions, position), args, position)
     if name in _OF_ROW:
