@@ -5,7 +5,7 @@ KeyProbe(t_u_idx, first column u)   =>   has_row((7,))
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -93,15 +93,27 @@ class CommittedKeys:
         """The numbers of those keys that a row of the table has, as primary key or in the unique index."""
         found = None
         if len(keys[0]) <= _FEW_KEYS and self._probe_of(table, index) is not None:
-            found = self.of_few(view, table, index, [*zip(*(each.to_pylist() for each in keys), strict=True)])
+            found = self._of_few(view, table, index, [*zip(*(each.to_pylist() for each in keys), strict=True)])
         if found is not None:
             return found
         return keys_with_rows(view, table, keys) if index is None else index_keys_with_rows(view, index, keys)
 
-    def of_few(
+    def of_keys(
+        self,
+        view: ReadView,
+        table: Table,
+        index: Index | None,
+        keys: Sequence[Sequence[object]],
+        columns: Callable[[], _Columns],
+    ) -> list[int]:
+        """The same of keys as `meta/writing/row_keys` makes them; `columns` gives them as arrays, if need be."""
+        found = self._of_few(view, table, index, keys)
+        return self.of_columns(view, table, index, columns()) if found is None else found
+
+    def _of_few(
         self, view: ReadView, table: Table, index: Index | None, keys: Sequence[Sequence[object]]
     ) -> list[int] | None:
-        """The same of keys as `meta/writing/row_keys` makes them; None if they must be looked up as columns."""
+        """None if they must be looked up as columns."""
         probe = self._probe_of(table, index)
         if probe is None or len(keys) > _FEW_KEYS:
             return None

@@ -15,7 +15,6 @@ from risingpy.meta.writing.row_keys import log_has_newest_rows
 from risingpy.plan.catalog import Catalog, CheckConstraint, Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Expr
-from risingpy.storage.engine.read_views import ReadView
 
 
 def has_guards(catalog: Catalog, table: Table) -> bool:
@@ -40,16 +39,11 @@ def row_guard(session: StatementContext, catalog: Catalog, table: Table) -> RowG
     def find_rows(asked: Sequence[Asked]) -> list[Sequence[int]]:
         view = session.database.reads.snapshot().view
         try:
-            return [_found(committed, view, each) for each in asked]
+            return [committed.of_keys(view, each.table, each.index, each.keys, each.columns) for each in asked]
         finally:
             view.release()
 
     return RowGuard(table, known, found, passes_of(table, range(len(table.columns))), find_rows)
-
-
-def _found(committed: CommittedKeys, view: ReadView, asked: Asked) -> Sequence[int]:
-    found = committed.of_few(view, asked.table, asked.index, asked.keys)
-    return committed.of_columns(view, asked.table, asked.index, asked.columns()) if found is None else found
 
 
 def change_is_free(catalog: Catalog, table: Table, columns: Collection[int]) -> bool:
