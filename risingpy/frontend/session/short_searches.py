@@ -1,7 +1,8 @@
 """SELECTs of the rows nearest to a vector that an index finds, answered at once.
 
-The graph must be at rest and have all of the newest epoch, which the long way sees to. So a search never waits, and
-takes the loop that answers it no longer than a fraction of a millisecond.
+A search that takes the loop no longer than a fraction of a millisecond is made at once, if the graph is at rest and has
+all of the newest epoch. A thread makes the others (`Awaits`), on several cores; what it has found is the answer unless
+the relation has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.results import TakesLonger
 from risingpy.frontend.session.short_selects import ShortSelect
 from risingpy.frontend.session.statement_clock import StatementClock
-from risingpy.frontend.session.waits import look_at_followed
+from risingpy.frontend.session.waits import SearchWait, look_at_followed
+
+_MOST_TRIES = 3  # while the relation changes all the time; then its rows are compared in one snapshot
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
@@ -33,10 +36,12 @@ class SessionShortSearch(ShortSelect):
         self.finds_one = False
         self._near = near
         self._indexes = context.database.vector_indexes
+        self._wait: SearchWait | None = None
+        self._began = 0.0
 
     def rows(self, parameters: Sequence[object | None]) -> Sequence[Datums]:
         """See `ShortRead`."""
-        began = time.perf_counter()
+        self._began = time.perf_counter()
         context = self._context
         self._look_at_session()
         if context.transaction.has_changes and self._has_touched():
@@ -54,9 +59,22 @@ class SessionShortSearch(ShortSelect):
             raise TakesLonger from None
         if found is None:
             raise TakesLonger
-        self._ran(began)
+        self._ran(self._began)
         return found
 
     def _find(self, index_id: int, vector: bytes, count: int) -> Sequence[tuple[object, ...]] | None:
         candidates = int(self._context.settings.get("hnsw.ef_search"))
-        return self._indexes.nearest_now(index_id, vector, count, candidates)
+        asked, tries = (index_id, vector, count, candidates), 0
+        wait, self._wait = self._wait, None
+        if wait is not None and wait.asked == asked and wait.found is not None:
+            self._began, tries = wait.began, wait.tries + 1
+            if self._indexes.is_as_of(index_id, wait.found.epoch):
+                return wait.found.keys
+        if not self._indexes.takes_long(index_id, candidates):
+            found = self._indexes.nearest_now(index_id, vector, count, candidates)
+            if found is not None:
+                return found
+        if tries == _MOST_TRIES:
+            return None
+        self._wait = SearchWait(self._context, asked, self._began, tries)
+        raise self._wait.awaited()

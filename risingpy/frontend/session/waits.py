@@ -1,4 +1,4 @@
-"""Waits without a thread, for a lock or for commits: the event loop then goes on with the statement."""
+"""Waits without a thread, for a lock, for commits, or for a search: the event loop then goes on with the statement."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.results import Awaits, TakesLonger
 from risingpy.frontend.transaction import Transaction
 from risingpy.meta.cancellation import WaitEvent
+from risingpy.meta.vector_indexes.searches import Found, Search
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.meta.writing.table_locks import LockMode, LockRequest
 
@@ -65,6 +66,31 @@ class LockWait:
     def _forget(self) -> None:
         self._context.cancelled.forget_call(self._cancel)
         self._context.cancelled.waits_for = None
+
+
+class SearchWait:
+    """A statement's wait for the rows nearest to a vector, `found` when it is over. `tries` came before it."""
+
+    def __init__(self, context: SessionContext, asked: tuple[int, bytes, int, int], began: float, tries: int) -> None:
+        self._context = context
+        self.asked = asked
+        self.began = began
+        self.tries = tries
+        self.found: Found | None = None
+
+    def awaited(self) -> Awaits:
+        """The exception that has others begin and end it."""
+        return Awaits(self._begin, _nothing)
+
+    def _begin(self, done: _Done) -> Callable[[], None]:
+        def given(found: Found | None) -> Callable[[], None]:
+            self.found = found
+            return done(None if found is None else 0)
+
+        wake = self._context.database.vector_indexes.ask(Search(*self.asked, given))
+        if wake is None:
+            raise TakesLonger
+        return wake
 
 
 def locked(context: SessionContext, table_id: int, mode: LockMode, key: RowKey | None = None) -> None:

@@ -9,6 +9,7 @@ rows at most.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -25,6 +26,9 @@ from risingpy.types.packed.float_vector import reals_of, to_reals
 
 # Canonical names of distances, and what the library calls what orders vectors in the same way.
 METRICS = {"l2_distance": "l2sq", "negative_inner_product": "ip", "cosine_distance": "cos"}
+
+
+_KEPT = 7 / 8  # of what a search was thought to take, when another one has been measured
 
 
 class BeyondHalf(Exception):
@@ -52,6 +56,7 @@ class VectorGraph:
         self._labels: dict[bytes, int] = {}
         self._keys: list[tuple[object, ...] | None] = []  # by label; None where the row is gone
         self._free: list[int] = []  # labels whose rows are gone
+        self._seconds = 0.0  # of a search, by candidate
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -126,6 +131,33 @@ class VectorGraph:
         with self._guard:
             return self._nearest(vector, count, candidates)
 
+    def nearest_to_each(
+        self, vectors: Sequence[bytes], count: int, candidates: int, threads: int
+    ) -> list[list[tuple[object, ...]]]:
+        """As `nearest`, for each of the vectors, on so many threads."""
+        with self._guard:
+            held = [self._held(to_reals(vector).reshape(1, -1)) for vector in vectors]
+            asked = [each for each in held if each is not None]
+            if len(asked) < 2:  # the library gives one answer in another form
+                return [self._nearest(vector, count, candidates) for vector in vectors]
+            if not self._labels:
+                return [[] for _ in vectors]
+            self._index.expansion_search = max(candidates, count)
+            began = time.perf_counter()
+            matches = self._index.search(np.concatenate(asked), count, threads=threads)
+            elapsed = time.perf_counter() - began
+            self._note(elapsed * min(threads, len(asked)) / len(asked), candidates)
+            found = (self._keys_of(matches[i].keys.tolist()) for i in range(len(asked)))
+            return [[] if each is None else next(found) for each in held]
+
+    def seconds_of(self, candidates: int) -> float:
+        """What a search took lately, on one core."""
+        return self._seconds * candidates
+
+    def _note(self, seconds: float, candidates: int) -> None:
+        measured = seconds / candidates
+        self._seconds = _KEPT * self._seconds + (1 - _KEPT) * measured if self._seconds else measured
+
     def nearest_now(self, vector: bytes, count: int, candidates: int) -> list[tuple[object, ...]] | None:
         """As `nearest`; None if another thread changes or searches the graph. Never blocks."""
         if not self._guard.acquire(blocking=False):
@@ -143,8 +175,13 @@ class VectorGraph:
         if asked is None:
             return []
         self._index.expansion_search = max(candidates, count)
+        began = time.thread_time()
         found = self._index.search(asked[0], count, threads=1)
-        keys = [self._keys[label] for label in found.keys.tolist()]
+        self._note(time.thread_time() - began, candidates)
+        return self._keys_of(found.keys.tolist())
+
+    def _keys_of(self, labels: Sequence[int]) -> list[tuple[object, ...]]:
+        keys = [self._keys[label] for label in labels]
         return [key for key in keys if key is not None]
 
     def _held(self, reals: Reals) -> Reals | None:

@@ -8,6 +8,7 @@ already. So a graph is as new as the newest epoch whenever it answers; until it 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from risingpy.meta.schema.commands import SchemaCommands
 from risingpy.meta.subscriptions.reader import SubscriptionReader
 from risingpy.meta.vector_indexes.graph import BeyondHalf, VectorGraph
 from risingpy.meta.vector_indexes.reals import RealForm
+from risingpy.meta.vector_indexes.searches import Found, GraphSearches, Search
 from risingpy.plan.catalog import Catalog, FollowedForm, FollowedRelation, Index, JobStatus
 from risingpy.plan.expressions import InputRef
 from risingpy.storage.engine.storage_table import StorageTable
@@ -33,6 +35,7 @@ LOG = logging.getLogger(__name__)
 _FOLLOW_SECONDS = 1.0  # between two looks whether the index is still there
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds before a graph that could not be built is tried again
 _BUILD_THREADS = 2
+_LONG_SECONDS = 0.00025  # that the event loop shall not spend on one client; to hand a search on costs a tenth of it
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class VectorIndexes:
         self._errors: dict[int, str] = {}  # of graphs that could not be built
         self._changed = threading.Condition(self._guard)
         self._closed = False
+        self._searches = GraphSearches(self._nearest_to_each)
 
     def follow(self, catalog: Catalog) -> None:
         """Begins to build the graphs of indexes that are new, and forgets those of dropped ones."""
@@ -98,6 +102,7 @@ class VectorIndexes:
 
     def close(self) -> None:
         """Ends the threads, which are between two epochs."""
+        self._searches.close()
         with self._guard:
             self._closed = True
             threads = list(self._threads.values())
@@ -153,19 +158,63 @@ class VectorIndexes:
             followed.guard.release()
         return found if found is not None and len(found) == count else None
 
+    def takes_long(self, index_id: int, candidates: int) -> bool:
+        """Whether a search is for `ask` rather than for `nearest_now`."""
+        with self._guard:
+            followed = self._built.get(index_id)
+        return followed is not None and followed.graph.seconds_of(candidates) > _LONG_SECONDS
+
+    def ask(self, search: Search) -> Callable[[], None] | None:
+        """Has the search made by another thread (`GraphSearches.ask`); None if there is no graph for it."""
+        return None if self._answering(search.index_id, search.vector) is None else self._searches.ask(search)
+
+    def is_as_of(self, index_id: int, epoch: int) -> bool:
+        """Whether the rows of the index's relation are those of that epoch. Never waits for a graph."""
+        with self._guard:
+            followed = self._built.get(index_id)
+        return followed is not None and self._unchanged_up_to(followed, epoch) is not None
+
+    def _nearest_to_each(
+        self, index_id: int, vectors: Sequence[bytes], count: int, candidates: int
+    ) -> Sequence[Found | None]:
+        """See `FindsEach`. For vectors of as many dimensions as the graph's."""
+        nothing = [None] * len(vectors)
+        with self._guard:
+            followed = self._built.get(index_id)
+        if followed is None:
+            return nothing
+        try:
+            with followed.guard:
+                is_newest = self._is_newest(followed)
+            if not is_newest:
+                self._catch_up(followed, wait=0.0)
+        except (SqlError, BeyondHalf):
+            return nothing
+        epoch, graph = followed.epoch, followed.graph  # that may become newer meanwhile: then it is searched again
+        if len(graph) < count:
+            return nothing
+        threads = min(len(vectors), len(os.sched_getaffinity(0)))
+        found = graph.nearest_to_each(vectors, count, candidates, threads)
+        return [Found(keys, epoch) if len(keys) == count else None for keys in found]
+
     def _is_newest(self, followed: _Followed) -> bool:
-        """Whether the graph lacks nothing. The caller has its guard. Epochs of other relations are no change."""
-        if followed.epoch == self._published.state.committed.epoch:
-            return True
+        """Whether the graph lacks nothing. The caller has its guard."""
+        up_to = self._unchanged_up_to(followed, followed.epoch)
+        if up_to is not None:
+            followed.epoch = up_to
+        return up_to is not None
+
+    def _unchanged_up_to(self, followed: _Followed, epoch: int) -> int | None:
+        """The newest epoch, if the graph's relation has not changed since `epoch`; those of other relations do not."""
+        if epoch == self._published.state.committed.epoch:
+            return epoch
         try:
             subscription = self._subscriptions.subscription(followed.subscription_id)
-            changes = self._changelogs.read(subscription.table, followed.epoch, most_rows=1)
-            self._subscriptions.check_kept(subscription, followed.epoch)
+            changes = self._changelogs.read(subscription.table, epoch, most_rows=1)
+            self._subscriptions.check_kept(subscription, epoch)
         except SqlError:
-            return False
-        if not changes.epochs:
-            followed.epoch = changes.up_to
-        return not changes.epochs
+            return None
+        return None if changes.epochs else changes.up_to
 
     def _answering(self, index_id: int, vector: bytes) -> _Followed | None:
         """The index's graph, if it is built and has vectors of as many dimensions."""

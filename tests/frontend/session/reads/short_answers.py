@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
+from risingpy.frontend.results import TakesLonger
 from risingpy.frontend.session import ClientSession
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
 from risingpy.frontend.wire.conversation import converse
@@ -76,3 +78,23 @@ class Answers:
         """What the short path says at once, if it says anything."""
         answer = self._short_path.answer(data)
         return None if isinstance(answer, Later) else answer
+
+    def awaited(self, data: bytes) -> bytes | None:
+        """What it says when all is over that it must wait for, if it says anything."""
+        answer = self._short_path.answer(data)
+        while isinstance(answer, Later):
+            over, rows = threading.Event(), list[int | None]()
+
+            def done(
+                count: int | None, over: threading.Event = over, rows: list[int | None] = rows
+            ) -> Callable[[], None]:
+                rows.append(count)
+                return over.set
+
+            try:
+                answer.begin(done)()
+            except TakesLonger:
+                return None
+            assert over.wait(30)
+            answer = None if rows[0] is None else answer.answer(rows[0])
+        return answer

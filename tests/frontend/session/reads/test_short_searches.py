@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def _series(values: tuple[bytes | None, ...], formats: tuple[int, ...] = (), res
 def _short(answers: Answers, asked: bytes) -> bytes:
     """The answer in short, which may have to wait for the thread that follows the graph's relation."""
     deadline = time.monotonic() + 30
-    while (said := answers.short(asked)) is None:
+    while (said := answers.awaited(asked)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return said
@@ -105,7 +106,7 @@ def test_the_number_of_rows_as_a_parameter_and_a_view(answers: Answers) -> None:
     for count in (b"1", b"5", b"128"):
         assert _short(answers, _series((vector, count))) == answers.long(_series((vector, count)))
     for other in (b"0", b"129", b"-1", None):
-        assert answers.short(_series((vector, other))) is None
+        assert answers.awaited(_series((vector, other))) is None
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_other_queries_take_the_long_way(answers: Answers, select: str) -> None:
 def test_wrong_vectors_get_their_errors(answers: Answers) -> None:
     _prepare(answers, "SELECT n FROM items ORDER BY v <-> $1 LIMIT 5")
     for value, state in ((b"[1,2]", b"22000"), (b"[1,x]", b"22P02"), (b"[1e99" + b",0" * 7 + b"]", b"22003")):
-        assert answers.short(_series((value,))) is None
+        assert answers.awaited(_series((value,))) is None
         assert state in answers.long(_series((value,)))
     assert answers.short(_series((None,))) is None
 
@@ -150,10 +151,62 @@ def test_changes_are_seen_at_once(answers: Answers, client: Client) -> None:
         expected = answers.long(asked)
         client.run("FLUSH")
         deadline = time.monotonic() + 30
-        while (said := answers.short(asked)) is None:  # its thread follows, if nobody asks
+        while (said := answers.awaited(asked)) is None:  # its thread follows, if nobody asks
             assert time.monotonic() < deadline
             answers.long(asked)
         assert said == expected == answers.long(asked)
+
+
+@pytest.fixture
+def handed_on(monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
+    """All searches take so long that another thread makes them."""
+    monkeypatch.setattr(database.vector_indexes, "takes_long", lambda *asked: True)
+
+
+@pytest.mark.usefixtures("handed_on")
+def test_searches_that_another_thread_makes(answers: Answers, client: Client) -> None:
+    """They need not wait for the thread that follows the relation: the searching thread does that itself."""
+    _prepare(answers, "SELECT n, v <-> $1 FROM items ORDER BY v <-> $1 LIMIT 10")
+    for number, vector in enumerate(_vectors(20)):
+        asked = _series((vector,))
+        assert answers.short(asked) is None
+        assert answers.awaited(asked) == answers.long(asked)
+        client.run(f"UPDATE items SET v = '{vector.decode()}' WHERE n = {50 + number}")
+        client.run("FLUSH")
+        assert answers.awaited(asked) == answers.long(asked)
+        client.run(f"UPDATE items SET v = NULL WHERE n = {50 + number}")  # others ask for the same vector
+        client.run("FLUSH")
+
+
+@pytest.mark.usefixtures("handed_on")
+def test_changes_while_another_thread_searches(answers: Answers, client: Client, database: Database) -> None:
+    """What it has found is the answer only if the relation is still the same; else it searches three times."""
+    _prepare(answers, "SELECT n FROM items ORDER BY v <-> $1 LIMIT 1")
+    (vector,) = _vectors(1)
+    asked = _series((vector,))
+    real, searched = database.vector_indexes._nearest_to_each, []
+    changes = iter((1, 1, 0))
+
+    def changed_afterwards(*given: Any) -> Any:
+        found = real(*given)
+        searched.append(found)
+        for _ in range(next(changes, 1)):
+            client.run(f"UPDATE items SET v = '{vector.decode()}' WHERE n = {100 + len(searched)}")
+            client.run(f"UPDATE items SET v = NULL WHERE n = {99 + len(searched)}")
+            client.run("FLUSH")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database.vector_indexes._searches, "_find", changed_afterwards)
+        said = answers.awaited(asked)
+        assert len(searched) == 3
+        assert said is not None and b"102" in said
+        searched.clear()
+        assert answers.awaited(asked) is None
+        assert len(searched) == 3
+    assert answers.awaited(asked) == answers.long(asked)
+    client.run("UPDATE items SET v = NULL WHERE n BETWEEN 100 AND 110")  # others ask for the same vector
+    client.run("FLUSH")
 
 
 def test_a_transaction_sees_its_own_rows(answers: Answers, client: Client) -> None:
@@ -161,13 +214,13 @@ def test_a_transaction_sees_its_own_rows(answers: Answers, client: Client) -> No
     (vector,) = _vectors(1)
     asked = _series((vector,))
     client.run("BEGIN")
-    before = answers.short(asked)
+    before = answers.awaited(asked)
     assert before is not None
     client.run(f"INSERT INTO items VALUES ('own', 9000, 'x', '{vector.decode()}')")
-    assert answers.short(asked) is None
+    assert answers.awaited(asked) is None
     assert b"9000" in answers.long(asked)
     client.run("ROLLBACK")
-    assert answers.short(asked) == answers.long(asked)
+    assert answers.awaited(asked) == answers.long(asked)
 
 
 def test_limits_of_the_portal_take_the_long_way(answers: Answers) -> None:
@@ -186,4 +239,4 @@ def test_changes_of_other_relations_are_none_of_the_graph(answers: Answers, clie
         client.run(f"INSERT INTO other VALUES ({n})")
         client.run("FLUSH")
         answers.session.sync()
-        assert answers.short(_series((vector,))) is not None
+        assert answers.awaited(_series((vector,))) is not None
