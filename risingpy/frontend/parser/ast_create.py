@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from risingpy.connectors.formats.decoder import MessageFormat
@@ -321,11 +322,12 @@ class CreateConnection:
 
 @dataclass(frozen=True, slots=True)
 class FunctionArgument:
-    """`name` is empty where only the type is given."""
+    """`name` is empty where only the type is given. `mode` is IN, OUT or INOUT."""
 
     name: str
     type: TypeName
     default: Expression | None = None
+    mode: str = "IN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +335,8 @@ class CreateFunction:
     """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`).
 
     `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then, and for a
-    `procedure`.
+    `procedure`. A function with OUT and INOUT arguments gives these: `signature` has all arguments in their order then,
+    `arguments` those of a call, `columns` what comes for SETOF; else they are the fields of the result, or it itself.
     """
 
     name: ObjectName
@@ -351,6 +354,20 @@ class CreateFunction:
     columns: tuple[FunctionArgument, ...] = ()
     aggregate: bool = False
     procedure: bool = False
+    signature: tuple[FunctionArgument, ...] = ()
+
+    @property
+    def results(self) -> tuple[FunctionArgument, ...]:
+        """What the function gives, perhaps under names."""
+        if self.returns is not None:
+            return (FunctionArgument("", self.returns),)
+        return self.columns or outputs_of(self.signature)
+
+
+def outputs_of(arguments: Iterable[FunctionArgument]) -> tuple[FunctionArgument, ...]:
+    """The OUT and INOUT ones, with the names that PostgreSQL gives those without one."""
+    found = [each for each in arguments if each.mode != "IN"]
+    return tuple(replace(each, name=each.name or f"column{number}") for number, each in enumerate(found, 1))
 
 
 @dataclass(frozen=True, slots=True)

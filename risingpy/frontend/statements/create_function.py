@@ -35,6 +35,8 @@ from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for
 from risingpy.types import VARCHAR, SqlType, narrow, struct_of
 
+_MODES = {"IN": "i", "OUT": "o", "INOUT": "b"}  # as in pg_proc.proargmodes
+
 
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateFunction, parameter_types: Sequence[SqlType]
@@ -58,8 +60,9 @@ def bind(
             strict=statement.strict,
             batch=statement.batch,
             kind=_kind(statement),
-            column=statement.columns[0].name if len(statement.columns) == 1 else "",
+            column=statement.results[0].name if len(statement.results) == 1 else "",
             texts=_texts(statement),
+            modes="".join(_MODES[each.mode] for each in statement.signature),
         )
         function = _with_defaults(session, function, statement)
         check_uses_types(session, (*function.argument_types, function.result))
@@ -87,8 +90,7 @@ def _without_names_of_rows(session: StatementContext, text: str, statement: Crea
     does not stand there as it is read.
     """
     known = known_types(session)
-    results = [statement.returns] if statement.returns is not None else [each.type for each in statement.columns]
-    names = [*(argument.type for argument in statement.arguments), *results]
+    names = {each.type.position: each.type for each in (*statement.arguments, *statement.results)}.values()
     for name in sorted(names, key=lambda each: each.position, reverse=True):
         written = element_name(name.text)
         row = known.row_meant(written)
@@ -105,9 +107,7 @@ def _without_names_of_rows(session: StatementContext, text: str, statement: Crea
 
 def _texts(statement: CreateFunction) -> tuple[bool, ...]:
     """Which arguments, and then which columns of the result, are written `text`; a relation's are not."""
-    results = [statement.returns] if statement.returns is not None else [each.type for each in statement.columns]
-    types = [*(argument.type for argument in statement.arguments), *results]
-    return tuple(is_text_name(each.text) for each in types)
+    return tuple(is_text_name(each.type.text) for each in (*statement.arguments, *statement.results))
 
 
 def bind_drop(
@@ -145,8 +145,8 @@ def _result(session: StatementContext, statement: CreateFunction) -> SqlType:
         refuse_domain(statement.returns.text, statement.returns.position, known_types(session), "a function's result")
         known = known_types(session)
         return resolve_type(statement.returns.text, statement.returns.position, known, of_rows=True)
-    types = _types(session, statement.columns)
-    return types[0] if len(types) == 1 else struct_of([column.name for column in statement.columns], types)
+    types = _types(session, statement.results)
+    return types[0] if len(types) == 1 else struct_of([column.name for column in statement.results], types)
 
 
 def _kind(statement: CreateFunction) -> FunctionKind:
@@ -181,11 +181,12 @@ def _types(session: StatementContext, arguments: Sequence[FunctionArgument]) -> 
 
 def _checked(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
     """The function, completed from its body, which is checked. Raises the body's errors, at its position."""
-    names = [name for name in function.argument_names if name] + [c.name for c in statement.columns if c.name]
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        message = f'parameter name "{repeated}" used more than once'
-        raise InvalidFunctionDefinition(message, position=statement.name.position)
+    for given in (function.argument_names, [each.name for each in statement.results]):
+        names = [name for name in given if name]
+        if len(set(names)) < len(names):
+            repeated = next(name for name in names if names.count(name) > 1)
+            message = f'parameter name "{repeated}" used more than once'
+            raise InvalidFunctionDefinition(message, position=statement.name.position)
     try:
         if function.language is FunctionLanguage.PYTHON:
             if function.batch:  # Arrow has no type for wide numerics

@@ -72,18 +72,13 @@ def _numbered() -> Iterable[tuple[int, str, Signature]]:
 
 def _all_arguments(function: FunctionDesc) -> tuple[list[int] | None, list[str] | None, list[str] | None]:
     """Types, modes and names of the arguments, and behind them of the columns of RETURNS TABLE."""
-    names, columns = list(function.argument_names), list[tuple[str, int]]()
-    if function.kind is FunctionKind.TABLE and function.result.kind is TypeKind.STRUCT:
-        row = function.shown_result
-        columns = [(n, t.oid) for n, t in zip(row.names, row.items, strict=True)]
-    elif function.column:
-        columns = [(function.column, function.shown_result.oid)]
-    names += [name for name, _ in columns]
+    columns = () if function.modes else function.columns
+    every = [*function.signature, *(("t", name, type_) for name, type_ in columns)]
+    names = [name for _, name, _ in every]
     shown = names if any(names) else None
-    if not columns:
+    if not columns and not function.modes:
         return None, None, shown
-    types = [*(type_.oid for type_ in function.shown_arguments), *(oid for _, oid in columns)]
-    return types, ["i"] * len(function.argument_types) + ["t"] * len(columns), shown
+    return [type_.oid for _, _, type_ in every], [mode for mode, _, _ in every], shown
 
 
 def _made(state: SystemState) -> Iterable[Row]:

@@ -38,7 +38,9 @@ class FunctionDesc:
 
     An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
     `batch` a Python function takes and gives Arrow arrays. A table function's `result` is a row's type, a struct for
-    several columns; `column` is the name of its only column, empty for SETOF. `texts`: whether each argument was
+    several columns; `column` is the name of its only column, empty for SETOF. A function with OUT arguments has the
+    `modes` of all its arguments in their order, as pg_proc.proargmodes: what goes out is the result, a struct if it is
+    several values, or `column`. `texts`: whether each argument was
     written `text`, as in `ColumnDesc.as_text`, and after them the result or its columns. `retracts`: whether an
     aggregate can take back a row from its state. `owner` is the id of a role, and `acl` its list of rights.
     """
@@ -63,6 +65,7 @@ class FunctionDesc:
     acl: Acl | None = None
     argument_defaults: tuple[str, ...] = ()
     texts: tuple[bool, ...] = ()
+    modes: str = ""
 
     @property
     def noun(self) -> str:
@@ -83,7 +86,7 @@ class FunctionDesc:
     def shown_result(self) -> SqlType:
         """Likewise the result's."""
         places = len(self.argument_types)
-        if self.kind is FunctionKind.TABLE and self.result.kind is TypeKind.STRUCT:
+        if self._gives_several:
             return replace(self.result, items=self._shown(self.result.items, places))
         return self._shown((self.result,), places)[0]
 
@@ -93,22 +96,53 @@ class FunctionDesc:
         return tuple(as_text(each) if is_text else each for each, is_text in zip(types, marks, strict=True))
 
     @property
+    def _gives_several(self) -> bool:
+        """Whether the result's fields are columns or OUT arguments."""
+        gives_columns = self.kind is FunctionKind.TABLE or bool(self.modes)
+        return gives_columns and not self.column and self.result.kind is TypeKind.STRUCT
+
+    @property
+    def columns(self) -> tuple[tuple[str, SqlType], ...]:
+        """Those of RETURNS TABLE, or the OUT and INOUT arguments; none of a function that just gives a value."""
+        result = self.shown_result
+        if self._gives_several:
+            return tuple(zip(result.names, result.items, strict=True))
+        return ((self.column, result),) if self.column else ()
+
+    @property
+    def signature(self) -> tuple[tuple[str, str, SqlType], ...]:
+        """Mode, name and type of each argument in order, of those that go out, too.
+
+        A field that is called `column2` only because its argument has no name has none.
+        """
+        outputs = [("" if n == f"column{k}" else n, type_) for k, (n, type_) in enumerate(self.columns, 1)]
+        given, out = iter(self.arguments), iter(outputs)
+        found = []
+        for mode in self.modes or "i" * len(self.argument_types):
+            name, type_ = next(out if mode == "o" else given)
+            if mode == "b":
+                next(out)
+            found.append((mode, name, type_))
+        return tuple(found)
+
+    @property
     def arguments_text(self) -> str:
-        """`a integer, b integer DEFAULT 2`."""
-        needed = len(self.argument_types) - len(self.argument_defaults)
-        texts = self._argument_texts()
-        given = [f"{text} DEFAULT {value}" for text, value in zip(texts[needed:], self.argument_defaults, strict=True)]
-        return ", ".join([*texts[:needed], *given])
+        """`a integer, b integer DEFAULT 2, OUT c integer`."""
+        return self._argument_texts(self.argument_defaults)
 
     @property
     def identity_text(self) -> str:
-        """`a integer, b integer`: without defaults."""
-        return ", ".join(self._argument_texts())
+        """`a integer, b integer, OUT c integer`: without defaults."""
+        return self._argument_texts(())
 
-    def _argument_texts(self) -> list[str]:
+    def _argument_texts(self, defaults: Sequence[str]) -> str:
         """As PostgreSQL writes them: those of a procedure say how they are passed."""
-        mode = "IN " if self.kind is FunctionKind.PROCEDURE else ""
-        return [mode + f"{name} {type_}".strip() for name, type_ in self.arguments]
+        words = {"i": "IN " if self.kind is FunctionKind.PROCEDURE else "", "o": "OUT ", "b": "INOUT "}
+        needed = [""] * (len(self.argument_types) - len(defaults))
+        values, texts = iter([*needed, *(f" DEFAULT {value}" for value in defaults)]), []
+        for mode, name, type_ in self.signature:
+            texts.append(words[mode] + f"{name} {type_}".strip() + ("" if mode == "o" else next(values)))
+        return ", ".join(texts)
 
     @property
     def shown(self) -> str:
@@ -120,9 +154,11 @@ class FunctionDesc:
     def result_text(self) -> str:
         """`integer`, `SETOF integer`, `TABLE(a integer, b text)`."""
         result = self.shown_result
+        if self.modes:
+            result_text = "record" if self._gives_several else str(result)
+            return f"SETOF {result_text}" if self.kind is FunctionKind.TABLE else result_text
         if self.kind is not FunctionKind.TABLE:
             return str(result)
-        if result.kind is TypeKind.STRUCT:
-            columns = zip(result.names, result.items, strict=True)
+        if columns := self.columns:
             return f"TABLE({', '.join(f'{name} {type_}' for name, type_ in columns)})"
-        return f"TABLE({self.column} {result})" if self.column else f"SETOF {result}"
+        return f"SETOF {result}"

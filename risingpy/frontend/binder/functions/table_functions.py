@@ -23,7 +23,13 @@ from risingpy.frontend.binder.functions.json_names import JSON_SETS, json_argume
 from risingpy.frontend.binder.functions.multiranges import unnested
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import KNOWN_SETS, known_values
-from risingpy.frontend.binder.functions.user_defined import bind_user_function, chosen_function, has_kind, user_rows
+from risingpy.frontend.binder.functions.user_defined import (
+    bind_user_function,
+    chosen_function,
+    has_kind,
+    has_outputs,
+    user_rows,
+)
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
@@ -198,11 +204,15 @@ def _one_list(made: Expr, of: SqlType, name: str, column: str = "") -> Lists:
 
 
 def _rows_of_users(binder: ExpressionBinder, schema: str | None, call: exp.Expr, args: list[Operand]) -> Lists | None:
-    """Those of a user's table function; None of any other."""
-    if has_kind(binder, FunctionKind.TABLE, _name(call), schema):
-        function, given = chosen_function(binder, schema, _name(call), args, position_of(call))
+    """Those of a user's table function, and the value of one with an OUT argument, by its name; None of any other."""
+    name, position = _name(call), position_of(call)
+    if has_kind(binder, FunctionKind.TABLE, name, schema) or has_outputs(binder, name, schema):
+        function, given = chosen_function(binder, schema, name, args, position)
         if function.kind is FunctionKind.TABLE:
             return _one_list(user_rows(binder, function, given, call), function.result, function.name, function.column)
+        if function.column:
+            value = bind_user_function(binder, schema, name, args, position)
+            return Lists((Call("array", (value,), array_of(value.type)),), (function.column,), True, name)
     return None
 
 

@@ -29,6 +29,12 @@ def has_kind(binder: ExpressionBinder, kind: FunctionKind, name: str, schema: st
     return any(f.kind is kind for f in context.catalog.functions_named(name, schema, context.search_path))
 
 
+def has_outputs(binder: ExpressionBinder, name: str, schema: str | None) -> bool:
+    """Whether a user's function of this name has OUT arguments."""
+    context = binder.context
+    return any(f.modes for f in context.catalog.functions_named(name, schema, context.search_path))
+
+
 def bind_user_function(
     binder: ExpressionBinder, schema: str | None, name: str, args: Sequence[Operand], position: int
 ) -> Expr:

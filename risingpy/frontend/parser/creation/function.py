@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SyntaxError_
 from risingpy.frontend.parser.ast import (
     AlterFunction,
     CallProcedure,
@@ -10,6 +13,7 @@ from risingpy.frontend.parser.ast import (
     FunctionArgument,
     TypeName,
 )
+from risingpy.frontend.parser.ast_create import outputs_of
 from risingpy.frontend.parser.cursor import Cursor
 
 # Types of several words: what begins with one of these is no argument's name.
@@ -21,17 +25,26 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     """After `CREATE [OR REPLACE] FUNCTION`."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    arguments = parse_arguments(cursor, with_defaults=True)
-    cursor.expect("RETURNS")
+    signature = _parse_signature(cursor, with_defaults=True)
+    arguments = tuple(each for each in signature if each.mode != "OUT")
     returns: TypeName | None = None
     columns: tuple[FunctionArgument, ...] = ()
-    if cursor.accept("TABLE"):
-        columns = cursor.in_parentheses(lambda: FunctionArgument(cursor.name().name, cursor.type_name()))
-    elif cursor.accept("SETOF"):
-        columns = (FunctionArgument("", cursor.type_name()),)
+    outputs = outputs_of(signature)
+    if outputs:
+        columns = outputs if _returns_sets(cursor, outputs) else ()
     else:
-        returns = cursor.type_name()
+        cursor.expect("RETURNS")
+        if cursor.accept("TABLE"):
+            columns = cursor.in_parentheses(lambda: FunctionArgument(cursor.name().name, cursor.type_name()))
+        elif cursor.accept("SETOF"):
+            columns = (FunctionArgument("", cursor.type_name()),)
+        else:
+            returns = cursor.type_name()
+    position = cursor.position
     language, body, flags = _parse_definition(cursor)
+    if outputs and language != "sql":
+        message = "OUT arguments of a function in Python are not supported"
+        raise FeatureNotSupported(message, position=position, hint="Say RETURNS TABLE (…), or RETURNS struct<…>.")
     return CreateFunction(
         name,
         arguments,
@@ -44,14 +57,32 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
         or_replace=or_replace,
         if_not_exists=if_not_exists,
         columns=columns,
+        signature=signature if outputs else (),
     )
+
+
+def _returns_sets(cursor: Cursor, outputs: Sequence[FunctionArgument]) -> bool:
+    """Takes the RETURNS of a function with OUT arguments, if there is one: only SETOF says something new."""
+    position = cursor.position
+    if not cursor.accept("RETURNS"):
+        return False
+    if cursor.word == "TABLE":
+        message = "OUT and INOUT arguments aren't allowed in TABLE functions"
+        raise SyntaxError_(message, position=position)
+    is_set = cursor.accept("SETOF")
+    wanted = outputs[0].type.text if len(outputs) == 1 else "record"
+    declared = cursor.type_name()
+    if declared.text.lower() != wanted.lower():
+        message = f"function result type must be {wanted} because of OUT parameters"
+        raise InvalidFunctionDefinition(message, position=declared.position)
+    return is_set
 
 
 def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
     """After `CREATE [OR REPLACE] AGGREGATE`: `name(args) RETURNS type LANGUAGE python AS '…'`."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    arguments = parse_arguments(cursor)
+    arguments = _without_outputs(cursor, _parse_signature(cursor))
     if not arguments:
         cursor.unsupported("an aggregate without arguments")
     cursor.expect("RETURNS")
@@ -80,7 +111,7 @@ def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
 def parse_create_procedure(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
     """After `CREATE [OR REPLACE] PROCEDURE`: `name(args) LANGUAGE sql AS '…'`."""
     name = cursor.object_name()
-    arguments = parse_arguments(cursor, with_defaults=True)
+    arguments = _without_outputs(cursor, _parse_signature(cursor, with_defaults=True))
     position = cursor.position
     language, body, flags = _parse_definition(cursor)
     if language != "sql":
@@ -145,7 +176,19 @@ def parse_drop_function(cursor: Cursor, noun: str) -> DropFunction:
     return DropFunction(functions, if_exists, cascade, noun)
 
 
-def parse_arguments(cursor: Cursor, *, with_defaults: bool = False) -> tuple[FunctionArgument, ...]:
+def parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:
+    """The arguments by which a function is known: all but the OUT ones."""
+    return tuple(each for each in _parse_signature(cursor) if each.mode != "OUT")
+
+
+def _without_outputs(cursor: Cursor, signature: Sequence[FunctionArgument]) -> tuple[FunctionArgument, ...]:
+    for each in signature:
+        if each.mode != "IN":
+            raise FeatureNotSupported(f"an argument of mode {each.mode} is not supported", position=each.type.position)
+    return tuple(signature)
+
+
+def _parse_signature(cursor: Cursor, *, with_defaults: bool = False) -> tuple[FunctionArgument, ...]:
     """`(name type, …)`: the names may be left out. `with_defaults`: `= value` or `DEFAULT value` may follow."""
     cursor.expect("(")
     if cursor.accept(")"):
@@ -156,10 +199,11 @@ def parse_arguments(cursor: Cursor, *, with_defaults: bool = False) -> tuple[Fun
 
 
 def _parse_argument(cursor: Cursor, *, with_defaults: bool) -> FunctionArgument:
-    for mode in ("OUT", "INOUT", "VARIADIC"):
-        if cursor.word == mode:
-            cursor.unsupported(f"an argument of mode {mode}")
-    cursor.accept("IN")
+    if cursor.word == "VARIADIC":
+        cursor.unsupported("an argument of mode VARIADIC")
+    mode = next((word for word in ("INOUT", "OUT", "IN") if cursor.accept(word)), "IN")
+    if mode == "IN" and cursor.accept("OUT"):
+        mode = "INOUT"
     first, second = (*cursor.peek(2), "")[:2]
     has_name = second not in (",", ")", "(", "[", "", "=", ":=", "DEFAULT") and first not in _TYPE_WORDS
     name = cursor.name().name if has_name else ""
@@ -167,7 +211,7 @@ def _parse_argument(cursor: Cursor, *, with_defaults: bool) -> FunctionArgument:
     default = None
     if with_defaults and (cursor.accept("DEFAULT") or cursor.accept("=") or cursor.accept(":=")):
         default = cursor.expression()
-    return FunctionArgument(name, type_name, default)
+    return FunctionArgument(name, type_name, default, mode)
 
 
 def _parse_flag(cursor: Cursor) -> str:
