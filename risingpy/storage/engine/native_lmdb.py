@@ -47,6 +47,7 @@ from risingpy.storage.tuning import StoreTuning
 
 _FILE_MODE = 0o644
 _NO_LIMIT = 1 << 62
+_FEW_KEYS = 16  # that are looked up without giving the interpreter's lock up
 _START = [0, 0, 0, 0]  # of a read: the range, rows given of it, length and address of their last key
 
 
@@ -210,16 +211,19 @@ class NativeTransaction:
         return ctypes.string_at(frame[1], frame[0]), ctypes.string_at(frame[3], frame[2])
 
     def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
-        """See `StoreTransaction`."""
-        data, offsets = joined_bytes(keys)
-        there = bytearray(len(keys))
-        key, found = pa.py_buffer(data), pa.py_buffer(there)
-        status = key_probing.find_few(
-            self._library.cursor_get, self._cursor(db), key.address, offsets.buffer_info()[0], len(keys), int(whole),
-            self._frame_at, found.address,
-        )  # fmt: skip
-        self._library.check(status, "cursor_get")
-        return [*map(bool, there)]
+        """See `StoreTransaction`. Others get their turn after some keys: a page may have to come from the disk."""
+        get, cursor, there = self._library.cursor_get, self._cursor(db), list[bool]()
+        for first in range(0, len(keys), _FEW_KEYS):
+            some = keys[first : first + _FEW_KEYS]
+            data, offsets = joined_bytes(some)
+            key, found = pa.py_buffer(data), bytearray(len(some))
+            status = key_probing.find_few(
+                get, cursor, key.address, offsets.buffer_info()[0], len(some), int(whole),
+                self._frame_at, pa.py_buffer(found).address,
+            )  # fmt: skip
+            self._library.check(status, "cursor_get")
+            there += map(bool, found)
+        return there
 
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
         """See `StoreTransaction`."""
