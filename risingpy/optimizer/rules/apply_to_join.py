@@ -22,7 +22,7 @@ takes the fourth way there. A view has NULL for what fails, and needs no such ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from risingpy.optimizer.facts import exactly_one_row
 from risingpy.optimizer.may_fail import may_fail
@@ -38,8 +38,20 @@ from risingpy.plan.expression_trees import (
     substituted,
     transform,
 )
-from risingpy.plan.expressions import CorrelatedRef, Expr, InputRef, Literal
-from risingpy.plan.logical import Aggregate, Apply, Field, Join, JoinKind, LogicalPlan, Project, Schema, Sort
+from risingpy.plan.expressions import Case, CorrelatedRef, Expr, InputRef, Literal
+from risingpy.plan.logical import (
+    Aggregate,
+    Apply,
+    Field,
+    Filter,
+    Join,
+    JoinKind,
+    LogicalPlan,
+    Project,
+    Scan,
+    Schema,
+    Sort,
+)
 from risingpy.types import BOOLEAN
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
@@ -81,8 +93,9 @@ def _unnested(apply: Apply, way: _Way) -> LogicalPlan:
         kind = JoinKind.CROSS if apply.kind is JoinKind.LEFT and exactly_one_row(right) else apply.kind
         if kind is JoinKind.CROSS and isinstance(right, Project) and any(map(reads_outside, right.expressions)):
             return _project_above(apply, right, way)
-        if way.strict and _computes_what_may_fail(right):
-            return _over_domain(apply, right, way)
+        guarded = _guarded(right) if way.strict and not _is_join(right) else right
+        if way.strict and (guarded is not right or _computes_what_may_fail(right)):
+            return _over_domain(apply, guarded, way)
         scalar = _scalar_aggregate(apply, right)
         if scalar is not None:
             return scalar
@@ -96,7 +109,7 @@ def _unnested(apply: Apply, way: _Way) -> LogicalPlan:
 def _computes_what_may_fail(right: LogicalPlan) -> bool:
     """Of expressions over an aggregate without GROUP BY nothing is computed but for left rows, whichever way is taken.
 
-    Conditions do not count: the rules check them, like those of a join, as early as they can.
+    Of conditions `_guarded` takes care.
     """
     while isinstance(right, Project) and exactly_one_row(right):
         right = right.input
@@ -104,6 +117,38 @@ def _computes_what_may_fail(right: LogicalPlan) -> bool:
     return any(may_fail(each, at_infinity=True) for each in computed) or any(
         map(_computes_what_may_fail, plan_inputs(right))
     )
+
+
+def _is_join(right: LogicalPlan) -> bool:
+    """Whether PostgreSQL, too, makes a join of it, whose conditions are checked as early as possible."""
+    return isinstance(right, Project | Filter | Join | Scan) and all(map(_is_join, plan_inputs(right)))
+
+
+def _guarded(right: LogicalPlan) -> LogicalPlan:
+    """Has conditions that may fail checked only for rows that the left row asks for; the same plan if there are none.
+
+    Filter(a = outer$0 AND 10 / b > 1)  =>  Filter(a = outer$0 AND CASE WHEN a = outer$0 THEN 10 / b > 1 ELSE false END)
+
+    So no rule moves them below the join with the left rows' values. Those of EXISTS and IN become a join's.
+    """
+    inputs = plan_inputs(right)
+    guarded = [_guarded(each) for each in inputs]
+    if any(new is not old for new, old in zip(guarded, inputs, strict=True)):
+        right = with_inputs(right, guarded)
+    if not isinstance(right, Filter):
+        return right
+    parts = conjuncts(right.predicate)
+    outside = conjunction([part for part in parts if reads_outside(part) and not may_fail(part, at_infinity=True)])
+    if outside is None:
+        return right
+    made = [
+        Case(((outside, part),), Literal(False, BOOLEAN), BOOLEAN)
+        if may_fail(part, at_infinity=True) and not reads_outside(part)
+        else part
+        for part in parts
+    ]
+    predicate = conjunction(made)
+    return right if made == parts or predicate is None else replace(right, predicate=predicate)
 
 
 def _is_plain(apply: Apply) -> bool:
