@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +25,8 @@ META = b"meta"  # the named database of a shard that has notes beside the rows
 TABLE_ID_BYTES = 4
 _KEY = b"table"
 _LAYOUT = struct.Struct(">qqqq")
-_STORED = np.dtype(">i8")  # one of the four
 _WORD = 1 << 64
+_SIGN = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +71,20 @@ class StatisticsChange:
     def _add(self, keys: pa.BinaryArray, *changes: tuple[pa.BinaryArray, int], starts: Sequence[int] = (0,)) -> None:
         if not len(keys):
             return
-        key = buffers_of(keys)
-        sides = [(buffers_of(values), sign) for values, sign in changes]
-        # The kernel gets a table's rows by their place in the columns: a slice of Arrow's takes longer than the rows.
-        for start, end in zip(starts, (*starts[1:], len(keys)), strict=True):
-            totals_at = address(self._totals_of(keys[start].as_py()[:TABLE_ID_BYTES]))
-            for value, sign in sides:
-                digests.add_rows(
-                    key.data, key.offsets + 4 * start, TABLE_ID_BYTES, value.data, value.offsets + 4 * start,
-                    value.validity, value.bit_offset + start, end - start, sign, totals_at,
-                )  # fmt: skip
-
-    def _totals_of(self, table: bytes) -> Integers:
-        totals = self._totals.get(table)
-        if totals is None:
-            totals = self._totals[table] = np.zeros(4, np.int64)
-        return totals
+        # The kernel takes all tables at once: a call for each would take longer than its rows, of a small epoch.
+        key, first_rows = buffers_of(keys), np.array(starts, np.int64)
+        totals = np.zeros((len(starts), 4), np.int64)
+        for values, sign in changes:
+            value = buffers_of(values)
+            digests.add_rows(
+                key.data, key.offsets, TABLE_ID_BYTES, value.data, value.offsets, value.validity, value.bit_offset,
+                address(first_rows), len(starts), len(keys), sign, address(totals),
+            )  # fmt: skip
+        data, places = memoryview(keys.buffers()[2]), key.starts[first_rows].tolist()
+        for place, change in zip(places, totals, strict=True):
+            table = bytes(data[place : place + TABLE_ID_BYTES])
+            before = self._totals.get(table)
+            self._totals[table] = change if before is None else before + change  # the digest wraps around
 
     def forget(self, table_id: int) -> None:
         """The table is being purged: nobody asks for it any more."""
@@ -99,13 +98,15 @@ class StatisticsChange:
         """Puts the changes to what the store has noted."""
         for table, totals in self._totals.items():
             key = _KEY + table
-            stored = transaction.get(key, db=META)
             if not len(totals):
                 transaction.delete(key, db=META)
                 continue
+            now: Sequence[int] = totals.tolist()
+            stored = transaction.get(key, db=META)
             if stored is not None:
-                totals = totals + np.frombuffer(stored, _STORED)  # the digest wraps around, as in the kernel
-            transaction.put(key, totals.astype(_STORED).tobytes(), db=META)
+                now = list(map(add, now, _LAYOUT.unpack(stored)))
+                now[-1] = (now[-1] + _SIGN) % _WORD - _SIGN  # the digest wraps around, as in the kernel
+            transaction.put(key, _LAYOUT.pack(*now), db=META)
 
 
 def read_statistics(transaction: StoreTransaction) -> dict[int, TableStatistics]:
