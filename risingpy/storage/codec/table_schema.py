@@ -7,6 +7,7 @@ Value: the `value_columns`, column-aware for relations (`row_encoding`), plain f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -104,3 +105,14 @@ def vnodes_of_shard(shard: int, shards: int) -> range:
     first = -(-shard * VNODE_COUNT // shards)
     last = -(-(shard + 1) * VNODE_COUNT // shards)
     return range(first, last)
+
+
+def runs_of(vnodes: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending runs of neighbouring vnodes, as (first, last)."""
+    runs: list[tuple[int, int]] = []
+    for vnode in vnodes if isinstance(vnodes, range) else sorted(set(vnodes)):
+        if runs and vnode == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], vnode
+        else:
+            runs.append((vnode, vnode))
+    return runs

@@ -129,6 +129,7 @@ class Environment:
         tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
         self.path = path
+        self.databases = databases
         self.tuning = tuning
         self._data_file = os.fspath(path / "data.mdb")
         self._opened_in = opened_in

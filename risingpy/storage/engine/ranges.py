@@ -174,3 +174,8 @@ def joined(batches: Sequence[Batch]) -> Batch:
         pa.concat_arrays([nothing, *(batch.keys for batch in batches)]),
         pa.concat_arrays([nothing, *(batch.values for batch in batches)]),
     )
+
+
+def least(limit: int | None, other: int | None) -> int | None:
+    """The smaller of two limits; None is none."""
+    return other if limit is None else limit if other is None else min(limit, other)

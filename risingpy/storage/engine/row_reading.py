@@ -18,8 +18,8 @@ from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form, prefix_end
 from risingpy.storage.codec.table_codec import whole_row
 from risingpy.storage.engine.mem_table import is_ascending
-from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined, next_keys
-from risingpy.storage.engine.stored_rows import StoredRows, least
+from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined, least, next_keys
+from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.kernels.lmdb_ranges import NO_LIMIT
 
 Pair = tuple[bytes, bytes]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 
 from risingpy.errors import InternalError
+from risingpy.storage.engine.few_writes import FewWrites
 from risingpy.storage.engine.lmdb_environment import Snapshot
 from risingpy.storage.engine.mem_table import Drained
 from risingpy.storage.engine.stored_rows import StoredRows
@@ -50,6 +52,10 @@ class ShardReader:
     def in_order(self, table_id: int) -> StoredRows:
         """The same: who reads a snapshot in order merges what waits to be merged as it reads."""
         return self.rows
+
+    def write_few(self, writes: Sequence[FewWrites]) -> None:
+        """InternalError, likewise."""
+        raise InternalError("a pinned epoch is written to")
 
     def write(self, writes: Drained) -> None:
         """InternalError: a pinned epoch is not written to."""

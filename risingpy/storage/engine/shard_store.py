@@ -349,7 +349,12 @@ class EpochTransaction:
 
         Grows the map by itself if it is full. The transaction is over after that.
         """
-        drained = (self._tables[table_id].drain() for table_id in sorted(self._tables))
-        self._writer.write_all([each for each in drained if each is not None])
+        tables = [self._tables[table_id] for table_id in sorted(self._tables)]
+        few = [writes for table in tables if (writes := table.take_few())]
+        if few:
+            self._writer.write_few(few)
+        drained = [each for table in tables if (each := table.drain()) is not None]
+        if drained:
+            self._writer.write_all(drained)
         self._writer.commit()
         self._turn.close()

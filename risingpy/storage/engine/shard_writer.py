@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 
 from risingpy.errors import InternalError, IoError, SerializationFailure
 from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.engine.few_changes import changed_rows
+from risingpy.storage.engine.few_writes import FewWrites
 from risingpy.storage.engine.lmdb_environment import Environment
-from risingpy.storage.engine.mem_table import Drained, WriteBatch, joined_arrays
+from risingpy.storage.engine.mem_table import Drained, WriteBatch, joined_arrays, known_values
 from risingpy.storage.engine.shard_basis import attempt_note
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
@@ -194,6 +196,15 @@ class ShardWriter:
             written = _Written(WriteBatch(keys, values), can_be_undone=True, starts=starts)
             self._keep(written, lambda: self._old_values_of_tables(small))
 
+    def write_few(self, writes: Sequence[FewWrites]) -> None:
+        """Writes what came row by row, of each table once: all tables' rows together, where they go to the tree."""
+        changes, of_runs = changed_rows(self.rows, writes)
+        if changes is not None:
+            written = _Written(changes.batch, can_be_undone=True, starts=changes.starts)
+            self._keep(written, lambda: changes.old)
+        for batch in of_runs:
+            self._keep(_Written(batch, can_be_undone=True))
+
     def purge(self, table_id: int, keys: pa.BinaryArray) -> None:
         """Deletes rows of a table that is no more, for good."""
         self._purged.add(table_id)
@@ -311,12 +322,12 @@ class ShardWriter:
 
     def _old_values_of(self, writes: Drained) -> pa.BinaryArray:
         """What is there now under the keys of writes."""
-        known = _known_values(writes)
+        known = known_values(writes)
         return self._old_values(writes.batch.keys, writes.new) if known is None else known
 
     def _old_values_of_tables(self, writes: Sequence[Drained]) -> pa.BinaryArray:
         """The same of several tables that have no runs: what is not known is looked up at once."""
-        found = [_known_values(each) for each in writes]
+        found = [known_values(each) for each in writes]
         unknown = [number for number, values in enumerate(found) if values is None]
         if unknown:
             looked_up = self.transaction.get_values(joined_arrays([writes[number].batch.keys for number in unknown]))
@@ -376,19 +387,6 @@ def _starts_among(starts: Sequence[int], kept: pa.BooleanArray) -> Sequence[int]
     before = np.concatenate([[0], np.cumsum(kept.to_numpy(zero_copy_only=False))])
     # A table that keeps no row begins where the next one does, or at the end.
     return [start for start in np.unique(before[list(starts)]).tolist() if start < before[-1]]
-
-
-def _known_values(writes: Drained) -> pa.BinaryArray | None:
-    """What is known to be under the keys; None if that is not known of all. Saves 0.1 to 0.5 µs per key (measured)."""
-    keys, known = writes.batch.keys, writes.known
-    if known is None:
-        return None
-    if known.keys.equals(keys):
-        return known.values
-    if len(known.keys) < len(keys):
-        return None
-    places = pc.index_in(keys, known.keys)
-    return None if places.null_count else known.values.take(places)
 
 
 def _differs(old: pa.BinaryArray, new: pa.BinaryArray) -> pa.BooleanArray | None:

@@ -1,7 +1,8 @@
 """A table as a streaming executor sees it: the store with this epoch's own writes over it (seed 001).
 
 Writes gather in a `MemTable`. A read first hands them to the epoch's LMDB transaction, which merges them: so
-reads see the newest rows, and a table that is only written in an epoch is sorted once, at the commit.
+reads see the newest rows, and a table that is only written in an epoch is sorted once, at the commit. What executors of
+a few rows write gathers in `FewWrites` instead, and their reads look there first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import TableCodec
+from risingpy.storage.codec.table_schema import runs_of
+from risingpy.storage.engine.few_writes import NOT_KNOWN, FewWrites, NotKnown
 from risingpy.storage.engine.mem_table import Drained, MemTable, WriteBatch, is_ascending
 from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
 from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
@@ -30,6 +33,7 @@ from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.types.far_moments import value_of, values_of
 
 ROW_BYTES = 64  # a row's key, its place in the tree and its undo, as a part of what an epoch writes
+_LOOKED_AT_BYTES = 1 << 20  # written row by row: less is no matter for the limits
 _VALUE_TAG = b"\x01"  # of a key column that is not NULL
 
 
@@ -53,6 +57,7 @@ class StateTable:
         self._writer = writer
         self._lookups = lookups
         self._written = MemTable()
+        self._few = FewWrites()
         self._written_bytes = 0  # in this epoch
         # What the last `get_rows` found, so that writing the same keys need not look again.
         self._read: WriteBatch | None = None
@@ -199,7 +204,7 @@ class StateTable:
         self, vnodes: Sequence[int], after: bytes | None, limit: int, direction: Direction
     ) -> tuple[pa.Table, bytes | None]:
         """At most `limit` rows of the vnodes beyond a key; the last key if others may follow."""
-        runs = _runs(vnodes)[:: 1 if direction is Direction.FORWARD else -1]
+        runs = runs_of(vnodes)[:: 1 if direction is Direction.FORWARD else -1]
         bounds = [[vnode_prefix(self.schema.table_id, vnode) for vnode in run] for run in runs]
         ranges = Ranges.of([(first, prefix_end(last)) for first, last in bounds])
         batch = read_first(self._in_order(), ranges, limit, direction, after=after)
@@ -265,6 +270,8 @@ class StateTable:
         ops = np.asarray(ops)
         if not len(ops):
             return
+        if self._few:
+            self.flush()
         self._written_bytes += sum(column.nbytes for column in rows) + ROW_BYTES * len(ops)
         check_written(self._written_bytes, self.schema.name)
         keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
@@ -273,14 +280,48 @@ class StateTable:
         if self._written.size_bytes > self._writer.tuning.mem_table_bytes:
             self.flush()
 
+    def get_stored(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values under stored keys of a few rows; None where there is none."""
+        if self._written:
+            self.flush()
+        found = [self._few.get(key) for key in keys]
+        if NOT_KNOWN in found:
+            wanted = self._writer.rows.get_few(self.schema.table_id, keys)
+            found = [other if value is NOT_KNOWN else value for value, other in zip(found, wanted, strict=True)]
+        values = [None if isinstance(value, NotKnown) else value for value in found]
+        self._lookups.note(len(keys), len(keys) - values.count(None))
+        return values
+
+    def put_stored(self, key: bytes, value: bytes | None, before: bytes | NotKnown | None) -> None:
+        """Writes a row as it is stored, which is a small one; None deletes the key.
+
+        `before` is what was under it: what `get_stored` gave, or None for a key that is surely not there.
+        """
+        if self._written:
+            self.flush()
+        self._written_bytes += len(key) + ROW_BYTES + len(value or b"")
+        if self._written_bytes > _LOOKED_AT_BYTES:
+            check_written(self._written_bytes, self.schema.name)
+        self._few.put(key, value, before)
+
     def flush(self) -> None:
         """Hands the writes to the epoch's transaction."""
+        if self._few:
+            self._writer.write_few([self.take_few()])
         drained = self.drain()
         if drained is not None:
             self._writer.write(drained)
 
+    def take_few(self) -> FewWrites:
+        """The writes that came row by row, for whoever hands them to the epoch's transaction."""
+        few = self._few
+        if few:
+            self._few = FewWrites()
+            self._read = None  # they may be of the keys that were read
+        return few
+
     def drain(self) -> Drained | None:
-        """The writes, if there are some, for whoever hands them to the epoch's transaction."""
+        """The writes that came in columns, likewise."""
         if not self._written:
             return None
         known, self._read = self._read, None
@@ -354,14 +395,3 @@ class StateTable:
     def _rows(self, batch: Batch) -> pa.Table:
         columns = self._codec.decode(batch.keys, batch.values, self._all)
         return pa.table(columns, names=[f"c{column}" for column in self._all])
-
-
-def _runs(vnodes: Sequence[int]) -> list[tuple[int, int]]:
-    """Ascending runs of neighbouring vnodes, as (first, last)."""
-    runs: list[tuple[int, int]] = []
-    for vnode in vnodes if isinstance(vnodes, range) else sorted(set(vnodes)):
-        if runs and vnode == runs[-1][1] + 1:
-            runs[-1] = runs[-1][0], vnode
-        else:
-            runs.append((vnode, vnode))
-    return runs

@@ -11,7 +11,7 @@ it merged first (`in_order`); a snapshot's readers merge as they read (`StoredRo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -24,7 +24,7 @@ from risingpy.storage.codec.column_buffers import BinaryOutput, Integers, addres
 from risingpy.storage.codec.key_encoding import prefix_end, table_prefix
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot
 from risingpy.storage.engine.mem_table import WriteBatch
-from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined
+from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined, least
 from risingpy.storage.engine.sorted_runs import (
     RUNS,
     SLICES,
@@ -51,6 +51,7 @@ class StoredRows:
         self.environment = environment
         self.transaction = transaction
         self.tuning = environment.tuning
+        self._tree = environment.databases[0]
         self._waiting = self._read_waiting()
         self._runs: dict[tuple[int, int], list[SortedRun]] = {}  # by table and slice, the oldest first
 
@@ -71,6 +72,16 @@ class StoredRows:
                 for key in self._run_keys(run_key(table_id, slice_, 0)[: TABLE_ID_BYTES + 1])
             ]
         return found
+
+    def get_value(self, key: bytes) -> bytes | None:
+        """The value of a stored key of a table without runs."""
+        return self.transaction.get(key, db=self._tree)
+
+    def get_few(self, table_id: int, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+        """The values of a few stored keys of a table; None where there is none."""
+        if self.has_runs(table_id):
+            return self.get_values(pa.array(keys, pa.binary())).to_pylist()  # type: ignore[no-any-return]
+        return [self.get_value(key) for key in keys]
 
     def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
         """The value of each stored key, all of one table, NULL where there is none. Best if the keys ascend."""
@@ -376,11 +387,6 @@ def _places_of(values: pa.BinaryArray) -> Integers:
         places[:, 1] = found.ends - found.starts
         places[~found.present] = 0
     return places
-
-
-def least(limit: int | None, other: int | None) -> int | None:
-    """The smaller of two limits; None is none."""
-    return other if limit is None else limit if other is None else min(limit, other)
 
 
 def _first_rows(transaction: StoreTransaction, db: bytes | None, prefix_bytes: int) -> Iterator[tuple[bytes, bytes]]:

@@ -18,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.storage.codec.key_encoding import compute_vnodes
+from risingpy.storage.codec.python_rows import LongRow, PythonRows
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.engine.few_writes import NOT_KNOWN
 from risingpy.storage.engine.lmdb_environment import BINDING_VARIABLE, MAP_BYTES
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
@@ -82,12 +84,28 @@ def apply(transaction: EpochTransaction, models: list[Model], batch: list[tuple[
     for number, table in enumerate(TABLES):
         mine = [(op, row) for where, op, row in batch if where == number]
         ops = np.array([op for op, _ in mine], np.int8)
-        transaction.state_table(table).apply(ops, columns(table, [row for _, row in mine]))
+        if len(batch) % 2 or not applied_row_by_row(transaction.state_table(table), mine):
+            transaction.state_table(table).apply(ops, columns(table, [row for _, row in mine]))
         for op, row in mine:
             if op > 0:
                 models[number][row[:2]] = row
             else:
                 models[number].pop(row[:2], None)
+
+
+def applied_row_by_row(table: StateTable, changes: list[tuple[int, Row]]) -> bool:
+    """Writes rows as executors of a few rows do; False if these are none for them."""
+    codec = PythonRows.of(table.schema)
+    if codec is None:
+        return False
+    try:
+        keys = [codec.key(row) for _, row in changes]
+    except LongRow:
+        return False
+    for key, (op, row) in zip(keys, changes, strict=True):
+        before = table.get_stored([key])[0] if len(key) % 2 else NOT_KNOWN
+        table.put_stored(key, codec.value(row) if op > 0 else None, before)
+    return True
 
 
 def in_key_order(model: Model) -> list[Row]:
