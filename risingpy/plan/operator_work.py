@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import add, sub
+from operator import sub
 from typing import NamedTuple, TypeAlias
 
 OperatorPosition: TypeAlias = "tuple[int, int]"  # fragment, and the operator's place in it, depth first, left to right
@@ -21,7 +21,9 @@ class OperatorWork(NamedTuple):
     found: int = 0
 
     def plus(self, other: OperatorWork) -> OperatorWork:
-        return OperatorWork(*map(add, self, other))
+        # Twenty views have some two hundred of them in an epoch: `map` would take three times as long.
+        a, b, c, d, e = self
+        return OperatorWork(a + other[0], b + other[1], c + other[2], d + other[3], e + other[4])
 
     def minus(self, earlier: OperatorWork) -> OperatorWork:
         """What was done since `earlier`."""

@@ -91,7 +91,8 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
             known_rows, known_finished = backfill.get(job_id, (0, True))
             backfill[job_id] = (known_rows + rows, known_finished and finished)
         for position, done in report.work.items():
-            work[position] = done.plus(work.get(position, OperatorWork()))
+            before = work.get(position)
+            work[position] = done if before is None else before.plus(done)
     return EpochReport(
         dict(errors), backfill, purged.tables, cpu_seconds, work, watermarks, tuple(rejected), tuple(deltas)
     )

@@ -14,12 +14,19 @@ class WorkSinceStart:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._totals: dict[OperatorPosition, OperatorWork] = {}
+        self._totals: dict[OperatorPosition, list[int]] = {}
 
     def add(self, work: Mapping[OperatorPosition, OperatorWork]) -> None:
         with self._guard:
+            totals = self._totals
             for position, done in work.items():
-                self._totals[position] = done.plus(self._totals.get(position, OperatorWork()))
+                total = totals.get(position)
+                if total is None:
+                    totals[position] = list(done)
+                else:
+                    for figure, more in enumerate(done):
+                        if more:
+                            total[figure] += more
 
     def keep_only(self, graph: StreamGraph) -> None:
         """Forgets the operators of fragments that no longer run. Their ids are never used again."""
@@ -30,4 +37,4 @@ class WorkSinceStart:
     def totals(self) -> Mapping[OperatorPosition, OperatorWork]:
         """By operator; those that never had a row are missing."""
         with self._guard:
-            return dict(self._totals)
+            return {position: OperatorWork(*total) for position, total in self._totals.items()}
