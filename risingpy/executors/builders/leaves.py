@@ -8,8 +8,10 @@ from typing import assert_never
 
 import pyarrow as pa
 
+from risingpy.executors.builders import few_rows
 from risingpy.executors.change_chunk import empty_chunk, make_chunk
 from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always, at_start
+from risingpy.executors.few_rows.chunk import table_of
 from risingpy.executors.relation.backfill import TableScanExecutor
 from risingpy.executors.relation.dml import DmlExecutor
 from risingpy.executors.relation.source import SourceExecutor
@@ -23,7 +25,7 @@ from risingpy.plan.operators import Dml, Now, Source, StreamValues, TableScan
 def received(index: int, empty: pa.Table) -> CompiledOperator:
     """The operator of the fragment's input number `index`, an Exchange or a Share."""
     receiver = _Receiver(index)
-    return CompiledOperator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True)
+    return CompiledOperator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True, few=few_rows.received(index))
 
 
 def leaf(plan: TableScan | Dml | Source | StreamValues | Now, empty: pa.Table) -> CompiledOperator:
@@ -65,7 +67,7 @@ class _Receiver:
     index: int
 
     def __call__(self, epoch: FragmentEpoch) -> Executor:
-        return _Received(epoch.inputs[self.index])
+        return _Received(table_of(epoch.inputs[self.index]))
 
     def has_rows(self, epoch: FragmentEpoch) -> bool:
         return bool(epoch.inputs[self.index].num_rows)
@@ -77,7 +79,7 @@ class _Scan:
     def __init__(self, plan: TableScan, epoch: FragmentEpoch) -> None:
         self._epoch = epoch
         changes = epoch.upstream.get(plan.upstream.table_id)
-        self._changes = _upstream_empty(plan) if changes is None else changes
+        self._changes = _upstream_empty(plan) if changes is None else table_of(changes)
         self._scan = TableScanExecutor(
             upstream=epoch.transaction.state_table(plan.upstream),
             schema=plan.upstream,

@@ -13,6 +13,7 @@ from risingpy.executors.aggregate.hash_agg import HashAggExecutor
 from risingpy.executors.aggregate.local_agg import LocalAggExecutor
 from risingpy.executors.aggregate.simple_agg import SimpleAggExecutor
 from risingpy.executors.builders.aggregate import local_calls, state_calls
+from risingpy.executors.builders.few_rows import few_executor
 from risingpy.executors.builders.join import as_of_join, hash_join, temporal_join
 from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
@@ -108,7 +109,10 @@ class _Numbers:
 
 def _operator(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
     number = next(numbers.operators)
-    return replace(cleaned(plan, _made(plan, numbers)), number=number, output_key=output_key(plan))
+    made = _made(plan, numbers)
+    operator = cleaned(plan, made)
+    few = operator.few or few_executor(plan) if operator is made else None  # whose state is cleaned needs columns
+    return replace(operator, number=number, output_key=output_key(plan), few=few)
 
 
 def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:

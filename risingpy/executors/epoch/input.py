@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-import pyarrow as pa
-
 from risingpy.executors.epoch.handed_over import HandedOver
 from risingpy.executors.epoch.source_reading import SourceRows
+from risingpy.executors.few_rows.chunk import Chunk
 
 
 class EpochInput(Protocol):
@@ -45,7 +44,7 @@ class EpochInput(Protocol):
         """What the job has done on this shard in epochs of its own, if the epoch takes that over."""
         ...
 
-    def log_changes(self, table_id: int) -> pa.Table | None:
+    def log_changes(self, table_id: int) -> Chunk | None:
         """The epoch's logged changes of a table (`op`, `c0`…) for all shards, in log order; None if there are none."""
         ...
 

@@ -7,15 +7,17 @@ makes the tree once per fragment. It makes executors in each epoch, and only tho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
-from typing import Protocol
+from typing import Protocol, cast
 
 import pyarrow as pa
 
 from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.epoch.shared_outputs import OutputKey, SharedOutput, SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected
+from risingpy.executors.few_rows.chunk import Chunk, FewRows, table_of
 from risingpy.plan.operator_work import OperatorWork
 from risingpy.storage.engine.shard_store import EpochTransaction
 
@@ -31,6 +33,16 @@ class Executor(Protocol):
         ...
 
 
+class NotFew(Exception):
+    """An executor of few rows cannot do it, for these rows or in this epoch, and has changed nothing."""
+
+
+class FewExecutor(Protocol):
+    """What an operator does with a few rows (`executors.few_rows`): the same as its executor, or it raises NotFew."""
+
+    def __call__(self, epoch: FragmentEpoch, inputs: Sequence[FewRows]) -> Chunk: ...
+
+
 @dataclass(slots=True)
 class FragmentEpoch:
     """One epoch of one fragment on one shard: what its executors read, and what they report.
@@ -40,7 +52,8 @@ class FragmentEpoch:
     finished; None if the fragment has no scans. `work`: by number, of the operators that had rows. `reached`: by
     watermark, the greatest value in this epoch. `rejected`: messages of sources that did not decode. `recursive`: by
     number, the rows that the step of a recursion reads in this run. `shared`: what other fragments have computed, too;
-    None if this one's scans do not pass on just the changes.
+    None if this one's scans do not pass on just the changes. `limited`: what operators that run on columns work in.
+    `passed`: how many rows have satisfied the predicate of the executor of few rows that has just run.
     """
 
     transaction: EpochTransaction
@@ -48,8 +61,8 @@ class FragmentEpoch:
     shard: int
     shards: int
     job_id: int
-    inputs: Sequence[pa.Table] = ()
-    upstream: Mapping[int, pa.Table] = field(default_factory=dict)
+    inputs: Sequence[Chunk] = ()
+    upstream: Mapping[int, Chunk] = field(default_factory=dict)
     errors: int = 0
     backfill: tuple[int, bool] | None = None
     work: dict[int, OperatorWork] = field(default_factory=dict)
@@ -57,10 +70,12 @@ class FragmentEpoch:
     rejected: list[Rejected] = field(default_factory=list)
     recursive: Mapping[int, pa.Table] = field(default_factory=dict)
     shared: SharedOutputs | None = None
+    limited: Callable[[], AbstractContextManager[None]] = nullcontext
+    passed: int = 0
 
     def further_run(self, number: int, rows: pa.Table) -> FragmentEpoch:
         """Another run of a part of the fragment in this epoch: nothing comes but `rows`, to the recursion `number`."""
-        inputs = [each.slice(0, 0) for each in self.inputs]
+        inputs = [table_of(each).slice(0, 0) for each in self.inputs]
         return replace(self, inputs=inputs, upstream={}, errors=0, recursive={number: rows}, shared=None)
 
     def note_work(self, number: int, work: OperatorWork) -> None:
@@ -96,7 +111,8 @@ class CompiledOperator:
     `number` is the plan node's number in the fragment, depth first and left to right. `fused` is that of the Filter
     below it that its executor evaluates, too; the executor's `passed` counts the rows that satisfied that Filter.
     `wakes_by_rows`: only rows that come to the fragment, or a snapshot that its job still reads, make `wakes` True.
-    `output_key` is that of its output, if others may have the same.
+    `output_key` is that of its output, if others may have the same. `few` does the same with a few rows, without
+    `make`'s executor; None if it always needs columns.
     """
 
     make: Callable[[FragmentEpoch], Executor]
@@ -107,6 +123,7 @@ class CompiledOperator:
     fused: int | None = None
     wakes_by_rows: bool = False
     output_key: OutputKey | None = None
+    few: FewExecutor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +131,35 @@ class FragmentTree:
     """A fragment's operators. `empty_inputs`: for each exchange, a chunk without rows.
 
     `waits_for_rows`: the fragment has nothing to do when no rows come to it and its job reads no snapshot.
+    `is_few`: each operator has an executor of few rows.
     """
 
     root: CompiledOperator
     wakers: tuple[Callable[[FragmentEpoch], bool], ...]
     empty_inputs: tuple[pa.Table, ...]
     waits_for_rows: bool
+    is_few: bool
 
     @classmethod
     def of(cls, root: CompiledOperator, empty_inputs: Sequence[pa.Table]) -> FragmentTree:
-        return cls(root, _wakers_of(root), tuple(empty_inputs), _only_rows_wake(root))
+        return cls(root, _wakers_of(root), tuple(empty_inputs), _only_rows_wake(root), _is_few(root))
 
-    def run(self, epoch: FragmentEpoch) -> pa.Table:
+    def run(self, epoch: FragmentEpoch) -> Chunk:
         """Returns the change of the root's output, and leaves what is to be reported in `epoch`."""
-        if not any(wakes(epoch) for wakes in self.wakers):
-            return self.root.empty
-        return run_operator(self.root, epoch)
+        for wakes in self.wakers:
+            if wakes(epoch):
+                return run_operator(self.root, epoch)
+        return self.root.empty
 
 
 def _only_rows_wake(operator: CompiledOperator) -> bool:
     """Whether a tree has nothing to do unless rows come to its fragment or its job reads a snapshot."""
     own = operator.wakes is never or operator.wakes_by_rows
     return own and all(_only_rows_wake(child) for child in operator.inputs)
+
+
+def _is_few(operator: CompiledOperator) -> bool:
+    return operator.few is not None and all(map(_is_few, operator.inputs))
 
 
 def _wakers_of(operator: CompiledOperator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
@@ -147,7 +171,7 @@ def _wakers_of(operator: CompiledOperator) -> tuple[Callable[[FragmentEpoch], bo
     return own + tuple(wakes for child in operator.inputs for wakes in _wakers_of(child))
 
 
-def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
+def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> Chunk:
     """Runs an operator's inputs, then the operator; returns its output's change.
 
     What another fragment has just computed, and is still kept, is taken over.
@@ -173,23 +197,45 @@ def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
     return rows
 
 
-def _run(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
+def _run(operator: CompiledOperator, epoch: FragmentEpoch) -> Chunk:
     inputs = [run_operator(child, epoch) for child in operator.inputs]
-    rows_in = sum(chunk.num_rows for chunk in inputs)
+    rows_in = sum([chunk.num_rows for chunk in inputs])
     if not rows_in and not operator.wakes(epoch):
         return operator.empty
     lookups = epoch.transaction.lookups
     asked, found = lookups.asked, lookups.found
     began = perf_counter_ns()
-    executor = operator.make(epoch)
-    output = executor.execute(inputs)
-    epoch.errors += getattr(executor, "errors", 0)
-    if rows_in or output.num_rows:
+    output = _run_few(operator, epoch, inputs)
+    if output is None:
+        output = _run_columns(operator, epoch, inputs)
+    rows_out = output.num_rows
+    if rows_in or rows_out:
         if operator.fused is not None:
-            passed = getattr(executor, "passed", output.num_rows)
-            epoch.note_work(operator.fused, OperatorWork(rows_in, passed))
-            rows_in = passed
+            epoch.note_work(operator.fused, OperatorWork(rows_in, epoch.passed))
+            rows_in = epoch.passed
         took = perf_counter_ns() - began
-        looked_up = lookups.asked - asked, lookups.found - found
-        epoch.note_work(operator.number, OperatorWork(rows_in, output.num_rows, took, *looked_up))
+        work = OperatorWork(rows_in, rows_out, took, lookups.asked - asked, lookups.found - found)
+        epoch.note_work(operator.number, work)
+    return output
+
+
+def _run_few(operator: CompiledOperator, epoch: FragmentEpoch, inputs: Sequence[Chunk]) -> Chunk | None:
+    """The output by the operator's executor of few rows; None if these must be had in columns."""
+    if operator.few is None:
+        return None
+    for chunk in inputs:
+        if not isinstance(chunk, FewRows):
+            return None
+    try:
+        return operator.few(epoch, cast("Sequence[FewRows]", inputs))
+    except NotFew:
+        return None
+
+
+def _run_columns(operator: CompiledOperator, epoch: FragmentEpoch, inputs: Sequence[Chunk]) -> Chunk:
+    with epoch.limited():
+        executor = operator.make(epoch)
+        output = executor.execute([table_of(chunk) for chunk in inputs])
+    epoch.errors += getattr(executor, "errors", 0)
+    epoch.passed = getattr(executor, "passed", output.num_rows)
     return output

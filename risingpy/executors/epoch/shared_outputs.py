@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import pyarrow as pa
-
+from risingpy.executors.few_rows.chunk import Chunk
 from risingpy.plan.aggregates import LocalAgg
 from risingpy.plan.codec import encode
 from risingpy.plan.graph import Fragment
@@ -73,7 +72,7 @@ def wanted_by_several(uses: Iterable[frozenset[Use]]) -> Mapping[OutputKey, int]
 class SharedOutput:
     """What an operator gave, how many expressions failed, and the work of it and those below by their distance."""
 
-    rows: pa.Table
+    rows: Chunk
     errors: int
     work: Mapping[int, OperatorWork]
 

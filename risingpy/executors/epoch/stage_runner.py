@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -24,7 +23,6 @@ from risingpy.executors.epoch.exchange import (
     input_port,
     split_by_shard,
     table_port,
-    to_every_shard,
     to_payloads,
 )
 from risingpy.executors.epoch.input import EpochInput
@@ -33,6 +31,8 @@ from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.shard_threads import OnShards
 from risingpy.executors.epoch.shared_outputs import SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
+from risingpy.executors.few_rows.chunk import Chunk, FewRows, joined, table_of
+from risingpy.executors.few_rows.shards import can_tell, split_few
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
@@ -42,12 +42,8 @@ from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
 from risingpy.storage.journal.entries import Delta
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
-Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this task's fragments, by port
+Received: TypeAlias = "defaultdict[int, list[Chunk]]"  # the rows for this task's fragments, by port
 Follow: TypeAlias = Callable[[int, Fragment, pa.Table], None]
-
-
-def _ignore(shard: int, fragment: Fragment, delta: pa.Table) -> None:
-    """Nobody follows the outputs."""
 
 
 _NOTHING = pa.table({"op": pa.array([], pa.int8())})
@@ -117,7 +113,7 @@ def run_stage(
         else:
             output.payloads.append((shard, port, _as_bytes(payload)))
     for target, port, rows in _run_fragments(graph, stage, shard, transaction, epoch_input, received, output.report):
-        output.payloads.extend((target, port, payload) for payload in to_payloads(rows))
+        output.payloads.extend((target, port, payload) for payload in to_payloads(table_of(rows)))
     return output
 
 
@@ -130,7 +126,7 @@ def run_epoch_in_process(
     committed: int,
     on_shards: OnShards,
     received: Sequence[Received] = (),
-    follow: Follow = _ignore,
+    follow: Follow | None = None,
 ) -> list[StageReport]:
     """Runs all stages on all shards, with one transaction per shard, and commits every shard.
 
@@ -142,7 +138,7 @@ def run_epoch_in_process(
     transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
     reports: list[StageReport] = []
 
-    def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, pa.Table]]]:
+    def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, Chunk]]]:
         report = StageReport()
         sent = _run_fragments(
             graph, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report, follow
@@ -174,10 +170,10 @@ def _run_fragments(
     epoch_input: EpochInput,
     received: Received,
     report: StageReport,
-    follow: Follow = _ignore,
-) -> Iterator[tuple[int, int, pa.Table]]:
+    follow: Follow | None = None,
+) -> Iterator[tuple[int, int, Chunk]]:
     """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they are made."""
-    changes: dict[int, pa.Table] = {}
+    changes: dict[int, Chunk] = {}
     shared = SharedOutputs(graph.shared_outputs)
     for fragment in graph.fragments[stage]:
         if fragment.job_id in graph.set_aside:
@@ -188,7 +184,8 @@ def _run_fragments(
             delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report, shared)
         if not delta.num_rows:
             continue
-        follow(shard, fragment, delta)
+        if follow is not None:
+            follow(shard, fragment, table_of(delta))
         for target, port, rows in _send(graph, fragment, delta, shard):
             if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a shared fragment's rows stay on their shard
                 received[port].append(rows)
@@ -197,13 +194,15 @@ def _run_fragments(
 
 
 def _is_idle(
-    graph: LoadedGraph, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, pa.Table]
+    graph: LoadedGraph, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, Chunk]
 ) -> bool:
     """Whether the fragment has nothing to do, as most have in most epochs. The check takes a microsecond."""
-    if any(port in received for port in graph.ports[fragment.fragment_id]):
-        return False
-    if any(table_id in changes for table_id in fragment.upstream_tables):
-        return False
+    for port in graph.ports[fragment.fragment_id]:  # `any` of a generator would take as long as all the rest
+        if port in received:
+            return False
+    for table_id in fragment.upstream_tables:
+        if table_id in changes:
+            return False
     job_id = fragment.job_id
     backfills = epoch_input.is_backfilling(job_id) and (
         epoch_input.snapshot_rows(job_id) > 0 or epoch_input.first_epoch_of(job_id)
@@ -217,43 +216,59 @@ def _run_fragment(
     shard: int,
     transaction: EpochTransaction,
     epoch_input: EpochInput,
-    received: Mapping[int, list[pa.Table]],
-    changes: dict[int, pa.Table],
+    received: Mapping[int, list[Chunk]],
+    changes: dict[int, Chunk],
     report: StageReport,
     shared: SharedOutputs,
-) -> pa.Table:
+) -> Chunk:
     """Runs one fragment, and adds the changes of the relation that it writes to `changes`."""
-    upstream: dict[int, pa.Table] = {}
-    for index, table_id in enumerate(fragment.upstream_tables):
-        passed_on = received.get(table_port(fragment.fragment_id, index))
-        if table_id in changes:
-            upstream[table_id] = changes[table_id]
-        elif passed_on:
-            upstream[table_id] = pa.concat_tables(passed_on)
+    upstream = _upstream_of(fragment, received, changes)
     try:
         tree = graph.tree(fragment)
         inputs = [
-            _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
+            joined(received.get(input_port(fragment.fragment_id, index)) or [empty])
             for index, empty in enumerate(tree.empty_inputs)
         ]
         run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
         if not epoch_input.is_backfilling(fragment.job_id):
             run.shared = shared
-        with epoch_input.limited(fragment.job_id) if fragment.job_id in graph.limited else nullcontext():
+        if fragment.job_id not in graph.limited:
             delta = tree.run(run)
+        elif tree.is_few and _are_few(inputs) and _are_few(upstream.values()):
+            # A few rows take no time worth a limit, and to set one takes as long: whatever needs columns is in one.
+            run.limited = lambda: epoch_input.limited(fragment.job_id)
+            delta = tree.run(run)
+        else:
+            with epoch_input.limited(fragment.job_id):
+                delta = tree.run(run)
     except (OSError, DiskFailure, SourceFailed):
         raise  # not the job's fault
     except Exception as error:
         raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
     if isinstance(fragment.root, Materialize) and delta.num_rows:
         changes[fragment.root.table.table_id] = delta
-    _note(report, fragment, run.errors, run.backfill)
-    report.rejected += run.rejected
-    report.watermarks.update(run.reached)
-    rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
+    rows_in = sum([table.num_rows for table in (*inputs, *upstream.values())])
     report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
-    report.work.update(((fragment.fragment_id, number), work) for number, work in run.work.items())
+    _note(report, fragment, run)
     return delta
+
+
+def _upstream_of(
+    fragment: Fragment, received: Mapping[int, list[Chunk]], changes: Mapping[int, Chunk]
+) -> dict[int, Chunk]:
+    """The changes of the tables that a fragment scans."""
+    upstream: dict[int, Chunk] = {}
+    for index, table_id in enumerate(fragment.upstream_tables):
+        passed_on = received.get(table_port(fragment.fragment_id, index))
+        if table_id in changes:
+            upstream[table_id] = changes[table_id]
+        elif passed_on:
+            upstream[table_id] = joined(passed_on)
+    return upstream
+
+
+def _are_few(chunks: Iterable[Chunk]) -> bool:
+    return all(isinstance(rows, FewRows) or not rows.num_rows for rows in chunks)
 
 
 def _take_over(
@@ -261,7 +276,7 @@ def _take_over(
     shard: int,
     transaction: EpochTransaction,
     epoch_input: EpochInput,
-    changes: dict[int, pa.Table],
+    changes: dict[int, Chunk],
 ) -> pa.Table:
     """Stores what a job has done in epochs of its own, and returns how its relation changes by it."""
     handed = epoch_input.handed_over(fragment.job_id)
@@ -282,15 +297,23 @@ def _take_over(
     return delta
 
 
-def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[int, bool] | None) -> None:
-    if errors:
-        report.errors[fragment.job_id] = report.errors.get(fragment.job_id, 0) + errors
-    if backfill is not None:
-        rows, finished = report.backfill.get(fragment.job_id, (0, True))
-        report.backfill[fragment.job_id] = (rows + backfill[0], finished and backfill[1])
+def _note(report: StageReport, fragment: Fragment, run: FragmentEpoch) -> None:
+    """Adds what a run has left to be reported; most leave nothing but the operators' work."""
+    job_id = fragment.job_id
+    if run.errors:
+        report.errors[job_id] = report.errors.get(job_id, 0) + run.errors
+    if run.backfill is not None:
+        rows, finished = report.backfill.get(job_id, (0, True))
+        report.backfill[job_id] = (rows + run.backfill[0], finished and run.backfill[1])
+    if run.rejected:
+        report.rejected += run.rejected
+    if run.reached:
+        report.watermarks.update(run.reached)
+    for number, work in run.work.items():
+        report.work[fragment.fragment_id, number] = work
 
 
-def _send(graph: LoadedGraph, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
+def _send(graph: LoadedGraph, fragment: Fragment, delta: Chunk, shard: int) -> Iterator[tuple[int, int, Chunk]]:
     shards = graph.shards
     for port, source in graph.consumers.get(fragment.fragment_id, ()):
         if not source.moves:
@@ -298,20 +321,20 @@ def _send(graph: LoadedGraph, fragment: Fragment, delta: pa.Table, shard: int) -
             continue
         distribution = source.distribution
         if distribution.kind is DistributionKind.BROADCAST:
-            sent = to_every_shard(delta, shards)
+            for target in range(shards):
+                yield target, port, delta
         else:
-            sent = split_by_shard(delta, distribution.columns, shards)
-        for target, rows in sent:
-            yield target, port, rows
+            for target, rows in _split(delta, distribution.columns, shards):
+                yield target, port, rows
     if isinstance(fragment.root, Materialize):
         for port in graph.later_readers.get(fragment.root.table.table_id, ()):
             yield shard, port, delta
 
 
-def _concatenated(tables: list[pa.Table] | None, empty: pa.Table) -> pa.Table:
-    if not tables:
-        return empty
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+def _split(delta: Chunk, columns: tuple[int, ...], shards: int) -> Iterator[tuple[int, Chunk]]:
+    if isinstance(delta, FewRows) and can_tell(delta.types, columns):
+        return split_few(delta, columns, shards)
+    return split_by_shard(table_of(delta), columns, shards)
 
 
 def _as_bytes(payload: bytes | pa.Buffer) -> bytes:

@@ -33,6 +33,7 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.source_reading import SourceReading, SourceRows
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
+from risingpy.executors.few_rows.chunk import Chunk, FewRows
 from risingpy.functions.evaluation.chunk_query import thread_interrupt
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import ExternalSource
@@ -131,7 +132,7 @@ class LoggedInput:
         taken = next((each for each in self._descriptor.handed_over if each.job_id == job_id), None)
         return None if taken is None else self._worker.handed_over(taken, self._shard)
 
-    def log_changes(self, table_id: int) -> pa.Table | None:
+    def log_changes(self, table_id: int) -> Chunk | None:
         """All the epoch's changes of the table, in log order; None if there are none."""
         return self._worker.logged(self._descriptor).get(table_id)
 
@@ -161,7 +162,7 @@ class EpochWorker:
         self._reader = GraphReader()
         self._graph: tuple[StreamGraph, LoadedGraph] | None = None
         self._stores: dict[int, ShardStore] = {}
-        self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
+        self._logged: tuple[int, dict[int, Chunk]] = (0, {})
         self._reading = reading or SourceReading(Vault(key_file_of(data_dir)))
         self._threads = ShardThreads()
         self.watch = JobWatch(alone=alone)
@@ -209,14 +210,14 @@ class EpochWorker:
             )
         return self._stores[shard]
 
-    def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:
+    def logged(self, descriptor: EpochDescriptor) -> dict[int, Chunk]:
         """The epoch's log records, in one chunk per table."""
         epoch, tables = self._logged
         if epoch != descriptor.epoch:
             batches: dict[int, list[pa.Table]] = {}
             for record in self._log.read(descriptor.log_after, descriptor.log_up_to):
                 batches.setdefault(record.table_id, []).append(record.table())
-            tables = {table_id: pa.concat_tables(parts) for table_id, parts in batches.items()}
+            tables = {table_id: _few_or_many(parts) for table_id, parts in batches.items()}
             self._logged = (descriptor.epoch, tables)
         return tables
 
@@ -292,6 +293,12 @@ class EpochWorker:
         self._threads.close()
         self._reading.close()
         self.watch.close()
+
+
+def _few_or_many(parts: Sequence[pa.Table]) -> Chunk:
+    """All rows of some chunks, as values if they are few: they are read once then, for all shards."""
+    whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+    return FewRows.of(whole) or whole
 
 
 def _part_of_shard(split: SplitRange, shard: int, shards: int) -> SplitRange:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.epoch.input import EpochInput
+from risingpy.executors.few_rows.chunk import table_of
 from risingpy.storage.codec.key_encoding import compute_vnodes
 from risingpy.storage.codec.table_schema import shards_of_vnodes
 
@@ -33,9 +34,10 @@ class DmlExecutor:
         self._shards = shards
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        logged = self._input.log_changes(self._table_id)
-        if logged is None or not logged.num_rows:
+        changes = self._input.log_changes(self._table_id)
+        if changes is None or not changes.num_rows:
             return self._empty
+        logged = table_of(changes)
         if self._shards == 1:
             return logged
         keys = [logged.column(f"c{index}").combine_chunks() for index in self._distribution]

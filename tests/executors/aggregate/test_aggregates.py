@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.executors.builders.few_rows import few_executor
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.functions.aggregate.layout import partial_types, state_types
 from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
@@ -150,6 +151,20 @@ def test_hash_agg(argument: SqlType, data: st.DataObject) -> None:
     every = [COUNT, *calls, AggCall("count", (VALUE,), BIGINT, filter=FLAG)]
     every.append(AggCall(calls[0].function, (VALUE,), calls[0].type, filter=FLAG))
     plan = hash_agg(every, leaf(types))
+    check(plan, types, data.draw(histories(groups, values, booleans)), expected_groups)
+
+
+@pytest.mark.parametrize("argument", [BIGINT, NUMERIC, VARCHAR], ids=str)
+@given(data=st.data())
+@examples(25)
+def test_counts_and_sums(argument: SqlType, data: st.DataObject) -> None:
+    """Calls for which a few rows need no columns: epochs of columns take turns with those of rows."""
+    values, calls = CASES[argument]
+    types = [BIGINT, INTEGER, argument, BOOLEAN]
+    every = [COUNT, *(call for call in calls if call.function in ("count", "sum"))]
+    every += [AggCall(call.function, call.args, call.type, filter=FLAG) for call in every]
+    plan = hash_agg(every, leaf(types))
+    assert few_executor(plan) is not None
     check(plan, types, data.draw(histories(groups, values, booleans)), expected_groups)
 
 
