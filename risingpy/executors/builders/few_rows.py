@@ -24,7 +24,7 @@ from risingpy.executors.few_rows.stateless import FewFilter, FewLogged, FewProje
 from risingpy.executors.stateless.project import may_cancel
 from risingpy.functions.aggregate.layout import types_of
 from risingpy.functions.evaluation.python_rows import compile_python
-from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg
+from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.logical import AggCall
 from risingpy.plan.operators import (
     ConflictBehavior,
@@ -61,7 +61,9 @@ def few_executor(plan: StreamPlan) -> FewExecutor | None:
         case LocalAgg():
             return _local_agg(plan)
         case HashAgg(emit_on_window_close=False):
-            return _hash_agg(plan)
+            return _hash_agg(plan, plan.group_key)
+        case SimpleAgg():
+            return _hash_agg(plan, ())
         case Materialize(first_by=None, expiry=None, retained=None, version=None):
             return _materialize(plan)
         case _:
@@ -114,9 +116,9 @@ def _local_agg(plan: LocalAgg) -> FewExecutor | None:
     return FewLocalAgg(plan.group_key, known, _arrow(plan))
 
 
-def _hash_agg(plan: HashAgg) -> FewExecutor | None:
+def _hash_agg(plan: HashAgg | SimpleAgg, group_key: Sequence[int]) -> FewExecutor | None:
     types = [column.type for column in plan.input.properties.schema]
-    key_types = [types[k] for k in plan.group_key]
+    key_types = [types[k] for k in group_key]
     pairs = zip(plan.calls, plan.states, strict=True)
     calls = [_stored_call(call, state, from_partials=plan.from_partials) for call, state in pairs]
     known = [call for call in calls if call is not None]
@@ -131,15 +133,13 @@ def _hash_agg(plan: HashAgg) -> FewExecutor | None:
     found = python_types([type_.arrow for type_ in key_types])
     if found is None or plan.calls[plan.row_count].function != "count":
         return None
-    return FewHashAgg(
-        plan.group_key, KeyWriter(found, order, tables[0].distribution), known, plan.row_count, _arrow(plan)
-    )
+    return FewHashAgg(group_key, KeyWriter(found, order, tables[0].distribution), known, plan.row_count, _arrow(plan))
 
 
 def _can_group(types: Sequence[SqlType]) -> bool:
     """Whether values of these types are equal if their bits are."""
     found = [python_type(type_.arrow) for type_ in types]
-    return bool(found) and all(each is not None and each.key is not None for each in found)
+    return all(each is not None and each.key is not None for each in found)
 
 
 def _stored_call(call: AggCall, state: AggState, *, from_partials: bool) -> StoredCall | None:

@@ -1,4 +1,4 @@
-"""LocalAgg and HashAgg of a few rows: calls of count and sum, whose states are a number or two for each group."""
+"""LocalAgg, HashAgg and SimpleAgg of a few rows: calls of count and sum, whose states are a number or two."""
 
 from __future__ import annotations
 
@@ -235,7 +235,10 @@ class _Updated:
 
 @dataclass(frozen=True, slots=True)
 class FewHashAgg:
-    """Keeps one result per call and group, as `HashAggExecutor` does."""
+    """Keeps one result per call and group, as `HashAggExecutor` does.
+
+    Or, as `SimpleAggExecutor`, one row: without a group key, all rows are of one group, which is always there.
+    """
 
     group_key: Sequence[int]
     keys: KeyWriter
@@ -253,15 +256,17 @@ class FewHashAgg:
         tables = [epoch.transaction.state_table(call.table) for call in self.calls]
         # Nothing is written before all is known: NotFew must not leave half of it.
         updated = [_updated(call, table, groups, keys) for call, table in zip(self.calls, tables, strict=True)]
-        counts = updated[self.row_count].after
-        if min(counts) < 0:
+        counter = updated[self.row_count]
+        if min(counter.after) < 0:
             raise InternalError("more rows of a group were deleted than inserted")
+        existed = [value is not None for value in counter.stored]
+        exists = [count > 0 or not self.group_key for count in counter.after]
         for call, table, each in zip(self.calls, tables, updated, strict=True):
             encode, columns, prefix = call.codec.encode, call.call.state.columns, call.prefix
-            for key, count, stored, state in zip(keys, counts, each.stored, each.new, strict=True):
-                table.put_stored(prefix + key, encode(columns(state)) if count else None, stored)
+            for key, stays, stored, state in zip(keys, exists, each.stored, each.new, strict=True):
+                table.put_stored(prefix + key, encode(columns(state)) if stays else None, stored)
         epoch.errors += _too_large(self.calls, updated)
-        return FewRows(self.types, _changed(groups.keys, updated, self.row_count))
+        return FewRows(self.types, _changed(groups.keys, updated, existed, exists))
 
 
 def _updated(call: StoredCall, table: StateTable, groups: _Groups, keys: list[bytes]) -> _Updated:
@@ -281,18 +286,19 @@ def _too_large(calls: Sequence[StoredCall], updated: Sequence[_Updated]) -> int:
     )
 
 
-def _changed(groups: list[PythonRow], updated: Sequence[_Updated], row_count: int) -> list[OpRow]:
+def _changed(
+    groups: list[PythonRow], updated: Sequence[_Updated], existed: Sequence[bool], exists: Sequence[bool]
+) -> list[OpRow]:
     """-1 of the old and +1 of the new row, for groups that came, went, or whose results changed."""
     gone: list[OpRow] = []
     came: list[OpRow] = []
-    for number, group in enumerate(groups):
+    for number, (group, was, stays) in enumerate(zip(groups, existed, exists, strict=True)):
         old = (*group, *[each.before[number] for each in updated])
         new = (*group, *[each.after[number] for each in updated])
-        existed, exists = updated[row_count].before[number] > 0, updated[row_count].after[number] > 0
-        if old == new and existed == exists:
+        if old == new and was == stays:
             continue
-        if existed:
+        if was:
             gone.append((DELETE, old))
-        if exists:
+        if stays:
             came.append((INSERT, new))
     return gone + came

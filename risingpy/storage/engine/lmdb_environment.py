@@ -132,6 +132,7 @@ class Environment:
         self.databases = databases
         self.tuning = tuning
         self._data_file = os.fspath(path / "data.mdb")
+        self._file_bytes = 0  # that it has at least
         self._opened_in = opened_in
         self.users = 0
         self.snapshots: WeakSet[Snapshot] = WeakSet()
@@ -167,8 +168,11 @@ class Environment:
         many deletions may. Without them an opening could not tell the file from one that was cut (`_refuse_cut`).
         """
         needed = self.handle.used_bytes
-        if self.size_bytes < needed:
-            os.truncate(self._data_file, needed)
+        if needed > self._file_bytes:  # an open file does not become shorter: it need not be asked each time
+            self._file_bytes = self.size_bytes
+            if self._file_bytes < needed:
+                os.truncate(self._data_file, needed)
+                self._file_bytes = needed
 
     def close(self) -> None:
         """Closes the environment when its last user does."""

@@ -94,6 +94,11 @@ def expected_groups(relation: Relation, calls: Sequence[AggCall]) -> set[object]
     return {comparable((group, *(expected_call(c, rows) for c in calls))) for group, rows in by_group.items()}
 
 
+def expected_row(relation: Relation, calls: Sequence[AggCall]) -> set[object]:
+    """The answer of the query without GROUP BY."""
+    return {comparable(tuple(expected_call(call, list(relation.values())) for call in calls))}
+
+
 def states(
     calls: Sequence[AggCall], input: StreamPlan, types: Sequence[SqlType], group_key: tuple[int, ...]
 ) -> tuple[AggState, ...]:
@@ -165,7 +170,11 @@ def test_counts_and_sums(argument: SqlType, data: st.DataObject) -> None:
     every += [AggCall(call.function, call.args, call.type, filter=FLAG) for call in every]
     plan = hash_agg(every, leaf(types))
     assert few_executor(plan) is not None
-    check(plan, types, data.draw(histories(groups, values, booleans)), expected_groups)
+    history = data.draw(histories(groups, values, booleans))
+    check(plan, types, history, expected_groups)
+    one_row = simple_agg(every, types)
+    assert few_executor(one_row) is not None
+    check(one_row, types, history, expected_row)
 
 
 @pytest.mark.parametrize("argument", CASES, ids=str)
@@ -176,11 +185,7 @@ def test_simple_agg(argument: SqlType, data: st.DataObject) -> None:
     types = [BIGINT, INTEGER, argument, BOOLEAN]
     every = [COUNT, *calls]
     plan = simple_agg(every, types)
-
-    def expected(relation: Relation, calls: Sequence[AggCall]) -> set[object]:
-        return {comparable(tuple(expected_call(call, list(relation.values())) for call in calls))}
-
-    check(plan, types, data.draw(histories(groups, values, booleans)), expected)
+    check(plan, types, data.draw(histories(groups, values, booleans)), expected_row)
 
 
 @pytest.mark.parametrize("argument", [t for t in CASES if t.kind is not TypeKind.VARCHAR], ids=str)
