@@ -5,8 +5,9 @@
 The rule joins two parts of the tree at a time. It takes pairs with an equality first, and among them those in which one
 side has at most one row per key, because such a join does not multiply rows. Then it takes the pair that gives the
 lowest tree: the height is the number of exchanges that a change passes. Then filtered inputs come first: a fact's rows
-that the filter of a dimension drops are in the state of no later join. The order of FROM decides last, so the same
-query always gets the same plan.
+that the filter of a dimension drops are in the state of no later join. Another condition beside an equality comes after
+that: if it compares with an average, say, each change of a row changes the pairs of all others that have its key, which
+are few only where filters have been. The order of FROM decides last, so the same query always gets the same plan.
 
 Columns that must be equal, directly or by way of others, form a class. Two parts that both have a column of a class can
 be joined by it, and an equality that follows from others is not tested again.
@@ -30,7 +31,7 @@ from risingpy.types import BOOLEAN
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 _FEWEST = 3  # two inputs leave no choice
 _EQUALITIES = frozenset({"eq", "is_not_distinct_from"})
-_Rank = tuple[bool, bool, bool, int, int, int, int]
+_Rank = tuple[bool, bool, bool, int, int, bool, int, int]
 _OF_EQUALITY, _OF_FILTER, _ALL = range(3)  # how many of an input's rows are left: few, some, all
 
 
@@ -172,7 +173,8 @@ class _JoinGroup:
         has_equality = bool(pairs) or any(isinstance(e, Call) and e.function in _EQUALITIES for e in spanning)
         multiplies = not (left.is_unique(a for a, _ in pairs) or right.is_unique(b for _, b in pairs))
         height, kept = max(left.height, right.height), left.kept + right.kept
-        return not has_equality, not spanning, multiplies, height, kept, left.order, right.order
+        only_spanning = bool(spanning) and not pairs
+        return not has_equality, not only_spanning, multiplies, height, kept, not spanning, left.order, right.order
 
     def _equal_pairs(self, left: _Part, right: _Part) -> list[tuple[int, int]]:
         """A column of each side for every class that both sides have."""
