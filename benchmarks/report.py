@@ -110,7 +110,7 @@ SECTIONS = (
     Section("Throughput: the three highest bids per auction (q_topn)", ("q_topn",), _EPOCHS),
     Section("Throughput: the last bid per bidder and auction (q_dedup)", ("q_dedup",), _EPOCHS),
     Section("Throughput with updates and deletes (q_retract)", ("q_retract",), _RETRACTIONS),
-    Section("TPC-H at scale 1: each query as a live view, alone", ("tpch",), _VIEWS),
+    Section("TPC-H at scale 1: each query as a live view, alone; changes from COMMIT on", ("tpch",), _VIEWS),
     Section("Freshness of one INSERT", ("freshness",), (*_LATENCIES, *_RESOURCES)),
     Section("Statements", ("INSERT acknowledged", "point SELECT"), _LATENCIES),
     Section(
