@@ -217,10 +217,8 @@ class NativeTransaction:
             some = keys[first : first + _FEW_KEYS]
             data, offsets = joined_bytes(some)
             key, found = pa.py_buffer(data), bytearray(len(some))
-            status = key_probing.find_few(
-                get, cursor, key.address, offsets.buffer_info()[0], len(some), int(whole),
-                self._frame_at, pa.py_buffer(found).address,
-            )  # fmt: skip
+            where = key.address, offsets.buffer_info()[0], len(some), int(whole)
+            status = key_probing.find_few(get, cursor, *where, self._frame_at, pa.py_buffer(found).address)
             self._library.check(status, "cursor_get")
             there += map(bool, found)
         return there
