@@ -92,6 +92,7 @@ def test_keys_that_wait_in_runs(client: Client, database: Database) -> None:
             assert probe is not None
             keys = [(row[place],) for row in rows]
             assert sorted(probe.with_rows(view, keys)) == stands
+            assert probe.with_rows(view, []) == []
             assert [k for k in range(0, 20_040, 97) if probe.has_row(view, keys[k])] == [
                 k for k in stands if k % 97 == 0
             ]

@@ -30,13 +30,6 @@ def table_port(fragment_id: int, index: int) -> int:
     return fragment_id * PORTS_PER_FRAGMENT + FIRST_TABLE_PORT + index
 
 
-def to_every_shard(delta: pa.Table, shards: int) -> Iterator[tuple[int, pa.Table]]:
-    """(shard, all rows) of a delta that every shard needs."""
-    if delta.num_rows:
-        for shard in range(shards):
-            yield shard, delta
-
-
 def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> Iterator[tuple[int, pa.Table]]:
     """(shard, its rows) of a delta, by the vnode of the columns at these positions, without shards that get no rows.
 

@@ -248,6 +248,8 @@ class FewHashAgg:
 
     def __call__(self, epoch: FragmentEpoch, inputs: Sequence[FewRows]) -> FewRows:
         (changes,) = inputs
+        if not changes.rows:  # the one group of a SimpleAgg is made in the first epoch, even then
+            raise NotFew
         groups = _Groups(changes.rows, self.group_key)
         try:
             keys = [self.keys.write(group) for group in groups.keys]
