@@ -247,7 +247,7 @@ def test_a_view_whose_function_does_not_end_stops(client: Client, monkeypatch: p
         ("CREATE AGGREGATE f() RETURNS INT LANGUAGE python AS 'x'", FeatureNotSupported),
         ("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE python AS 'def f(): return 1'", InvalidFunctionDefinition),
         (
-            "CREATE FUNCTION f(n INT) RETURNS TABLE (n INT) LANGUAGE python AS 'def f(n): return []'",
+            "CREATE FUNCTION f(n INT) RETURNS TABLE (m INT, m INT) LANGUAGE python AS 'def f(n): return []'",
             InvalidFunctionDefinition,
         ),
         ("DROP AGGREGATE nothing", UndefinedFunction),
@@ -256,6 +256,12 @@ def test_a_view_whose_function_does_not_end_stops(client: Client, monkeypatch: p
 def test_refused(client: Client, sql: str, error: type[SqlError]) -> None:
     with pytest.raises(error):
         client.run(sql)
+
+
+def test_a_column_of_the_result_may_be_named_as_an_argument(client: Client) -> None:
+    """PostgreSQL keeps names of arguments and of results apart, and leaves it to the language to complain."""
+    client.run("CREATE FUNCTION f(n INT) RETURNS TABLE (n INT) LANGUAGE python AS 'def f(n): return [n + 1, n + 2]'")
+    assert client.run("SELECT f.n, t.id FROM t, f(t.id) ORDER BY 2, 1 LIMIT 2") == [(2, 1), (3, 1)]
 
 
 def test_dropping_and_listing(client: Client) -> None:
