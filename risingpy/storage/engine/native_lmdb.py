@@ -248,7 +248,7 @@ class NativeTransaction:
         self._library.call("stat", self.own, self._handle.numbers[db], ctypes.byref(statistics))
         return int(statistics.entries)
 
-    def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+    def get_values(self, keys: pa.BinaryArray, *, db: bytes | None = None) -> pa.BinaryArray:
         """See `StoreTransaction`."""
         n = len(keys)
         key = buffers_of(keys)
@@ -256,20 +256,20 @@ class NativeTransaction:
         at = address(places)
         self._library.check(
             lmdb_calls.find_values(
-                self._library.cursor_get, self._cursor(None), key.data, key.offsets, n, self._frame_at, at
+                self._library.cursor_get, self._cursor(db), key.data, key.offsets, n, self._frame_at, at
             ),
             "cursor_get",
         )
         return _copied(places, at, (places[::2] != 0).view(np.uint8))
 
-    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, db: bytes | None = None) -> None:
         """See `StoreTransaction`."""
         key, value = buffers_of(keys), buffers_of(values)
         page_bytes = self._handle.page_bytes
         tail = np.empty(lmdb_writes.TAIL_PAGES * page_bytes, np.uint8)
         library = self._library
         library.check(lmdb_writes.write_rows(
-            library.cursor_get, library.cursor_put, library.cursor_delete, self._cursor(None), key.data, key.offsets,
+            library.cursor_get, library.cursor_put, library.cursor_delete, self._cursor(db), key.data, key.offsets,
             value.data, value.offsets, value.validity, value.bit_offset, len(keys),
             self._frame_at, address(tail), page_bytes,
         ), "cursor_put")  # fmt: skip

@@ -92,7 +92,7 @@ class PyLmdbTransaction:
 
     def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
         """See `StoreTransaction`."""
-        with self.own.cursor(self._handle.databases[db] if db is not None else None) as cursor:
+        with self.own.cursor(self._database(db)) as cursor:
             there = cursor.set_range(start)
             if there and beyond and cursor.key() == start:
                 there = cursor.next()
@@ -124,17 +124,22 @@ class PyLmdbTransaction:
         """See `StoreTransaction`."""
         return int(self.own.stat(self._handle.databases[db])["entries"])
 
-    def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
-        """See `StoreTransaction`."""
-        return whole(pa.array(list(map(self.own.get, keys.to_pylist())), pa.binary()))
+    def _database(self, db: bytes | None) -> Any:
+        return None if db is None else self._handle.databases[db]
 
-    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    def get_values(self, keys: pa.BinaryArray, *, db: bytes | None = None) -> pa.BinaryArray:
         """See `StoreTransaction`."""
+        database = self._database(db)
+        return whole(pa.array([self.own.get(key, db=database) for key in keys.to_pylist()], pa.binary()))
+
+    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, db: bytes | None = None) -> None:
+        """See `StoreTransaction`."""
+        database = self._database(db)
         for key, value in zip(keys.to_pylist(), values.to_pylist(), strict=True):
             if value is None:
-                self.own.delete(key)
+                self.own.delete(key, db=database)
             else:
-                self.own.put(key, value)
+                self.own.put(key, value, db=database)
 
     def read(
         self,
@@ -158,8 +163,7 @@ class PyLmdbTransaction:
     def _rows(
         self, ranges: Ranges, limits: Integers | None, direction: Direction | Directions, db: bytes | None
     ) -> Iterator[Row]:
-        database = self._handle.databases[db] if db is not None else None
-        with self.own.cursor(database) as cursor:
+        with self.own.cursor(self._database(db)) as cursor:
             for number in range(len(ranges)):
                 start, stop = ranges.bounds(number)
                 limit = None if limits is None else int(limits[number])

@@ -12,12 +12,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.codec.column_buffers import Integers, address, buffers_of
+from risingpy.storage.codec.column_buffers import BINARY, Integers, address, buffers_of
 from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.kernels import digests
 
@@ -25,8 +25,9 @@ META = b"meta"  # the named database of a shard that has notes beside the rows
 TABLE_ID_BYTES = 4
 _KEY = b"table"
 _LAYOUT = struct.Struct(">qqqq")
+_STORED = np.dtype(">i8")  # each of its numbers
+_NOTHING = bytes(_LAYOUT.size)
 _WORD = 1 << 64
-_SIGN = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +97,23 @@ class StatisticsChange:
 
     def write(self, transaction: StoreTransaction) -> None:
         """Puts the changes to what the store has noted."""
-        for table, totals in self._totals.items():
-            key = _KEY + table
-            if not len(totals):
-                transaction.delete(key, db=META)
-                continue
-            now: Sequence[int] = totals.tolist()
-            stored = transaction.get(key, db=META)
-            if stored is not None:
-                now = list(map(add, now, _LAYOUT.unpack(stored)))
-                now[-1] = (now[-1] + _SIGN) % _WORD - _SIGN  # the digest wraps around, as in the kernel
-            transaction.put(key, _LAYOUT.pack(*now), db=META)
+        changed: list[bytes] = []
+        for table, totals in sorted(self._totals.items(), key=itemgetter(0)):
+            if len(totals):
+                changed.append(table)
+            else:
+                transaction.delete(_KEY + table, db=META)
+        if not changed:
+            return
+        # All tables at once, as in `_add`.
+        keys = pa.array([_KEY + table for table in changed], BINARY)
+        noted = b"".join([each or _NOTHING for each in transaction.get_values(keys, db=META).to_pylist()])
+        before = np.frombuffer(noted, _STORED).reshape(len(changed), -1)
+        change = np.array([self._totals[table] for table in changed])
+        now = (before + change).astype(_STORED)  # the digest wraps around, as in the kernel
+        places = np.arange(0, now.nbytes + 1, _LAYOUT.size, dtype=np.int32)
+        values = pa.BinaryArray.from_buffers(BINARY, len(keys), [None, pa.py_buffer(places), pa.py_buffer(now)])
+        transaction.write_rows(keys, values, db=META)
 
 
 def read_statistics(transaction: StoreTransaction) -> dict[int, TableStatistics]:

@@ -57,11 +57,11 @@ class StoreTransaction(Protocol):
         """
         ...
 
-    def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+    def get_values(self, keys: pa.BinaryArray, *, db: bytes | None = None) -> pa.BinaryArray:
         """The value of each key, NULL where there is none. Fastest if the keys ascend."""
         ...
 
-    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, db: bytes | None = None) -> None:
         """Puts the values; a NULL one deletes its key. The keys ascend."""
         ...
 
