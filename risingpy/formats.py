@@ -33,7 +33,7 @@ class Format:
         return Format(name, version, (version,), covers)
 
 
-STORE = Format.only("store", 3, "shards: their databases, undo records, statistics and sorted runs")
+STORE = Format("store", 4, (3, 4), "shards: their databases, undo records, statistics and sorted runs")
 ENCODING = Format.only("encoding", 5, "keys, rows, values, states of aggregates, and the types of functions' results")
 HASH = Format.only("hash", 2, "the hash that spreads rows over vnodes")
 VNODES = Format.only("vnodes", 256, "the number of vnodes")

@@ -1,6 +1,6 @@
 """`format.json` of a data directory and of a backup: which formats are in it, and which program wrote it last.
 
-    {"written_by": "0.1.0", "formats": {"store": 3, "encoding": 5, "hash": 2, "vnodes": 256, "plans": 4, …}}
+    {"written_by": "0.1.0", "formats": {"store": 4, "encoding": 5, "hash": 2, "vnodes": 256, "plans": 4, …}}
 
 It is read before anything else is, so that a directory of a later version is refused before a part of it is changed.
 It is written after everything in the directory has these formats: a directory without it, or with earlier versions in

@@ -82,7 +82,7 @@ def test_check_says_what_would_be_done_and_changes_nothing(older: Path) -> None:
     code, output = risingpy("upgrade", "--check", older / DATA)
     assert code == 0, output
     assert "last opened by a version that noted no formats" in output
-    assert f"plans     2 -> {PLANS.written} " in output and "store     3  " in output
+    assert f"plans     2 -> {PLANS.written} " in output and "store     3 -> 4 " in output
     assert "To do: risingpy upgrade" in output
     assert bytes_of(older / DATA) == before
 

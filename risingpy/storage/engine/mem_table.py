@@ -6,6 +6,7 @@ each key, once: when the table is read, or committed. Until then a write costs i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,16 @@ class WriteBatch:
 
     keys: pa.BinaryArray
     values: pa.BinaryArray
+
+    def split(self, starts: Sequence[int]) -> Sequence[WriteBatch]:
+        """As several, whose first rows are `starts`, the first of all being 0."""
+        if len(starts) == 1:
+            return [self]
+        ends = (*starts[1:], len(self.keys))
+        return [
+            WriteBatch(self.keys.slice(start, end - start), self.values.slice(start, end - start))
+            for start, end in zip(starts, ends, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

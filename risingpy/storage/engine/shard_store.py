@@ -90,6 +90,7 @@ class ShardStore:
         self._map_size = map_size
         self._environment: Environment | None = None
         self._inode = 0
+        self._has_earlier_formats = False
         self._codecs = Codecs(cast, tuning.codecs)
         self._read_in_order = ReadInOrder(tuning.in_order_memory)
 
@@ -100,14 +101,15 @@ class ShardStore:
         this stage, and of all stages in epochs between the two, is taken back first.
         """
         committed = epoch - 1 if committed is None else committed
+        environment = self._open_to_write()
         writer = ShardWriter(
-            self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed, shared=self._shared
+            environment, self._read_in_order, epoch=epoch, stage=stage, committed=committed, shared=self._shared
         )
-        return EpochTransaction(self._open(), self._codecs, writer)
+        return EpochTransaction(environment, self._codecs, writer)
 
     def fill(self, batch: WriteBatch) -> None:
         """Puts rows, durably, into a shard that no epoch has written yet."""
-        environment = self._open()
+        environment = self._open_to_write()
 
         def put(transaction: StoreTransaction) -> None:
             statistics = StatisticsChange()
@@ -119,7 +121,7 @@ class ShardStore:
 
     def catch_up(self, batches: Sequence[WriteBatch]) -> None:
         """Takes what another process has committed: each batch of one table, NULL deletes. It may be taken twice."""
-        environment = self._open()
+        environment = self._open_to_write()
 
         def put(transaction: StoreTransaction) -> None:
             statistics, rows = StatisticsChange(), StoredRows(environment, transaction)
@@ -132,7 +134,7 @@ class ShardStore:
 
     def change(self, change: Callable[[StoredRows], None]) -> None:
         """Makes a change that belongs to no epoch."""
-        environment = self._open()
+        environment = self._open_to_write()
         environment.write(lambda transaction: change(StoredRows(environment, transaction)))
 
     def basis(self) -> ShardBasis:
@@ -146,7 +148,7 @@ class ShardStore:
 
     def undo_beyond(self, committed: int) -> None:
         """Takes back every stage that is ahead of the committed epoch."""
-        environment = self._open()
+        environment = self._open_to_write()
 
         def undo(transaction: StoreTransaction) -> None:
             reach("shard.undo")
@@ -214,12 +216,23 @@ class ShardStore:
             self._environment, self._inode = environment, _inode(self.path)
         return self._environment
 
+    def _open_to_write(self) -> Environment:
+        """As `_open`. An earlier version refuses the shard from now on: it may get what that does not read."""
+        environment = self._open()
+        if self._has_earlier_formats:
+            self._note_formats(environment)
+            self._has_earlier_formats = False
+        return environment
+
+    def _note_formats(self, environment: Environment) -> None:
+        value = json.dumps({**versions_written(OF_SHARDS), "shard": self.shard, "shards": self.shards}).encode()
+        environment.write(lambda transaction: transaction.put(b"format", value, db=META))
+
     def _check_format(self, environment: Environment) -> None:
         mine = {"shard": self.shard, "shards": self.shards}
         found = _stored_format(environment)
         if found is None:
-            value = json.dumps({**versions_written(OF_SHARDS), **mine}).encode()
-            environment.write(lambda transaction: transaction.put(b"format", value, db=META))
+            self._note_formats(environment)
             return
         place = {name: found.pop(name, None) for name in mine}
         told = unreadable(found, OF_SHARDS)
@@ -230,6 +243,7 @@ class ShardStore:
                 f"the store in {self.path} is of shard {place['shard']} of {place['shards']}",
                 hint="Directories of shards were exchanged: restore them as they were, or from a backup.",
             )
+        self._has_earlier_formats = found != versions_written(OF_SHARDS)
 
 
 def _stored_format(environment: Environment) -> dict[str, object] | None:

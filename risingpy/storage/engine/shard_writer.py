@@ -82,13 +82,14 @@ class _Written:
     """A batch that went to the store; purged and rewritten rows cannot be taken back.
 
     `purged`: the table that is no more. The statistics do not follow, for nobody asks for it. `starts`: the first rows
-    of each of several tables, which all lie in the tree.
+    of each of several tables, which all lie in the tree. `all_differ`: under each key there is something else now.
     """
 
     batch: WriteBatch
     can_be_undone: bool
     purged: int | None = None
     starts: Sequence[int] = (0,)
+    all_differ: bool = False
 
 
 class ShardWriter:
@@ -169,7 +170,7 @@ class ShardWriter:
     def written(self) -> list[WriteBatch]:
         """What was written so far, in order, and can be taken back."""
         done = (each for each in self._written if each.can_be_undone)
-        return [part for each in done for part in _by_table(each.batch, each.starts)]
+        return [part for each in done for part in each.batch.split(each.starts)]
 
     def write(self, writes: Drained) -> None:
         """Writes rows of one table to the store."""
@@ -200,7 +201,7 @@ class ShardWriter:
         """Writes what came row by row, of each table once: all tables' rows together, where they go to the tree."""
         changes, of_runs = changed_rows(self.rows, writes)
         if changes is not None:
-            written = _Written(changes.batch, can_be_undone=True, starts=changes.starts)
+            written = _Written(changes.batch, can_be_undone=True, starts=changes.starts, all_differ=True)
             self._keep(written, lambda: changes.old)
         for batch in of_runs:
             self._keep(_Written(batch, can_be_undone=True))
@@ -299,19 +300,19 @@ class ShardWriter:
             old = old_values()
         else:
             old = self.transaction.get_values(batch.keys) if len(starts) > 1 else self._old_values(batch.keys, None)
-        changed = _differs(old, batch.values) if old.null_count < len(old) or batch.values.null_count else None
+        changed = None if written.all_differ else _differs(old, batch.values)
         if changed is not None:
             starts = _starts_among(starts, changed)
             batch, old = WriteBatch(batch.keys.filter(changed), batch.values.filter(changed)), old.filter(changed)
             if not len(batch.keys):
                 return
-        self._undo += _by_table(WriteBatch(batch.keys, old), starts)
+        self._undo.append(WriteBatch(batch.keys, old))
         self._statistics.replace_of_tables(batch.keys, starts, old, batch.values)
         self._write(batch, starts)
 
     def _write(self, batch: WriteBatch, starts: Sequence[int]) -> None:
         if self._shared is not None:
-            self._changed += _by_table(batch, starts)
+            self._changed += batch.split(starts)
         if len(starts) > 1:
             self.rows.write_together(batch)
         else:
@@ -369,17 +370,6 @@ class ShardWriter:
         return disk_failure(f"cannot write the store in {self._environment.path}", error)
 
 
-def _by_table(batch: WriteBatch, starts: Sequence[int]) -> list[WriteBatch]:
-    """A batch of several tables, whose first rows are `starts`, as one for each."""
-    if len(starts) == 1:
-        return [batch]
-    ends = (*starts[1:], len(batch.keys))
-    return [
-        WriteBatch(batch.keys.slice(start, end - start), batch.values.slice(start, end - start))
-        for start, end in zip(starts, ends, strict=True)
-    ]
-
-
 def _starts_among(starts: Sequence[int], kept: pa.BooleanArray) -> Sequence[int]:
     """The first rows of each table that has some among those that are kept."""
     if len(starts) == 1:
@@ -391,6 +381,8 @@ def _starts_among(starts: Sequence[int], kept: pa.BooleanArray) -> Sequence[int]
 
 def _differs(old: pa.BinaryArray, new: pa.BinaryArray) -> pa.BooleanArray | None:
     """Which values change; None if all do. NULL is equal to NULL."""
+    if old.null_count == len(old) and not new.null_count:
+        return None
     same = pc.equal(old, new)
     if same.null_count:
         same = pc.if_else(pc.is_null(same), pc.and_(pc.is_null(old), pc.is_null(new)), same)

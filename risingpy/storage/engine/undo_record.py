@@ -1,11 +1,12 @@
 """What takes an epoch back: per stage of a shard, the epoch it is at, and the old values of the keys it touched.
 
     meta  "marker" | stage u32   epoch u64                                    of the stage's last commit
-    undo  stage u32              "U1" | epoch u64 | epoch before u64 | Arrow IPC stream of (key, old); large ones lz4
+    undo  stage u32              "U2" | epoch u64 | epoch before u64 | Arrow IPC stream of (key, old); large ones lz4
 
 All integers are big-endian; the epoch before is 0 if there is none. `old` is NULL where the key was not there.
 The stream has a batch for each time that writes went to the store, the first one first: a key in several had
-its oldest value in the first.
+its oldest value in the first. The keys of a batch ascend, and may be of several tables. With "U1", what STORE 3 has,
+they are of one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 import pyarrow as pa
@@ -21,20 +23,24 @@ from risingpy.storage.codec.column_buffers import CorruptData
 from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.stored_rows import StoredRows
-from risingpy.storage.engine.table_statistics import META, StatisticsChange
+from risingpy.storage.engine.table_statistics import META, TABLE_ID_BYTES, StatisticsChange
 from risingpy.storage.engine.transactions import StoreTransaction, scan
 
 ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
 _MARKER = b"marker"
 _HEAD = struct.Struct(">2sQQ")
-_MAGIC = b"U1"
+_MAGIC = b"U2"
+_READ = (b"U1", _MAGIC)
 _COMPRESS_FROM = 1 << 16  # bytes
 _SCHEMA = pa.schema([("key", pa.binary()), ("old", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRecord:
-    """The old values of one epoch's writes to a stage's tables; `parts` have them as writes that bring them back."""
+    """The old values of one epoch's writes to a stage's tables; `parts` have them as writes that bring them back.
+
+    A part is of one table, or of several (`of_tables`).
+    """
 
     epoch: int
     epoch_before: int
@@ -54,10 +60,19 @@ class UndoRecord:
     @classmethod
     def decode(cls, data: bytes) -> UndoRecord:
         magic, epoch, epoch_before = _HEAD.unpack_from(data)
-        if magic != _MAGIC:
+        if magic not in _READ:
             raise CorruptData("a stored undo record is none")
         stream = pa.ipc.open_stream(pa.py_buffer(data)[_HEAD.size :])
         return cls(epoch, epoch_before, [WriteBatch(batch.column(0), batch.column(1)) for batch in stream])
+
+
+def of_tables(part: WriteBatch) -> Sequence[WriteBatch]:
+    """A part of an undo record as one for each table. Only a few rows of each of several tables are in one part."""
+    first, last = (part.keys[row].as_py()[:TABLE_ID_BYTES] for row in (0, -1))
+    if first == last:
+        return [part]
+    tables = [key[:TABLE_ID_BYTES] for key in part.keys.to_pylist()]
+    return part.split([row for row, table in enumerate(tables) if row == 0 or table != tables[row - 1]])
 
 
 def read_markers(transaction: StoreTransaction) -> dict[int, int]:
@@ -110,7 +125,7 @@ def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None
         record = read_undo(environment, transaction, stage, markers[stage])
         if record.epoch_before > committed:
             raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")
-        for part in reversed(record.parts):
+        for part in chain.from_iterable(map(of_tables, reversed(record.parts))):
             now = rows.get_values(part.keys)
             statistics.replace(part.keys, now, part.values)
             rows.write(part)

@@ -12,10 +12,12 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import InternalError, IoError
-from risingpy.formats import ENCODING, STORE, VNODES, Format, IncompatibleStore
+from risingpy.formats import ENCODING, HASH, STORE, VNODES, Format, IncompatibleStore
 from risingpy.storage.codec.column_buffers import CorruptData
+from risingpy.storage.codec.key_encoding import table_prefix
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine import shard_store
+from risingpy.storage.engine.few_writes import NOT_KNOWN
 from risingpy.storage.engine.lmdb_environment import SnapshotEnded
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.read_views import StateStore
@@ -108,6 +110,50 @@ def test_two_epochs_ahead_is_corruption(store: ShardStore, three_integers: Table
         store.undo_beyond(1)
     store.undo_beyond(2)
     assert value_of(store, three_integers, 3) == 2
+
+
+def statistics_of(store: ShardStore) -> tuple[object, object]:
+    """Of all tables: what the shard has noted, and what its rows add up to."""
+    snapshot = store.newest()
+    with snapshot.use() as transaction:
+        noted = read_statistics(transaction)
+    rows = counted(snapshot)
+    snapshot.close()
+    return {table: each for table, each in noted.items() if each.rows}, rows
+
+
+def test_few_rows_of_several_tables_are_taken_back_together(store: ShardStore, three_integers: TableSchema) -> None:
+    """One part of an undo record has them all, in a record of the present version; each table follows for itself."""
+    tables = [replace(three_integers, table_id=table_id, name=f"t{table_id}") for table_id in (7, 8, 11)]
+    states = []
+    for epoch in (1, 2):
+        with store.begin(epoch, 0) as transaction:
+            for schema in tables:
+                for key in range(epoch, epoch + 3):
+                    stored = table_prefix(schema.table_id) + bytes((0, 0, 1, 128, 0, 0, key))
+                    transaction.state_table(schema).put_stored(stored, bytes((epoch, key)), NOT_KNOWN)
+            transaction.commit()
+        noted, rows = statistics_of(store)
+        assert noted == rows
+        states.append(noted)
+    store.undo_beyond(1)
+    assert statistics_of(store) == (states[0], states[0]) and states[0] != states[1]
+
+
+def test_earlier_formats_are_noted_anew_before_the_shard_is_written(
+    store: ShardStore, three_integers: TableSchema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = Format.only("store", STORE.read[0], "")
+    with monkeypatch.context() as patched:
+        patched.setattr(shard_store, "OF_SHARDS", [earlier, ENCODING, HASH, VNODES])
+        write(store, three_integers, 1, 10)
+        store.close()
+    store.newest().close()
+    store.close()
+    assert store.versions()["store"] == earlier.written, "who only reads changes nothing"
+    write(store, three_integers, 2, 20)
+    store.close()
+    assert store.versions()["store"] == STORE.written
 
 
 def test_purge_deletes_in_parts_and_is_not_taken_back(store: ShardStore, three_integers: TableSchema) -> None:
