@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -11,6 +11,8 @@ from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.epoch.exchange import input_port, table_port
 from risingpy.executors.epoch.operator_tree import FragmentTree
 from risingpy.executors.epoch.shared_outputs import Use, uses_in, wanted_by_several
+from risingpy.executors.few_rows.chunk import FewRows
+from risingpy.executors.few_rows.shards import RowShards, can_tell
 from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.plan.operators import Materialize
 from risingpy.plan.set_aside import can_be_set_aside, root_fragment
@@ -58,6 +60,7 @@ class LoadedGraph:
             if fragment.fragment_id in known and known[fragment.fragment_id][0] is fragment
         }
 
+        self._row_shards: dict[int, RowShards | None] = {}
         self._uses: _Uses = _uses(every, {} if before is None else before._uses)  # noqa: SLF001
         self.shared_outputs = wanted_by_several(uses for _, uses in self._uses.values())
 
@@ -67,6 +70,16 @@ class LoadedGraph:
         if known is None:  # two threads may both make them; those of one are kept
             known = self._trees[fragment.fragment_id] = (fragment, fragment_tree(fragment))
         return known[1]
+
+    def row_shards(self, port: int, rows: FewRows, columns: Sequence[int]) -> RowShards | None:
+        """What tells the shards of rows that go to an exchange input by these columns; None if it takes columns.
+
+        All rows that go there have the same types, so it is made once.
+        """
+        if port not in self._row_shards:
+            known = can_tell(rows.types, columns)
+            self._row_shards[port] = RowShards(rows.types, columns, self.shards) if known else None
+        return self._row_shards[port]
 
     def waits_for_rows(self, fragment: Fragment) -> bool:
         """Whether a fragment has nothing to do when no rows come to it and its job reads no snapshot.

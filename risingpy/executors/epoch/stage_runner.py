@@ -32,7 +32,7 @@ from risingpy.executors.epoch.shard_threads import OnShards
 from risingpy.executors.epoch.shared_outputs import SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
 from risingpy.executors.few_rows.chunk import Chunk, FewRows, joined, table_of
-from risingpy.executors.few_rows.shards import can_tell, split_few
+from risingpy.executors.few_rows.shards import split_few
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
@@ -324,17 +324,18 @@ def _send(graph: LoadedGraph, fragment: Fragment, delta: Chunk, shard: int) -> I
             for target in range(shards):
                 yield target, port, delta
         else:
-            for target, rows in _split(delta, distribution.columns, shards):
+            for target, rows in _split(graph, port, delta, distribution.columns):
                 yield target, port, rows
     if isinstance(fragment.root, Materialize):
         for port in graph.later_readers.get(fragment.root.table.table_id, ()):
             yield shard, port, delta
 
 
-def _split(delta: Chunk, columns: tuple[int, ...], shards: int) -> Iterator[tuple[int, Chunk]]:
-    if isinstance(delta, FewRows) and can_tell(delta.types, columns):
-        return split_few(delta, columns, shards)
-    return split_by_shard(table_of(delta), columns, shards)
+def _split(graph: LoadedGraph, port: int, delta: Chunk, columns: tuple[int, ...]) -> Iterator[tuple[int, Chunk]]:
+    owner_of = graph.row_shards(port, delta, columns) if isinstance(delta, FewRows) else None
+    if isinstance(delta, FewRows) and owner_of is not None:
+        return split_few(delta, owner_of)
+    return split_by_shard(table_of(delta), columns, graph.shards)
 
 
 def _as_bytes(payload: bytes | pa.Buffer) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -223,8 +223,7 @@ class StoredCall:
         return cls(call, table, StateCodec(widths), table_prefix(table.table_id))
 
 
-@dataclass(frozen=True, slots=True)
-class _Updated:
+class _Updated(NamedTuple):  # which is made in a third of a frozen dataclass's time
     """One call's states of each group: as they are stored, and the results before and after."""
 
     stored: Sequence[bytes | None]

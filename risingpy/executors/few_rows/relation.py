@@ -67,7 +67,9 @@ def _are_new(rows: list[OpRow], number: int) -> bool:
 
 def _encoded(codec: PythonRows, rows: list[OpRow]) -> list[_Stored]:
     try:
-        return [(op, row, codec.key(row), codec.value(row) if op == INSERT else b"") for op, row in rows]
+        keys = codec.keys([row for _, row in rows])
+        encode = codec.value
+        return [(op, row, key, encode(row) if op == INSERT else b"") for (op, row), key in zip(rows, keys, strict=True)]
     except LongRow as error:
         raise NotFew from error
 

@@ -36,9 +36,11 @@ def can_tell(types: Sequence[pa.DataType], columns: Sequence[int]) -> bool:
     return all(each is not None and each.key is not None for each in found)
 
 
-def split_few(delta: FewRows, columns: Sequence[int], shards: int) -> Iterator[tuple[int, FewRows]]:
-    """(shard, its rows), as `exchange.split_by_shard` splits; the columns are such that `can_tell` is true."""
-    owner_of = RowShards(delta.types, columns, shards)
+def split_few(delta: FewRows, owner_of: RowShards) -> Iterator[tuple[int, FewRows]]:
+    """(shard, its rows), as `exchange.split_by_shard` splits."""
+    if len(delta.rows) == 1:
+        yield owner_of(delta.rows[0][1]), delta
+        return
     parts: dict[int, list[OpRow]] = {}
     for each in delta.rows:
         parts.setdefault(owner_of(each[1]), []).append(each)

@@ -23,10 +23,13 @@ class WorkSinceStart:
                 total = totals.get(position)
                 if total is None:
                     totals[position] = list(done)
-                else:
-                    for figure, more in enumerate(done):
-                        if more:
-                            total[figure] += more
+                else:  # a loop over the figures would take three times as long
+                    rows_in, rows_out, nanoseconds, lookups, found = done
+                    total[0] += rows_in
+                    total[1] += rows_out
+                    total[2] += nanoseconds
+                    total[3] += lookups
+                    total[4] += found
 
     def keep_only(self, graph: StreamGraph) -> None:
         """Forgets the operators of fragments that no longer run. Their ids are never used again."""

@@ -6,7 +6,7 @@ What `table_codec` does with columns: the same layouts, for tables whose rows ar
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from risingpy.storage.codec.key_encoding import MAX_KEY_BYTES, table_prefix
@@ -95,9 +95,17 @@ class PythonRows:
             return None
         return cls(schema, known)
 
-    def key(self, row: PythonRow) -> bytes:
-        """The stored key of a row. LongRow if it is one in the long form."""
-        return self.prefix + self._keys.write([row[index] for index in self._key])
+    def keys(self, rows: Iterable[PythonRow]) -> list[bytes]:
+        """The stored keys of rows, of which several often have the same. LongRow if one is in the long form."""
+        known: dict[PythonRow, bytes] = {}
+        found: list[bytes] = []
+        for row in rows:
+            columns = tuple([row[index] for index in self._key])
+            key = known.get(columns)
+            if key is None:
+                key = known[columns] = self.prefix + self._keys.write(columns)
+            found.append(key)
+        return found
 
     def value(self, row: PythonRow) -> bytes:
         """The stored value of a row. LongRow if it is a large one."""

@@ -68,7 +68,7 @@ def test_rows(data: st.DataObject) -> None:
     assert known is not None
     row = tuple(each.read(array)[0] for each, array in zip(known, columns, strict=True))
     keys, stored = TableCodec(schema).encode(columns, 1)
-    assert (codec.key(row), codec.value(row)) == (keys[0].as_py(), stored[0].as_py())
+    assert (codec.keys([row])[0], codec.value(row)) == (keys[0].as_py(), stored[0].as_py())
     like = tuple(each if k < len(key) else None for k, each in enumerate(row))
     assert codec.row(like, stored[0].as_py()) == row
 
@@ -103,5 +103,5 @@ def test_what_is_no_matter_of_rows() -> None:
     assert codec is not None
     for row in (("k" * 600, None), ("k", "v" * 100_000)):
         with pytest.raises(LongRow):
-            codec.key(row) + codec.value(row)
-    assert np.frombuffer(codec.key(("a", None))[:4], ">u4")[0] == 7
+            codec.keys([row])[0] + codec.value(row)
+    assert np.frombuffer(codec.keys([("a", None)])[0][:4], ">u4")[0] == 7

@@ -99,7 +99,7 @@ def applied_row_by_row(table: StateTable, changes: list[tuple[int, Row]]) -> boo
     if codec is None:
         return False
     try:
-        keys = [codec.key(row) for _, row in changes]
+        keys = codec.keys(row for _, row in changes)
     except LongRow:
         return False
     for key, (op, row) in zip(keys, changes, strict=True):
