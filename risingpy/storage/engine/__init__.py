@@ -4,7 +4,8 @@ In: rows as `codec` has encoded them. Out: the same, as batches.
 
     lmdb_environment map_use                  LMDB's environments: maps, forks, snapshots
     transactions ranges                       what is asked of LMDB: ranges, limits and a direction in, batches out
-    lmdb_library native_lmdb py_lmdb          and the two that do it: kernels on LMDB's C functions, and py-lmdb
+    lmdb_library native_lmdb copied_rows      who does it: kernels on LMDB's C functions,
+    py_lmdb                                   or py-lmdb
     stored_rows sorted_runs                   a transaction's rows: the tree, and what waits to be merged into it
     row_reading                               the one way to read them, keys being whole
     mem_table state_table                     a table in an epoch: writes over what is stored

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 
 import pyarrow as pa
 
@@ -27,7 +28,9 @@ class FewChanges:
 def changed_rows(rows: StoredRows, writes: Sequence[FewWrites]) -> tuple[FewChanges | None, Sequence[WriteBatch]]:
     """The changes by writes, of each table once; and those of tables that have runs, a batch for each of these."""
     waiting = {table_prefix(table_id) for table_id in rows.waiting()}
-    found = sorted(chain.from_iterable(each.writes() for each in writes))
+    found = sorted(chain.from_iterable([each.writes() for each in writes]), key=itemgetter(0))
+    unknown = [key for key, before, _ in found if before is NOT_KNOWN and key[:TABLE_ID_BYTES] not in waiting]
+    looked_up = iter(rows.get_each(unknown))
     starts: list[int] = []
     keys: list[bytes] = []
     values: list[bytes | None] = []
@@ -35,9 +38,9 @@ def changed_rows(rows: StoredRows, writes: Sequence[FewWrites]) -> tuple[FewChan
     table = b""
     for key, before, value in found:
         prefix = key[:TABLE_ID_BYTES]
-        if waiting and prefix in waiting:
+        if prefix in waiting:
             continue
-        old = rows.get_value(key) if before is NOT_KNOWN else before
+        old = next(looked_up) if before is NOT_KNOWN else before
         if old == value:
             continue
         if prefix != table:

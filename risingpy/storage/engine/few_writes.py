@@ -23,24 +23,24 @@ FewWrite = tuple[bytes, "bytes | NotKnown | None", "bytes | None"]  # key, value
 class FewWrites:
     """Collects writes."""
 
-    __slots__ = ("_before", "_now")
+    __slots__ = ("_written",)
 
     def __init__(self) -> None:
-        self._before: dict[bytes, bytes | NotKnown | None] = {}
-        self._now: dict[bytes, bytes | None] = {}
+        self._written: dict[bytes, FewWrite] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._now)
+        return bool(self._written)
 
     def get(self, key: bytes) -> bytes | NotKnown | None:
         """What is there now, if it was written."""
-        return self._now.get(key, NOT_KNOWN)
+        written = self._written.get(key)
+        return NOT_KNOWN if written is None else written[2]
 
     def put(self, key: bytes, value: bytes | None, before: bytes | NotKnown | None) -> None:
         """Writes a key; None deletes it. `before`: what was there when it was written for the first time."""
-        self._before.setdefault(key, before)
-        self._now[key] = value
+        earlier = self._written.get(key)
+        self._written[key] = (key, before if earlier is None else earlier[1], value)
 
     def writes(self) -> Iterable[FewWrite]:
         """In no particular order."""
-        return ((key, before, self._now[key]) for key, before in self._before.items())
+        return self._written.values()

@@ -335,8 +335,7 @@ class Snapshot:
     def get_each(self, keys: Sequence[bytes], *, db: bytes) -> list[bytes | None]:
         """The value of each key, likewise."""
         with self._guard, self.environment.usable:
-            transaction = self._open_transaction()
-            return [transaction.get(key, db=db) for key in keys]
+            return self._open_transaction().get_each(keys, db=db)
 
     def are_there(self, keys: Sequence[bytes], *, db: bytes, whole: bool) -> list[bool]:
         """Whether each of the keys is there, likewise; without `whole`: whether a key begins with it."""

@@ -15,6 +15,12 @@ from typing import Any
 
 import lmdb
 
+# They take a microsecond. To get the interpreter's lock back after one may take half a millisecond where others wait
+# for it, and a small epoch calls a hundred of them.
+_SHORT = (
+    *("strerror", "version", "env_info", "env_stat", "txn_id", "stat"),
+    *("get", "del", "cursor_open", "cursor_close", "cursor_get"),
+)
 _PREFIX = "mdb09_"  # py-lmdb has LMDB 0.9, whose format is that of our stores, and 1.0 in one library
 _NEEDED = (0, 9)
 
@@ -60,7 +66,11 @@ class Statistics(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The functions by their names in LMDB without `mdb_`; of those that kernels call, also the addresses."""
+    """The functions by their names in LMDB without `mdb_`; of those that kernels call, also the addresses.
+
+    Those in `_SHORT` keep the interpreter's lock, as do `read_begin`, `read_abort` and `short_put`: `txn_begin` and
+    `txn_abort` of a transaction that reads, and `put` of a small value.
+    """
 
     functions: dict[str, Any]
     cursor_get: int
@@ -106,10 +116,12 @@ def _declared(library: ctypes.CDLL, with_lock: ctypes.PyDLL) -> Library | None:
     status = ctypes.c_int
     functions: dict[str, Any] = {}
 
-    def declare(name: str, result: Any, *arguments: Any) -> None:
-        found = library[f"{_PREFIX}{name}"]
-        found.restype, found.argtypes = result, arguments
-        functions[name] = found
+    def declare(name: str, result: Any, *arguments: Any, short: str | None = None) -> None:
+        """`short` is what the function that keeps the interpreter's lock is called, if there are both."""
+        for called, source in ((name, with_lock if name in _SHORT else library), (short, with_lock)):
+            if called is not None:
+                functions[called] = found = source[f"{_PREFIX}{name}"]
+                found.restype, found.argtypes = result, arguments
 
     declare("strerror", ctypes.c_char_p, status)
     declare("version", ctypes.c_char_p, pointer, pointer, pointer)
@@ -123,18 +135,14 @@ def _declared(library: ctypes.CDLL, with_lock: ctypes.PyDLL) -> Library | None:
     declare("env_sync", status, pointer, status)
     declare("env_copy3", status, pointer, ctypes.c_char_p, number, pointer)
     declare("env_close", None, pointer)
-    declare("txn_begin", status, pointer, pointer, number, pointer)
+    declare("txn_begin", status, pointer, pointer, number, pointer, short="read_begin")
     declare("txn_id", size, pointer)
     declare("txn_commit", status, pointer)
-    declare("txn_abort", None, pointer)
+    declare("txn_abort", None, pointer, short="read_abort")
     declare("dbi_open", status, pointer, ctypes.c_char_p, number, pointer)
     declare("stat", status, pointer, number, pointer)
     declare("get", status, pointer, number, pointer, pointer)
-    # One key is found in a microsecond. To get the interpreter's lock back after it may take milliseconds.
-    functions["get_now"] = with_lock[f"{_PREFIX}get"]
-    functions["get_now"].restype = status
-    functions["get_now"].argtypes = pointer, number, pointer, pointer
-    declare("put", status, pointer, number, pointer, pointer, number)
+    declare("put", status, pointer, number, pointer, pointer, number, short="short_put")
     declare("del", status, pointer, number, pointer, pointer)
     declare("cursor_open", status, pointer, number, pointer)
     declare("cursor_close", None, pointer)

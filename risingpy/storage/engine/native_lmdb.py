@@ -15,19 +15,16 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import InternalError
 from risingpy.storage.codec.column_buffers import (
-    BINARY,
-    MAX_BATCH_BYTES,
-    BinaryOutput,
     Integers,
     address,
     buffers_of,
     joined_bytes,
 )
+from risingpy.storage.engine.copied_rows import copied_rows, copied_values
 from risingpy.storage.engine.lmdb_library import (
     COMPACT,
     CREATE,
@@ -47,6 +44,7 @@ from risingpy.storage.tuning import StoreTuning
 
 _FILE_MODE = 0o644
 _NO_LIMIT = 1 << 62
+_SMALL_BYTES = 1 << 16  # of a value that is put without giving the interpreter's lock up
 _FEW_KEYS = 16  # that are looked up without giving the interpreter's lock up
 _START = [0, 0, 0, 0]  # of a read: the range, rows given of it, length and address of their last key
 
@@ -126,8 +124,9 @@ class NativeHandle:
     def begin(self, *, write: bool = False) -> NativeTransaction:
         """See `Handle`."""
         own = ctypes.c_void_p()
-        self.library.call("txn_begin", self.own, None, 0 if write else READ_ONLY, ctypes.byref(own))
-        transaction = NativeTransaction(self, own.value or 0)
+        begin, flags = ("txn_begin", 0) if write else ("read_begin", READ_ONLY)
+        self.library.call(begin, self.own, None, flags, ctypes.byref(own))
+        transaction = NativeTransaction(self, own.value or 0, "txn_abort" if write else "read_abort")
         self.transactions.add(transaction)
         return transaction
 
@@ -170,8 +169,10 @@ class NativeHandle:
 class NativeTransaction:
     """A transaction of LMDB's. One that nobody holds any more is aborted."""
 
-    def __init__(self, handle: NativeHandle, own: int) -> None:
+    def __init__(self, handle: NativeHandle, own: int, abort: str) -> None:
+        """`abort` is the function that ends it."""
         self._handle = handle
+        self._abort = abort
         self._library = handle.library
         self._own: int | None = own
         self._cursors: dict[int, int] = {}
@@ -195,6 +196,23 @@ class NativeTransaction:
     def get(self, key: bytes, *, db: bytes) -> bytes | None:
         """See `StoreTransaction`."""
         return ctypes.string_at(self._frame[3], self._frame[2]) if self._find(key, db) else None
+
+    def get_each(self, keys: Sequence[bytes], *, db: bytes) -> list[bytes | None]:
+        """See `StoreTransaction`."""
+        # As often `get`, without what it does for each key anew.
+        own, number, get = self.own, self._handle.numbers[db], self._library.functions["get"]
+        frame, place, buffer, string_at = self._frame, self._frame_at, pa.py_buffer, ctypes.string_at
+        found = list[bytes | None]()
+        for key in keys:
+            held = buffer(key)
+            frame[0], frame[1] = held.size, held.address
+            status = get(own, number, place, place + 16)
+            if status == NOT_FOUND:
+                found.append(None)
+            else:
+                self._library.check(status, "get")
+                found.append(string_at(frame[3], frame[2]))
+        return found
 
     def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
         """See `StoreTransaction`."""
@@ -233,7 +251,8 @@ class NativeTransaction:
         """See `StoreTransaction`."""
         keys, values = pa.py_buffer(key), pa.py_buffer(value)
         self._frame[:4] = [keys.size, keys.address, values.size, values.address]
-        self._library.call("put", self.own, self._handle.numbers[db], self._frame_at, self._frame_at + 16, 0)
+        put = "short_put" if values.size <= _SMALL_BYTES else "put"
+        self._library.call(put, self.own, self._handle.numbers[db], self._frame_at, self._frame_at + 16, 0)
 
     def delete(self, key: bytes, *, db: bytes) -> None:
         """See `StoreTransaction`."""
@@ -260,7 +279,7 @@ class NativeTransaction:
             ),
             "cursor_get",
         )
-        return _copied(places, at, (places[::2] != 0).view(np.uint8))
+        return copied_values(places, at, (places[::2] != 0).view(np.uint8))
 
     def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, db: bytes | None = None) -> None:
         """See `StoreTransaction`."""
@@ -314,7 +333,7 @@ class NativeTransaction:
                 raise self._library.error(status, "mdb_cursor_get")
             missing -= found
             if found:
-                batch = _copied_rows(rows_at, found, *self._frame[8 : lmdb_ranges.FRAME_WORDS])
+                batch = copied_rows(rows_at, found, *self._frame[8 : lmdb_ranges.FRAME_WORDS])
                 if place[0] < n:  # goes on after a key of ours: LMDB's may move
                     last = buffers_of(batch.keys.slice(found - 1))
                     place[2:] = int(last.ends[0] - last.starts[0]), last.data + int(last.starts[0])
@@ -341,7 +360,7 @@ class NativeTransaction:
         own, self._own = self._own, None
         if own is not None and self._handle.is_open:
             self._close_cursors()
-            self._library.functions["txn_abort"](own)
+            self._library.functions[self._abort](own)
 
     def __del__(self) -> None:
         self.abort()
@@ -349,7 +368,7 @@ class NativeTransaction:
     def _find(self, key: bytes, db: bytes) -> bool:
         keys, frame = pa.py_buffer(key), self._frame
         frame[0], frame[1] = keys.size, keys.address
-        get, place = self._library.functions["get_now"], self._frame_at
+        get, place = self._library.functions["get"], self._frame_at
         status = get(self.own, self._handle.numbers[db], place, place + 16)
         self._library.check(0 if status == NOT_FOUND else status, "get")
         return bool(status == 0)
@@ -370,31 +389,3 @@ class NativeTransaction:
         for cursor in self._cursors.values():
             self._library.functions["cursor_close"](cursor)
         self._cursors = {}
-
-
-def _copied_rows(rows_at: int, n: int, key_bytes: int, value_bytes: int, longest_key: int) -> Batch:
-    """The rows that were found at `rows_at`, in memory of their own: one piece, whose parts are 8 bytes apart."""
-    if max(key_bytes, value_bytes) > MAX_BATCH_BYTES:
-        raise OverflowError(f"{n} rows of {key_bytes + value_bytes} bytes exceed a batch of {MAX_BATCH_BYTES} bytes")
-    offsets_bytes = (4 * (n + 1) + 7) & ~7
-    value_offsets = 8 * n + offsets_bytes
-    keys = value_offsets + offsets_bytes
-    values = keys + ((key_bytes + 7) & ~7)
-    room = pa.allocate_buffer(values + value_bytes)
-    at = room.address
-    lmdb_ranges.copy_rows(rows_at, n, at, at + 8 * n, at + keys, at + value_offsets, at + values)
-    key_parts = [None, room.slice(8 * n, offsets_bytes), room.slice(keys, key_bytes)]
-    value_parts = [None, room.slice(value_offsets, offsets_bytes), room.slice(values, value_bytes)]
-    return Batch(
-        np.frombuffer(room, np.int64, n),
-        pa.BinaryArray.from_buffers(BINARY, n, key_parts, null_count=0),
-        pa.BinaryArray.from_buffers(BINARY, n, value_parts, null_count=0),
-        longest_key,
-    )
-
-
-def _copied(places: Integers, places_at: int, valid: npt.NDArray[np.uint8]) -> pa.BinaryArray:
-    """The bytes at pairs of address and length, which lie at `places_at`; NULL where not `valid`."""
-    output = BinaryOutput(BINARY, np.ascontiguousarray(places[1::2]))
-    lmdb_calls.copy_values(places_at, len(places) // 2, output.data, output.positions)
-    return output.finish(valid)

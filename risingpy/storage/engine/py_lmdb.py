@@ -90,6 +90,10 @@ class PyLmdbTransaction:
         """See `StoreTransaction`."""
         return cast("bytes | None", self.own.get(key, db=self._handle.databases[db]))
 
+    def get_each(self, keys: Sequence[bytes], *, db: bytes) -> list[bytes | None]:
+        """See `StoreTransaction`."""
+        return [self.get(key, db=db) for key in keys]
+
     def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
         """See `StoreTransaction`."""
         with self.own.cursor(self._database(db)) as cursor:

@@ -22,7 +22,7 @@ from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import TableCodec
 from risingpy.storage.codec.table_schema import runs_of
-from risingpy.storage.engine.few_writes import NOT_KNOWN, FewWrites, NotKnown
+from risingpy.storage.engine.few_writes import FewWrites, NotKnown
 from risingpy.storage.engine.mem_table import Drained, MemTable, WriteBatch, is_ascending
 from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
 from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
@@ -284,11 +284,10 @@ class StateTable:
         """The values under stored keys of a few rows; None where there is none."""
         if self._written:
             self.flush()
-        found = [self._few.get(key) for key in keys]
-        if NOT_KNOWN in found:
-            wanted = self._writer.rows.get_few(self.schema.table_id, keys)
-            found = [other if value is NOT_KNOWN else value for value, other in zip(found, wanted, strict=True)]
-        values = [None if isinstance(value, NotKnown) else value for value in found]
+        values = self._writer.rows.get_few(self.schema.table_id, keys)
+        if self._few:
+            written = [self._few.get(key) for key in keys]
+            values = [old if isinstance(new, NotKnown) else new for old, new in zip(values, written, strict=True)]
         self._lookups.note(len(keys), len(keys) - values.count(None))
         return values
 

@@ -73,15 +73,15 @@ class StoredRows:
             ]
         return found
 
-    def get_value(self, key: bytes) -> bytes | None:
-        """The value of a stored key of a table without runs."""
-        return self.transaction.get(key, db=self._tree)
+    def get_each(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of a few stored keys of tables without runs; None where there is none."""
+        return self.transaction.get_each(keys, db=self._tree)
 
-    def get_few(self, table_id: int, keys: Sequence[bytes]) -> Sequence[bytes | None]:
+    def get_few(self, table_id: int, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of a few stored keys of a table; None where there is none."""
         if self.has_runs(table_id):
             return self.get_values(pa.array(keys, pa.binary())).to_pylist()  # type: ignore[no-any-return]
-        return [self.get_value(key) for key in keys]
+        return self.get_each(keys)
 
     def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
         """The value of each stored key, all of one table, NULL where there is none. Best if the keys ascend."""

@@ -30,6 +30,10 @@ class StoreTransaction(Protocol):
         """The value of a key."""
         ...
 
+    def get_each(self, keys: Sequence[bytes], *, db: bytes) -> list[bytes | None]:
+        """The values of a few keys."""
+        ...
+
     def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
         """The first key from `start`, which is not empty, on, or `beyond` it, and its value; None if there is none."""
         ...
