@@ -6,7 +6,9 @@ import random
 
 import pytest
 
+from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.watermark import aging_rows
+from risingpy.executors.watermark.oldest_rows import OldestRows
 from tests.meta.conftest import Client, Server
 from tests.meta.test_passing_time import eventually
 from tests.meta.test_retention import FastClock
@@ -164,7 +166,7 @@ def test_a_table_gets_a_ttl_and_loses_it(server: Server, monkeypatch: pytest.Mon
     client.run("FLUSH")
     assert client.run("SELECT count(*), sum(n)::int FROM t, (SELECT sum(n) AS n FROM seen) s") == [(92, 92 * 92)]
     assert state_rows(server, client, "t") == 2 * 92
-    clock.hours += 5
+    clock.hours += 4
     client.run("INSERT INTO t VALUES (1001, 9)")
     client.run("FLUSH")
     assert sorted(client.run("SELECT id FROM t")) == [(i,) for i in (1, 2, 3, 4, 5, 1000, 1001)]
@@ -204,3 +206,35 @@ def test_an_altered_ttl_is_undone_with_its_transaction(server: Server) -> None:
     for statement in ("BEGIN", "ALTER TABLE t SET (ttl = 1)", "INSERT INTO t VALUES (2)", "COMMIT"):
         client.run(statement)
     eventually(client, "SELECT count(*) FROM t", [(0,)])
+
+
+def test_epochs_look_for_old_rows_only_when_the_oldest_has_aged(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = list[int]()
+    look = OldestRows.look
+
+    def counted(known: OldestRows, epoch: FragmentEpoch) -> bool:
+        looks.append(epoch.shard)
+        return look(known, epoch)
+
+    monkeypatch.setattr(OldestRows, "look", counted)
+    clock, client = FastClock(monkeypatch), server.client()
+    client.run(TABLE.format(36000))
+    client.run("CREATE TABLE u (id INT PRIMARY KEY)")
+    client.run("INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
+    client.run("FLUSH")
+    client.run("INSERT INTO u VALUES (-1)")
+    client.run("FLUSH")
+    looks.clear()
+    for k in range(6):
+        clock.hours += 1
+        client.run(f"INSERT INTO u VALUES ({k})")
+        client.run(f"INSERT INTO t VALUES ({k + 1000}, 0)")
+        client.run("FLUSH")
+    assert not looks
+    clock.hours += 4
+    client.run("INSERT INTO u VALUES (100)")
+    client.run("FLUSH")
+    assert looks
+    assert client.run("SELECT count(*), min(id) FROM t") == [(6, 1000)]

@@ -10,18 +10,18 @@ import pyarrow as pa
 from risingpy.executors.aggregate.eowc_hash_agg import EowcHashAggExecutor
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor
 from risingpy.executors.builders.aggregate import state_calls
-from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always
-from risingpy.executors.epoch.time import milliseconds
+from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch
 from risingpy.executors.watermark.aging_rows import AgingRows
 from risingpy.executors.watermark.bound import Bound, watermark_value
 from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
 from risingpy.executors.watermark.expiring_rows import ExpiringRows
+from risingpy.executors.watermark.oldest_rows import OldestRows
 from risingpy.executors.watermark.retained_rows import RetainedRows
 from risingpy.executors.watermark.watermark_filter import WatermarkFilterExecutor
 from risingpy.executors.watermark.young_rows import YoungRows
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg
-from risingpy.plan.operators import EowcSort, Materialize, RetainedFor, StreamPlan, StreamTtl, WatermarkFilter
+from risingpy.plan.operators import EowcSort, Materialize, StreamPlan, StreamTtl, WatermarkFilter
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.watermark_use import emitting_watermark
 from risingpy.storage.codec.table_schema import TableSchema
@@ -117,28 +117,30 @@ def retained_rows(plan: Materialize, stored: CompiledOperator) -> CompiledOperat
     if retained is None:
         return stored
 
-    return replace(stored, make=lambda epoch: _ending_rows(stored.make(epoch), table, retained, epoch), wakes=always)
+    oldest = OldestRows(retained)
+    return replace(
+        stored, make=lambda epoch: _ending_rows(stored.make(epoch), table, oldest, epoch), wakes=oldest.wakes
+    )
 
 
 def rows_of_ttl(plan: StreamTtl, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of a StreamTtl."""
+    oldest = OldestRows(plan.retained)
 
     def make(epoch: FragmentEpoch) -> Executor:
-        return _ending_rows(YoungRows(epoch.transaction.state_table(plan.table)), plan.table, plan.retained, epoch)
+        return _ending_rows(YoungRows(epoch.transaction.state_table(plan.table)), plan.table, oldest, epoch)
 
-    return CompiledOperator(make, empty, (input,), wakes=always)
+    return CompiledOperator(make, empty, (input,), wakes=oldest.wakes)
 
 
-def _ending_rows(stored: Executor, table: TableSchema, retained: RetainedFor, epoch: FragmentEpoch) -> Executor:
+def _ending_rows(stored: Executor, table: TableSchema, oldest: OldestRows, epoch: FragmentEpoch) -> Executor:
     """`stored`, which stores rows in `table`, with their end by the clock."""
-    now = milliseconds(epoch.epoch_input.epoch)
     kept = epoch.transaction.state_table(table)
-    times = epoch.transaction.state_table(retained.table)
-    end = now - 1000 * retained.seconds
-    if retained.ages is None:
-        return RetainedRows(stored, table=kept, times=times, now=now, end=end)
-    ages = epoch.transaction.state_table(retained.ages)
-    return AgingRows(stored, table=kept, times=times, ages=ages, now=now, end=end)
+    times = epoch.transaction.state_table(oldest.retained.table)
+    if oldest.retained.ages is None:
+        return RetainedRows(stored, table=kept, times=times, oldest=oldest, epoch=epoch)
+    ages = epoch.transaction.state_table(oldest.retained.ages)
+    return AgingRows(stored, table=kept, times=times, ages=ages, oldest=oldest, epoch=epoch)
 
 
 def _emitting_bound(plan: StreamPlan) -> Bound:

@@ -8,5 +8,6 @@ expiring_rows       deletes the rows of a table WITH TTL that the watermark has 
 aging_rows          deletes the rows of a table or view with ttl that are older, and tells readers
 young_rows          stores the rows that a view with ttl reads
 retained_rows       deletes the rows of a table with retention_seconds that are older
+oldest_rows         until when no row ends by the clock, so that most epochs need not look
 now                 gives the time of the epoch
 """

@@ -13,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, make_chunk, ops_of
-from risingpy.executors.epoch.operator_tree import Executor
+from risingpy.executors.epoch.operator_tree import Executor, FragmentEpoch
+from risingpy.executors.epoch.time import milliseconds
 from risingpy.executors.watermark.expiring_rows import ENDED_ROWS_PER_EPOCH
+from risingpy.executors.watermark.oldest_rows import OldestRows
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.engine.state_table import StateTable
 
@@ -25,36 +27,50 @@ class AgingRows:
     """Wraps `stored`, the executor that stores the table's changes in `table`.
 
     For each row of `table`, `times` has the time of its epoch and its key, and `ages` that time by its key. If no row
-    has a time, the table has just got its ttl, and all its rows count as written in this epoch. Rows end whose time is
-    before `end`; `now` is this epoch's. Both are milliseconds since 1970.
+    has a time, the table has just got its ttl, and all its rows count as written in this epoch. `oldest` says which
+    rows end.
     """
 
     def __init__(
-        self, stored: Executor, *, table: StateTable, times: StateTable, ages: StateTable, now: int, end: int
+        self,
+        stored: Executor,
+        *,
+        table: StateTable,
+        times: StateTable,
+        ages: StateTable,
+        oldest: OldestRows,
+        epoch: FragmentEpoch,
     ) -> None:
         self._stored = stored
         self._table = table
         self._times = times
         self._ages = ages
-        self._now = now
-        self._end = end
+        self._oldest = oldest
+        self._epoch = epoch
+        self._now = milliseconds(epoch.epoch_input.epoch)
         self._key = [each.index for each in table.schema.key]
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        if self._ages.is_empty():
-            self._note_all()
+        if self._oldest.wakes(self._epoch) and not self._oldest.look(self._epoch) and not self._note_all():
+            self._oldest.note_empty(self._epoch)
         changes = deletes_first(self._stored.execute(inputs))  # the row of an update has one age, the new one
         if changes.num_rows:
             self._note(changes)
-        ended = self._times.take_below(pa.array([self._end], pa.int64()), ENDED_ROWS_PER_EPOCH)
+        if not self._oldest.wakes(self._epoch):
+            return changes
+        end = pa.array([self._oldest.end(self._epoch)], pa.int64())
+        ended = self._times.take_below(end, ENDED_ROWS_PER_EPOCH)
         if not ended.num_rows:
             return changes
         return pa.concat_tables([changes, self._end_rows(*(whole(column) for column in ended.columns))])
 
-    def _note_all(self) -> None:
-        """The rows that the table has count as written now. A table without rows costs one look."""
+    def _note_all(self) -> int:
+        """The rows that the table has count as written now: how many. A table without rows costs one look."""
+        rows = 0
         for count, columns in self._table.scan_pages(_NOTED_AT_ONCE):
             self._note_written([columns[i] for i in self._key], count)
+            rows += count
+        return rows
 
     def _note(self, changes: pa.Table) -> None:
         ops, columns = ops_of(changes), columns_of(changes)

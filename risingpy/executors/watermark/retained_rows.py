@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import columns_of, ops_of
-from risingpy.executors.epoch.operator_tree import Executor
+from risingpy.executors.epoch.operator_tree import Executor, FragmentEpoch
+from risingpy.executors.epoch.time import milliseconds
 from risingpy.executors.watermark.expiring_rows import ENDED_ROWS_PER_EPOCH
+from risingpy.executors.watermark.oldest_rows import OldestRows
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.engine.state_table import StateTable
 
@@ -21,25 +23,31 @@ from risingpy.storage.engine.state_table import StateTable
 class RetainedRows:
     """Wraps `stored`, the executor that stores the table's changes in `table`.
 
-    `times` has, for each row of `table`, the time of its epoch and its key. Rows end whose time is before `end`; `now`
-    is this epoch's. Both are milliseconds since 1970.
+    `times` has, for each row of `table`, the time of its epoch and its key. `oldest` says which end.
     """
 
-    def __init__(self, stored: Executor, *, table: StateTable, times: StateTable, now: int, end: int) -> None:
+    def __init__(
+        self, stored: Executor, *, table: StateTable, times: StateTable, oldest: OldestRows, epoch: FragmentEpoch
+    ) -> None:
         self._stored = stored
         self._table = table
         self._times = times
-        self._now = now
-        self._end = end
+        self._oldest = oldest
+        self._epoch = epoch
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        if self._oldest.wakes(self._epoch) and not self._oldest.look(self._epoch):
+            self._oldest.note_empty(self._epoch)
         changes = self._stored.execute(inputs)
         key = [each.index for each in self._table.schema.key]
         if changes.num_rows:
             columns = columns_of(changes)
-            written = pa.array(np.full(changes.num_rows, self._now, np.int64))
+            written = pa.array(np.full(changes.num_rows, milliseconds(self._epoch.epoch_input.epoch), np.int64))
             self._times.apply(ops_of(changes), [written, *(columns[i] for i in key)])
-        ended = self._times.take_below(pa.array([self._end], pa.int64()), ENDED_ROWS_PER_EPOCH)
+        if not self._oldest.wakes(self._epoch):
+            return changes
+        end = pa.array([self._oldest.end(self._epoch)], pa.int64())
+        ended = self._times.take_below(end, ENDED_ROWS_PER_EPOCH)
         if ended.num_rows:
             values = dict(zip(key, (whole(column) for column in ended.columns[1:]), strict=True))
             types = [column.type.arrow for column in self._table.schema.columns]
