@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from risingpy.plan.window_calls import (
     DEFAULT_FRAME,
     FRAMELESS,
     VALUE_FUNCTIONS,
+    BoundKind,
     Frame,
     FrameBound,
     FrameExclusion,
@@ -29,6 +31,9 @@ from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
 Column = Callable[[int], str]
 
 _DUCKDB_NAMES = {"approx_count_distinct": "count"}  # ours is exact, so DuckDB's approximation would differ
+_REVERSE = {"ASC": "DESC", "DESC": "ASC", "FIRST": "LAST", "LAST": "FIRST"}
+_OTHER_END = {"first_value": "last_value", "last_value": "first_value"}
+_IN_ORDER = frozenset({"array_agg", "string_agg", "nth_value"})  # others take a frame's rows in any order
 _POSITIVE_ARGUMENT = {"ntile": (0, "22014"), "nth_value": (1, "22016")}  # which argument, and the SQLSTATE
 
 
@@ -40,6 +45,8 @@ def window_sql(
     `partition_by` are SQL expressions; `order_by` too, each with its direction (`DESC NULLS LAST`) and type.
     """
     check_window_call(call)
+    if _ends_before(call):
+        return _backward_sql(call, column, partition_by, order_by)
     args = [compile_expression(arg, column) for arg in call.args]
     over = f" OVER ({_window(call, column, partition_by, order_by)})"
     condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
@@ -58,6 +65,45 @@ def window_sql(
     return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
 
 
+def _ends_before(call: WindowCall) -> bool:
+    """Whether the frame is all that lies so much before the row: DuckDB takes such frames for shorter ones."""
+    frame = call.frame
+    by_value = frame.units is FrameUnits.RANGE and call.function not in FRAMELESS
+    return by_value and (frame.start.kind, frame.end.kind) == (BoundKind.UNBOUNDED_PRECEDING, BoundKind.PRECEDING)
+
+
+def _backward_sql(
+    call: WindowCall, column: Column, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]
+) -> str:
+    """The call over the same frame, seen from the other end: it begins at the offset, and the order is the reverse.
+
+    DuckDB 2.0 searches the end of a frame near the end of the frame before, also where that one is of other rows: with
+    UNBOUNDED PRECEDING it stops within a group of peers. For the beginning of a frame its search is right.
+    """
+    turned = FrameBound(BoundKind.FOLLOWING, call.frame.end.offset)
+    frame = replace(call.frame, start=turned, end=FrameBound(BoundKind.UNBOUNDED_FOLLOWING))
+    back = replace(call, frame=frame)
+    order = [(text, " ".join(_REVERSE.get(word, word) for word in way.split()), type_) for text, way, type_ in order_by]
+    if call.function in _OTHER_END:
+        return window_sql(replace(back, function=_OTHER_END[call.function]), column, partition_by, order)
+    if call.function not in _IN_ORDER:
+        return window_sql(back, column, partition_by, order)
+    value, *others = [compile_expression(arg, column) for arg in call.args]
+    nulls_count = call.function == "array_agg" or (call.function == "nth_value" and not call.ignore_nulls)
+    conditions = [] if nulls_count else [f"{value} IS NOT NULL"]
+    conditions += [] if call.filter is None else [column(call.filter)]
+    condition = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
+    over = f"{condition} OVER ({_window(back, column, partition_by, order)})"
+    match call.function:
+        case "array_agg":
+            return f"list_reverse(list({value}){over})"
+        case "nth_value":
+            return f"CAST(list_reverse(list({value}){over})[{others[0]}] AS {call.type.duckdb})"
+        case _ if _is_text(call.args[1]):
+            return f"array_to_string(list_reverse(list({value}){over}), {others[0]})"
+    return _texts_joined(f"list_reverse(list({_with_separator(value, others[0])}){over})")
+
+
 def _of_list(call: WindowCall, args: Sequence[str], suffix: str) -> str:
     """The function that a view applies to the list of a group's arguments, applied to the list of a frame's."""
     if call.function == "array_agg":
@@ -74,7 +120,14 @@ def _is_text(separator: Expr) -> bool:
 
 def _joined(text: str, separator: str, condition: str, over: str) -> str:
     """string_agg with a separator per row, where DuckDB needs a constant. Cuts the frame's first separator off."""
-    parts = f"list({{t: {text}, s: coalesce({separator}, '')}}) FILTER (WHERE {text} IS NOT NULL{condition}){over}"
+    return _texts_joined(f"list({_with_separator(text, separator)}) FILTER (WHERE {text} IS NOT NULL{condition}){over}")
+
+
+def _with_separator(text: str, separator: str) -> str:
+    return f"{{t: {text}, s: coalesce({separator}, '')}}"
+
+
+def _texts_joined(parts: str) -> str:
     joined = f"array_to_string([pair.s || pair.t FOR pair IN {parts}], '')"
     return f"substr({joined}, length(({parts})[1].s) + 1)"
 
