@@ -8,6 +8,7 @@ few views that others read, and a history of epochs; some epochs run twice, as w
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -41,7 +42,7 @@ from tests.result_rows import result_rows
 QUERIES = 48  # of one history: they share its changes, and what each epoch costs however many views follow
 EPOCHS = 3
 CHANGES = 6
-SHARDS = (1, 2, 1, 2, 1, 8, 1, 2, 1, 2)  # eight cost four times as much
+SHARDS = (1, 2) * 9 + (1, 8)  # eight cost four times as much
 _AT_ONCE_SHARE = 0.85  # of the epochs' changes are one transaction; the others are an epoch each
 _SET_ASIDE_EACH = 10  # in each n-th seed, jobs that are slow on a busy machine get processes, which cost seconds of CPU
 _LOOKED_AT = 0.4  # the share of views that are read after an epoch that is not the last
@@ -127,6 +128,20 @@ def _plain(value: Any) -> object:
     return f"{value:f}" if isinstance(value, Decimal) else str(value) if type(value) is int else value
 
 
+def _by_value(answer: Answer) -> Answer:
+    """The answer with 3.00 as 3: which of two equal rows stays, or comes first, is PostgreSQL's choice."""
+    rows: Answer = Counter()
+    for row, count in answer.items():
+        rows[tuple(_shortest(value) for value in row)] += count
+    return rows
+
+
+def _shortest(value: object) -> object:
+    return value.rstrip("0").rstrip(".") if isinstance(value, str) and _DECIMAL.fullmatch(value) else value
+
+
+_CHOOSES_AMONG_EQUALS = re.compile(r"UNION|INTERSECT|EXCEPT|DISTINCT|GROUP BY|OVER")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
 _LONGEST = "2s"  # of PostgreSQL: a product of products that takes longer is no query for this
 
 
@@ -206,6 +221,8 @@ class _History:
         except Exception as error:
             self.outcome.differences.append(f"{who} fails: {type(error).__name__}: {error}\n  {sql}")
             return
+        if got != expected and _CHOOSES_AMONG_EQUALS.search(sql):
+            got, expected = _by_value(got), _by_value(expected)
         if got != expected:
             missing, extra = expected - got, got - expected
             text = f"{who}: missing {dict(missing)}, extra {dict(extra)}\n  {sql}\n  after "
