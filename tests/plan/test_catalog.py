@@ -110,3 +110,10 @@ def test_another_version_finds_its_own_relations() -> None:
     assert renamed.find("renamed", None, ("public",)) is not None
     assert list(renamed.dependents(1)) == []
     assert replace(CATALOG, version=CATALOG.version) == CATALOG
+
+
+def test_what_is_being_created_follows_each_version() -> None:
+    assert CATALOG.being_created == (BY_A,)
+    ready = replace(BY_A, status=JobStatus.CREATED)
+    later = replace(CATALOG, relations={**CATALOG.relations, BY_A.relation_id: ready})
+    assert later.being_created == () and CATALOG.being_created == (BY_A,)

@@ -44,8 +44,8 @@ class NextEpoch:
 
 def creating(state: MetaState) -> list[CreatedRelation]:
     """The relations that still read their upstreams' snapshots. (A table's upstream is another system: see `feeds`.)"""
-    begun = (r for r in state.catalog.relations.values() if r.is_being_created and r.relation_id in state.jobs)
-    return [relation for relation in begun if not isinstance(relation, Table)]
+    unready = state.catalog.being_created
+    return [each for each in unready if each.relation_id in state.jobs and not isinstance(each, Table)]
 
 
 def starting(state: MetaState) -> list[CreatedRelation]:

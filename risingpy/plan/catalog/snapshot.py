@@ -107,6 +107,11 @@ class Catalog:
         return tuple(_own(self.relations, self))
 
     @cached_property
+    def being_created(self) -> Sequence[CreatedRelation]:
+        """The relations that `is_being_created` says it of: asked for eight times in an epoch, and mostly none."""
+        return tuple([relation for relation in self.relations.values() if relation.is_being_created])
+
+    @cached_property
     def own_functions(self) -> Sequence[FunctionDesc]:
         """The functions of the database."""
         return tuple(_own(self.functions, self))
