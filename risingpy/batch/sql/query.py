@@ -25,7 +25,7 @@ from risingpy.batch.sql.session_ends import with_session_ends
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
 from risingpy.functions.evaluation.window_sql import window_sql
-from risingpy.optimizer.rewrite import is_volatile
+from risingpy.optimizer.rewrite import is_volatile, plan_inputs
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import (
     Aggregate,
@@ -63,6 +63,7 @@ _LONG_VALUES = 256  # rows of VALUES, from which on they are a table and no text
 
 _NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT without columns; nothing reads this one
 _NO_ROW = "(SELECT 0) AS t"  # the FROM of a row of constants
+_NEAREST = frozenset({JoinKind.ASOF, JoinKind.ASOF_LEFT})
 _JOIN_WORDS = {
     JoinKind.INNER: "JOIN",
     JoinKind.LEFT: "LEFT JOIN",
@@ -104,6 +105,7 @@ class _QueryWriter:
     def __init__(self, scan_name: ScanName) -> None:
         self._scan_name = scan_name
         self.long_values: dict[str, pa.Table] = {}
+        self._beside: list[str] | None = None  # the WITH items beside the recursion that is written
 
     def write(self, plan: LogicalPlan) -> str:
         match plan:
@@ -204,28 +206,13 @@ class _QueryWriter:
 
     def _recursion(self, plan: Recursion) -> str:
         name, columns = _recursive_name(plan.name), _column_names(len(plan.schema))
+        around, self._beside = self._beside, []
+        start, step = self.write(plan.start), self.write(plan.step)
+        beside, self._beside = "".join(f"{item}, " for item in self._beside), around
         if plan.keys:
-            return self._keyed_recursion(plan, name, columns)
-        union = "UNION" if plan.distinct else "UNION ALL"
-        parts = f"({self.write(plan.start)}) {union} ({self.write(plan.step)})"
-        return f"SELECT * FROM (WITH RECURSIVE {name}({columns}) AS ({parts}) SELECT * FROM {name}) AS t"
-
-    def _keyed_recursion(self, plan: Recursion, name: str, columns: str) -> str:
-        """A recursion by key, with the keys as further columns. It drops rows that DuckDB's `recurring` already has.
-
-        USING KEY alone would keep a key's last row and count every row as new, so that the recursion would not end.
-        """
-        keys = [f"k{i}" for i in range(len(plan.keys))]
-        listed = ", ".join(keys)
-        made = ", ".join(f"{_expression(key)} AS {name}" for key, name in zip(plan.keys, keys, strict=True))
-        start, step = (
-            f"SELECT DISTINCT ON ({listed}) * FROM (SELECT t.*, {made} FROM ({self.write(part)}) AS t) AS t"
-            for part in (plan.start, plan.step)
-        )
-        same = " AND ".join(f"seen.{key} IS NOT DISTINCT FROM t.{key}" for key in keys)
-        new = f"SELECT t.* FROM ({step}) AS t ANTI JOIN recurring.{name} AS seen ON {same}"
-        head = f"WITH RECURSIVE {name}({columns}, {listed}) USING KEY ({listed})"
-        return f"SELECT * FROM ({head} AS (({start}) UNION ({new})) SELECT {columns} FROM {name}) AS t"
+            return _keyed_recursion(plan, start, step, name, columns, beside)
+        parts = f"({start}) {'UNION' if plan.distinct else 'UNION ALL'} ({step})"
+        return f"SELECT * FROM (WITH RECURSIVE {beside}{name}({columns}) AS ({parts}) SELECT * FROM {name}) AS t"
 
     def _values(self, plan: Values) -> str:
         if not plan.schema:
@@ -286,7 +273,12 @@ class _QueryWriter:
             condition = f" ON {_expression(plan.condition, column)}"
         left, right = self.write(plan.left), self._right_side(plan)
         tables = f"({left}) AS l {_JOIN_WORDS[plan.kind]} ({right}) AS r{condition}"
-        return f"SELECT {_listed(map(column, range(len(plan.schema))))} FROM {tables}"
+        query = f"SELECT {_listed(map(column, range(len(plan.schema))))} FROM {tables}"
+        if self._beside is None or plan.kind not in _NEAREST or _reads_recursion(plan):
+            return query
+        name = double_quoted(f"nearest {len(self._beside)}")  # DuckDB has no such joins of many rows in a recursion
+        self._beside.append(f"{name} AS MATERIALIZED ({query})")
+        return f"SELECT * FROM {name}"
 
     def _right_side(self, plan: Join) -> str:
         """The right side; of an ASOF join without the rows that are as near as another one and not the first."""
@@ -297,6 +289,27 @@ class _QueryWriter:
         alike = ", ".join(_expression(expr) for expr in nearest.alike)
         window = f"PARTITION BY {alike}{_order_by(nearest.order)}"
         return f"SELECT * FROM {self._input(plan.right)}{where} QUALIFY row_number() OVER ({window}) = 1"
+
+
+def _keyed_recursion(plan: Recursion, start: str, step: str, name: str, columns: str, beside: str) -> str:
+    """A recursion by key, with the keys as further columns. It drops rows that DuckDB's `recurring` already has.
+
+    USING KEY alone would keep a key's last row and count every row as new, so that the recursion would not end.
+    """
+    keys = [f"k{i}" for i in range(len(plan.keys))]
+    listed = ", ".join(keys)
+    made = ", ".join(f"{_expression(key)} AS {name}" for key, name in zip(plan.keys, keys, strict=True))
+    start, step = (
+        f"SELECT DISTINCT ON ({listed}) * FROM (SELECT t.*, {made} FROM ({part}) AS t) AS t" for part in (start, step)
+    )
+    same = " AND ".join(f"seen.{key} IS NOT DISTINCT FROM t.{key}" for key in keys)
+    new = f"SELECT t.* FROM ({step}) AS t ANTI JOIN recurring.{name} AS seen ON {same}"
+    head = f"WITH RECURSIVE {beside}{name}({columns}, {listed}) USING KEY ({listed})"
+    return f"SELECT * FROM ({head} AS (({start}) UNION ({new})) SELECT {columns} FROM {name}) AS t"
+
+
+def _reads_recursion(plan: LogicalPlan) -> bool:
+    return isinstance(plan, RecursiveScan) or any(map(_reads_recursion, plan_inputs(plan)))
 
 
 def _listed(columns: Iterable[str]) -> str:
