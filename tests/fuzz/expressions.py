@@ -1,7 +1,7 @@
 """Random expressions over the columns of a relation, by type.
 
-A type is a letter: `i` integer, `n` numeric, `t` text, `d` date, `b` boolean, `e` the enum `mood`. Numbers
-stay small, so that nothing overflows; divisors are powers of two, so that quotients have few digits.
+A type is a letter: `i` integer, `n` numeric, `t` text, `d` date, `b` boolean, `e` the enum `mood`; `further_types` has
+others. Numbers stay small, so that nothing overflows; divisors are powers of two, so that quotients have few digits.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from tests.fuzz import further_types
+from tests.fuzz.further_types import FURTHER, WITH_MINIMUM
+
 COMPARED = "intde"  # the types that have an order worth asking for
+_OF_FURTHER = 0.25  # how often an integer, a text or a condition that is made of others is made of further types
 LABELS = ("low", "mid", "high")  # of the enum, in its order, which is not that of the texts
 
 
@@ -73,13 +77,20 @@ class Expressions:
                 return [f"({one} + {self.random.randint(-3, 40)})", f"date_trunc('{unit}', {one})::date"]
             case "e":
                 return [f"greatest({one}, {other})", f"least({one}, {other})"]
+            case _ if kind in FURTHER:
+                return further_types.forms(kind, one, other)
         return [f"({one} AND {other})", f"({one} OR {other})", f"(NOT {one})"]
 
     def _made_of_another(self, inner: Relation, q: str, kind: str, depth: int) -> str:
         def of(letter: str) -> str:
             return self.value(inner, q, letter, min(depth - 1, 1))
 
+        if self.random.random() < _OF_FURTHER and kind in "itb":
+            makers = {"i": further_types.integers, "t": further_types.texts, "b": further_types.conditions}
+            return self.pick(*makers[kind](of))
         match kind:
+            case _ if kind in FURTHER:
+                return self.pick(*further_types.made(kind, of))
             case "i":
                 field = self.pick("day", "month", "dow", "doy")
                 return self.pick(
@@ -135,7 +146,7 @@ class Expressions:
         number, text, exact = (self.value(inner, q, kind, k) for k, kind in ((1, "i"), (0, "t"), (1, "n")))
         filtered = f" FILTER (WHERE {self.predicate(inner, q, 0)})" if self.random.random() < 0.2 else ""
         distinct = self.pick("", "", "DISTINCT ")
-        kind = self.pick(*COMPARED)
+        kind = self.pick(*COMPARED, *WITH_MINIMUM)
         compared = self.value(inner, q, kind, 1)
         sql, kind = self.random.choice(
             [
@@ -187,6 +198,9 @@ class Expressions:
                 return self.pick("DATE '2024-02-28'", "DATE '2024-03-01'", "DATE '2023-12-31'")
             case "e":
                 return f"'{self.pick(*LABELS)}'::mood"
+            case _ if kind in FURTHER:
+                rare = further_types.RARE.get(kind, ())
+                return self.pick(*(rare if rare and self.random.random() < 0.1 else further_types.CONSTANTS[kind]))
         return self.pick("true", "false")
 
     def pick(self, *choices: str) -> str:

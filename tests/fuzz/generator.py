@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tests.fuzz.dialects import pair
 from tests.fuzz.expressions import LABELS, Relation
+from tests.fuzz.further_types import FURTHER
 from tests.fuzz.grouping import Grouping
 from tests.fuzz.recursion import Recursions
 from tests.fuzz.streaming import Streaming
@@ -78,8 +79,14 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
     # Queries
 
     def query(self) -> Relation:
-        """A query of some depth."""
-        return self._relation(self.random.choice((1, 2, 2, 3)))
+        """A query of some depth. Values that clients show in ways of their own come as texts."""
+        inner = self._relation(self.random.choice((1, 2, 2, 3)))
+        if not set(inner.types) & set(FURTHER):
+            return inner
+        q = self._alias()
+        shown = [f"{q}.c{i}" + "::varchar" * (kind in FURTHER) for i, kind in enumerate(inner.types)]
+        types = "".join("t" if kind in FURTHER else kind for kind in inner.types)
+        return Relation(f"SELECT {self._listed(shown)} FROM ({inner.sql}) {q}", types)
 
     def _relation(self, depth: int) -> Relation:
         if depth <= 0:
@@ -93,6 +100,7 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
             *(self._nested, self._in_select_list, self._rows_in, self._first_of, self._having),
             *(self._reached, self._counted, self._series),
             *(self._asof, self._session, self._gaps, self._hops, self._vectors),
+            *(self._further, self._further, self._further),
         ]
         return self.random.choice(shapes)(depth - 1)
 
@@ -112,9 +120,17 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
     def _project(self, depth: int) -> Relation:
         inner = self._relation(depth)
         q = self._alias()
-        types = "".join(self.pick(*"iitndbe") for _ in range(self.random.randint(1, 4)))
+        types = "".join(self.pick(*"iitndbe", *FURTHER) for _ in range(self.random.randint(1, 4)))
         listed = self._listed(self.value(inner, q, t, 2) for t in types)
         return Relation(f"SELECT {listed} FROM ({inner.sql}) {q}", types)
+
+    def _further(self, depth: int) -> Relation:
+        """Some columns, and values of types that no table has."""
+        inner = self._relation(depth)
+        q = self._alias()
+        kept, more = self._some_columns(inner, 1, 2), self.pick(*FURTHER) + self.pick("", *FURTHER)
+        listed = self._listed([*(f"{q}.c{k}" for k in kept), *(self.value(inner, q, kind, 2) for kind in more)])
+        return Relation(f"SELECT {listed} FROM ({inner.sql}) {q}", "".join(inner.types[k] for k in kept) + more)
 
     def _join(self, depth: int) -> Relation:
         left, right = self._relation(depth), self._relation(self.random.randint(0, depth))
@@ -191,7 +207,7 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
         kept = self._some_columns(inner, 1, 3)
         listed = self._listed(f"{q}.c{k}" for k in kept)
         sql = f"SELECT {listed} FROM {name} {q} WHERE {q}.c0 >= (SELECT min(c0) FROM {name} {r})"
-        if inner.types[0] == "b":
+        if inner.types[0] in "bjrx":  # they have no least value
             sql = f"SELECT {listed} FROM {name} {q} JOIN {name} {r} ON {q}.c0 = {r}.c0"
         wrapped = f"WITH {name} AS ({inner.sql}) {sql}"
         return Relation(f"SELECT * FROM ({wrapped}) {self._alias()}", "".join(inner.types[k] for k in kept))
