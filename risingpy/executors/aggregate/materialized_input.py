@@ -77,7 +77,7 @@ class MaterializedInputCall:
         kept, ops = self._kept(rows)
         # An update that leaves the table's key as it was is a -1 and a +1 of one entry: the +1 must be written last.
         order = np.argsort(ops, kind="stable")
-        self._table.apply(ops[order], [column.take(pa.array(order)) for column in kept])
+        self._table.apply_changes(ops[order], [column.take(pa.array(order)) for column in kept])
         new, errors = self._reading.results(self._table, rows.groups.keys)
         return Results(old, new, errors)
 

@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
+from risingpy.executors.change_chunk import (
+    DELETE,
+    INSERT,
+    Mask,
+    Ops,
+    columns_of,
+    deletes_first,
+    distinct_rows,
+    make_chunk,
+    ops_of,
+)
 from risingpy.executors.relation.conflicts import ConflictRule, standing_rows
 from risingpy.storage.codec.group_keys import group_rows, last_rows
 from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
@@ -61,9 +71,7 @@ class OverwriteMaterializeExecutor:
         both = found & (ops == INSERT)
         if both.any():
             changed |= both & distinct_rows(columns, stored, len(ops))
-        gone = np.flatnonzero(found & changed)
-        came = np.flatnonzero((ops == INSERT) & changed)
-        return _written(self._table, stored, gone, columns, came)
+        return _written(self._table, stored, found & changed, columns, (ops == INSERT) & changed)
 
     def _last_writes(self, logged: pa.Table) -> Positions:
         """The position of each key's last change, in log order."""
@@ -100,7 +108,7 @@ class ConflictMaterializeExecutor:
         changed = found != stands
         if (found & stands).any():
             changed |= found & stands & distinct_rows(rows, stored, len(firsts))
-        return _written(self._table, stored, np.flatnonzero(found & changed), rows, np.flatnonzero(stands & changed))
+        return _written(self._table, stored, found & changed, rows, stands & changed)
 
 
 def _are_new(logged: pa.Table, number: int) -> bool:
@@ -123,12 +131,33 @@ def _stored_rows(schema: TableSchema, columns: Sequence[pa.Array], values: Seque
 
 
 def _written(
-    table: StateTable, stored: Sequence[pa.Array], gone: Positions, columns: Sequence[pa.Array], came: Positions
+    table: StateTable, stored: Sequence[pa.Array], gone: Mask, columns: Sequence[pa.Array], came: Mask
 ) -> pa.Table:
     """Replaces the rows that go by those that come, and returns the change."""
-    going, coming = pa.array(gone), pa.array(came)
-    output = [pa.concat_arrays([old.take(going), new.take(coming)]) for old, new in zip(stored, columns, strict=True)]
-    ops = np.concatenate([np.full(len(gone), DELETE, np.int8), np.full(len(came), INSERT, np.int8)])
-    if len(ops):
+    old, new = _taken(stored, gone), _taken(columns, came)
+    output = _joined(old, new)
+    ops = _ops(len(old[0]), len(new[0]))
+    # A row that comes has the key of the one that it replaces, so only the new row is written.
+    if (gone & came).any():
+        deleted = _taken(stored, gone & ~came)
+        table.apply(_ops(len(deleted[0]), len(new[0])), _joined(deleted, new))
+    elif len(ops):
         table.apply(ops, output)
     return make_chunk(ops, output)
+
+
+def _taken(columns: Sequence[pa.Array], mask: Mask) -> Sequence[pa.Array]:
+    if mask.all():
+        return columns
+    places = pa.array(np.flatnonzero(mask))
+    return [column.take(places) for column in columns]
+
+
+def _joined(first: Sequence[pa.Array], second: Sequence[pa.Array]) -> Sequence[pa.Array]:
+    if not len(first[0]) or not len(second[0]):
+        return first if len(first[0]) else second
+    return [pa.concat_arrays([a, b]) for a, b in zip(first, second, strict=True)]
+
+
+def _ops(deletes: int, inserts: int) -> Ops:
+    return np.repeat(np.array([DELETE, INSERT], np.int8), [deletes, inserts])

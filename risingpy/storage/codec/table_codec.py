@@ -91,27 +91,32 @@ class TableCodec:
         return encode_keys(self.schema, key, self.vnodes(key) if vnodes is None else vnodes)
 
     def encode(
-        self, rows: Sequence[pa.Array], n: int, known: KnownKeys | None = None
+        self, rows: Sequence[pa.Array], n: int, known: KnownKeys | None = None, *, first: int = 0
     ) -> tuple[pa.BinaryArray, pa.BinaryArray]:
-        """Keys and values, as they are stored, of n rows with all columns in schema order."""
+        """The keys of n rows, as they are stored, and the values of those from `first` on.
+
+        The rows have all columns in schema order.
+        """
         key = [whole(rows[column]) for column in self._key]
         keys = self._whole_keys(key, n, known)
-        columns = [rows[column] for column in self.schema.value_columns]
-        if self.schema.value_format is ValueFormat.ROW:
-            ids = self._value_ids.copy()
-            for column, null_id in self._null_ids:
-                if rows[column].null_count:
-                    columns.append(null_mark(whole(rows[column])))
-                    ids.append(null_id)
-            values = encode_rows(columns, ids, rows=n)
-        else:
-            values = encode_values(columns, rows=n)
+        values = self._encode_values([column.slice(first) for column in rows] if first else rows, n - first)
         if not self.has_long_keys:
             return keys, values
         stored, is_long = long_key_form(keys)
-        if is_long.any():
-            values = _with_long_keys(keys, values, is_long)
+        if is_long[first:].any():
+            values = _with_long_keys(keys.slice(first), values, is_long[first:])
         return stored, values
+
+    def _encode_values(self, rows: Sequence[pa.Array], n: int) -> pa.BinaryArray:
+        columns = [rows[column] for column in self.schema.value_columns]
+        if self.schema.value_format is not ValueFormat.ROW:
+            return encode_values(columns, rows=n)
+        ids = self._value_ids.copy()
+        for column, null_id in self._null_ids:
+            if rows[column].null_count:
+                columns.append(null_mark(whole(rows[column])))
+                ids.append(null_id)
+        return encode_rows(columns, ids, rows=n)
 
     def _whole_keys(self, key: Sequence[pa.Array], n: int, known: KnownKeys | None) -> pa.BinaryArray:
         table_id, shape = self.schema.table_id, self._key_shape

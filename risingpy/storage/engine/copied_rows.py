@@ -6,9 +6,58 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.storage.codec.column_buffers import BINARY, MAX_BATCH_BYTES, BinaryOutput, Integers
+from risingpy.storage.codec.column_buffers import (
+    BINARY,
+    MAX_BATCH_BYTES,
+    BinaryOutput,
+    Integers,
+    address,
+    buffers_of,
+)
 from risingpy.storage.engine.ranges import Batch
 from risingpy.storage.kernels import lmdb_calls, lmdb_ranges
+from risingpy.storage.kernels.lmdb_writes import WAS_ABSENT
+
+_BYTES_OF_VALUE = 64  # room for an old value, where no new one says how long it may be
+
+
+class OldValues:
+    """The values of keys before they are written, which a kernel copies one after the other.
+
+    Their lengths are not known before, so room is given piece by piece: the kernel stops where the next has none.
+    """
+
+    def __init__(self, keys: int, new_bytes: int) -> None:
+        """`new_bytes` are those of the new values."""
+        self._lengths: Integers = np.empty(keys, np.int64)
+        self._size = new_bytes + _BYTES_OF_VALUE * keys
+        self._pieces: list[pa.Buffer] = []
+        self._total = 0
+        self._room = pa.allocate_buffer(0)
+
+    def more_room(self, done: int) -> tuple[int, int, int]:
+        """Address and bytes of room for old values from key `done` on, and the address of their lengths."""
+        self._room = pa.allocate_buffer(self._size)
+        self._size *= 2
+        return self._room.address, self._room.size, address(self._lengths[done:])
+
+    def has_taken(self, used: int) -> None:
+        """So many bytes of the room are old values. OverflowError if they are too many for a batch."""
+        self._pieces.append(self._room.slice(0, used))
+        self._total += used
+        if self._total > MAX_BATCH_BYTES:
+            raise OverflowError(f"old values of {self._total} bytes exceed a batch of {MAX_BATCH_BYTES} bytes")
+
+    def values(self) -> pa.BinaryArray:
+        """All of them; NULL where there was none."""
+        were_there = self._lengths != WAS_ABSENT
+        if not were_there.any():
+            return pa.nulls(len(self._lengths), BINARY)
+        offsets = np.zeros(len(self._lengths) + 1, np.int32)
+        np.cumsum(np.maximum(self._lengths, 0), out=offsets[1:])
+        data = self._pieces[0] if len(self._pieces) == 1 else pa.py_buffer(b"".join(self._pieces))
+        valid = None if were_there.all() else pa.py_buffer(np.packbits(were_there, bitorder="little"))
+        return pa.BinaryArray.from_buffers(BINARY, len(self._lengths), [valid, pa.py_buffer(offsets), data])
 
 
 def copied_rows(rows_at: int, n: int, key_bytes: int, value_bytes: int, longest_key: int) -> Batch:
@@ -37,3 +86,14 @@ def copied_values(places: Integers, places_at: int, valid: npt.NDArray[np.uint8]
     output = BinaryOutput(BINARY, np.ascontiguousarray(places[1::2]))
     lmdb_calls.copy_values(places_at, len(places) // 2, output.data, output.positions)
     return output.finish(valid)
+
+
+def places_of(values: pa.BinaryArray) -> Integers:
+    """Address and length of each value; both 0 for NULL."""
+    found = buffers_of(values)
+    places: Integers = np.zeros((len(values), 2), np.int64)
+    if len(values):
+        places[:, 0] = found.data + found.starts.astype(np.int64)
+        places[:, 1] = found.ends - found.starts
+        places[~found.present] = 0
+    return places

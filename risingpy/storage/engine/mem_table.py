@@ -68,9 +68,11 @@ class MemTable:
     ) -> None:
         """Writes stored keys in this order: puts the value, or deletes the key.
 
-        Of changes, a key that is there is deleted before it is put.
+        The first keys have no values if they are deleted. Of changes, a key that is there is deleted before it is put.
         """
         self._are_changes = self._are_changes and are_changes
+        if len(values) < len(keys):
+            self._values.append(pa.nulls(len(keys) - len(values), values.type))
         self._keys.append(keys)
         self._values.append(values)
         self._puts.append(puts)

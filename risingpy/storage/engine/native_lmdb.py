@@ -18,13 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import InternalError
-from risingpy.storage.codec.column_buffers import (
-    Integers,
-    address,
-    buffers_of,
-    joined_bytes,
-)
-from risingpy.storage.engine.copied_rows import copied_rows, copied_values
+from risingpy.storage.codec.column_buffers import Integers, address, buffers_of, joined_bytes
+from risingpy.storage.engine.copied_rows import OldValues, copied_rows, copied_values
 from risingpy.storage.engine.lmdb_library import (
     COMPACT,
     CREATE,
@@ -38,7 +33,7 @@ from risingpy.storage.engine.lmdb_library import (
     Statistics,
 )
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
-from risingpy.storage.engine.transactions import StoreTransaction
+from risingpy.storage.engine.transactions import Mask, StoreTransaction
 from risingpy.storage.kernels import key_probing, lmdb_calls, lmdb_ranges, lmdb_writes
 from risingpy.storage.tuning import StoreTuning
 
@@ -283,14 +278,28 @@ class NativeTransaction:
 
     def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, db: bytes | None = None) -> None:
         """See `StoreTransaction`."""
+        self._write(keys, values, db, 0, 0, 0, 0, 0)
+
+    def replace_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
+        """See `StoreTransaction`."""
+        old, done = OldValues(len(keys), values.nbytes), 0
+        is_new = 0 if new is None else address(np.ascontiguousarray(new))
+        while done < len(keys):
+            self._write(keys, values, None, done, is_new, *old.more_room(done))
+            done, used = self._frame[4:6]
+            old.has_taken(used)
+        return old.values()
+
+    def _write(self, keys: pa.BinaryArray, values: pa.BinaryArray, db: bytes | None, first: int, *kept: int) -> None:
+        """See `lmdb_writes.write_rows`, of which `kept` are the last arguments."""
         key, value = buffers_of(keys), buffers_of(values)
         page_bytes = self._handle.page_bytes
         tail = np.empty(lmdb_writes.TAIL_PAGES * page_bytes, np.uint8)
         library = self._library
         library.check(lmdb_writes.write_rows(
             library.cursor_get, library.cursor_put, library.cursor_delete, self._cursor(db), key.data, key.offsets,
-            value.data, value.offsets, value.validity, value.bit_offset, len(keys),
-            self._frame_at, address(tail), page_bytes,
+            value.data, value.offsets, value.validity, value.bit_offset, first, len(keys),
+            self._frame_at, address(tail), page_bytes, *kept,
         ), "cursor_put")  # fmt: skip
 
     def read(

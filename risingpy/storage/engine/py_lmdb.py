@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import Integers, whole
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward
-from risingpy.storage.engine.transactions import StoreTransaction
+from risingpy.storage.engine.transactions import Mask, StoreTransaction
 from risingpy.storage.tuning import StoreTuning
 
 Row = tuple[int, bytes, bytes]
@@ -144,6 +144,12 @@ class PyLmdbTransaction:
                 self.own.delete(key, db=database)
             else:
                 self.own.put(key, value, db=database)
+
+    def replace_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
+        """See `StoreTransaction`."""
+        old = self.get_values(keys)
+        self.write_rows(keys, values)
+        return old
 
     def read(
         self,

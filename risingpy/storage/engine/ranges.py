@@ -81,6 +81,13 @@ class Ranges:
         """Some of them."""
         return Ranges(self.starts.slice(first, count), self.stops.slice(first, count), self.longest_bound)
 
+    def beyond(self, number: int, key: bytes) -> Ranges:
+        """What is left of them after a key in the range of this number."""
+        start = key + b"\0"
+        starts = pa.concat_arrays([_in_arrow([start]), self.starts.slice(number + 1)])
+        known = None if self.longest_bound is None else max(self.longest_bound, len(start))
+        return Ranges(starts, self.stops.slice(number), known)
+
     def bounds(self, number: int) -> tuple[bytes, bytes]:
         """Start and stop of one of them."""
         return cast("tuple[bytes, bytes]", (self.starts[number].as_py(), self.stops[number].as_py()))

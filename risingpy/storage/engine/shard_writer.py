@@ -12,7 +12,6 @@ from typing import Protocol
 
 import lmdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,13 +24,11 @@ from risingpy.storage.engine.mem_table import Drained, WriteBatch, joined_arrays
 from risingpy.storage.engine.shard_basis import attempt_note
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
-from risingpy.storage.engine.transactions import StoreTransaction
+from risingpy.storage.engine.transactions import Mask, StoreTransaction
 from risingpy.storage.engine.undo_record import UndoRecord, read_marker, read_markers, undo_stages, write_undo
 from risingpy.storage.fault_points import reach
 from risingpy.storage.journal.entries import Delta
 from risingpy.storage.tuning import StoreTuning
-
-Mask = npt.NDArray[np.bool_]
 
 
 class StaleEpoch(SerializationFailure):
@@ -83,6 +80,7 @@ class _Written:
 
     `purged`: the table that is no more. The statistics do not follow, for nobody asks for it. `starts`: the first rows
     of each of several tables, which all lie in the tree. `all_differ`: under each key there is something else now.
+    `new` marks keys that surely were not there before.
     """
 
     batch: WriteBatch
@@ -90,6 +88,7 @@ class _Written:
     purged: int | None = None
     starts: Sequence[int] = (0,)
     all_differ: bool = False
+    new: Mask | None = None
 
 
 class ShardWriter:
@@ -175,7 +174,9 @@ class ShardWriter:
     def write(self, writes: Drained) -> None:
         """Writes rows of one table to the store."""
         if len(writes.batch.keys):
-            self._keep(_Written(writes.batch, can_be_undone=True), lambda: self._old_values_of(writes))
+            known = known_values(writes)
+            written = _Written(writes.batch, can_be_undone=True, new=writes.new)
+            self._keep(written, None if known is None else lambda: known)
 
     def write_all(self, writes: Sequence[Drained]) -> None:
         """Writes rows of several tables, given in the order of their ids."""
@@ -293,13 +294,15 @@ class ShardWriter:
             self.rows.write(batch, in_order=True)
             return
         if not written.can_be_undone:
-            self._statistics.replace(batch.keys, self._old_values(batch.keys, None), batch.values)
+            self._statistics.replace(batch.keys, self.rows.get_values(batch.keys), batch.values)
             self._write(batch, starts)
             return
-        if old_values is not None:
-            old = old_values()
+        replaces = old_values is None and len(starts) == 1
+        replaces = replaces and not self.rows.become_runs(batch.keys, in_order=self._is_read_in_order(batch))
+        if replaces:
+            old = self.rows.replace(batch, written.new)
         else:
-            old = self.transaction.get_values(batch.keys) if len(starts) > 1 else self._old_values(batch.keys, None)
+            old = self._old_values(batch.keys, written.new) if old_values is None else old_values()
         changed = None if written.all_differ else _differs(old, batch.values)
         if changed is not None:
             starts = _starts_among(starts, changed)
@@ -308,7 +311,10 @@ class ShardWriter:
                 return
         self._undo.append(WriteBatch(batch.keys, old))
         self._statistics.replace_of_tables(batch.keys, starts, old, batch.values)
-        self._write(batch, starts)
+        if not replaces:
+            self._write(batch, starts)
+        elif self._shared is not None:
+            self._changed.append(batch)
 
     def _write(self, batch: WriteBatch, starts: Sequence[int]) -> None:
         if self._shared is not None:
@@ -316,15 +322,13 @@ class ShardWriter:
         if len(starts) > 1:
             self.rows.write_together(batch)
         else:
-            self.rows.write(batch, in_order=self._read_in_order.lately(StoredRows.table_of(batch.keys)))
+            self.rows.write(batch, in_order=self._is_read_in_order(batch))
+
+    def _is_read_in_order(self, batch: WriteBatch) -> bool:
+        return self._read_in_order.lately(StoredRows.table_of(batch.keys))
 
     def _has_runs(self, batch: WriteBatch) -> bool:
         return self.rows.has_runs(StoredRows.table_of(batch.keys))
-
-    def _old_values_of(self, writes: Drained) -> pa.BinaryArray:
-        """What is there now under the keys of writes."""
-        known = known_values(writes)
-        return self._old_values(writes.batch.keys, writes.new) if known is None else known
 
     def _old_values_of_tables(self, writes: Sequence[Drained]) -> pa.BinaryArray:
         """The same of several tables that have no runs: what is not known is looked up at once."""

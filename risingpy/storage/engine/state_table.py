@@ -274,9 +274,11 @@ class StateTable:
             self.flush()
         self._written_bytes += sum(column.nbytes for column in rows) + ROW_BYTES * len(ops)
         check_written(self._written_bytes, self.schema.name)
-        keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
+        puts = ops > 0
+        deleted = int(puts.argmax()) if puts.any() else len(puts)  # the first so many: of these only keys are stored
+        keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys, first=deleted)
         check_row_size(values, self.schema.name)
-        self._written.add(keys, values, ops > 0, are_changes=are_changes)
+        self._written.add(keys, values, puts, are_changes=are_changes)
         if self._written.size_bytes > self._writer.tuning.mem_table_bytes:
             self.flush()
 

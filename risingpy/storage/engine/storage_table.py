@@ -19,6 +19,8 @@ from risingpy.storage.engine.stored_rows import rows_of
 
 ROWS_PER_BATCH = 16_384  # read in one go, in about 1 ms; other queries of the view wait for the shard meanwhile
 
+NOT_NULL = (b"\x01", b"\x02")  # bounds of the keys, after the vnode, whose first column, which ascends, is not NULL
+
 
 class StorageTable:
     """Reads one table of a view that the caller holds. Any thread; several may read at once.
@@ -31,13 +33,23 @@ class StorageTable:
         self._view = view
         self._codec = view.codecs.of(schema)
 
-    def scan(self, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def scan(self, columns: Sequence[int], within: tuple[bytes, bytes] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows, in no order; `columns` by position in the schema come out as c0, c1, …
 
-        No columns give batches that have only a number of rows.
+        No columns give batches that have only a number of rows. `within` are bounds of the keys, after the vnode: from
+        the first, and before the second.
         """
+        ranges = Ranges.of_prefix(table_prefix(self.schema.table_id))
+        if within is not None:
+            low, high = within
+            ranges = Ranges.in_each_vnode(self.schema.table_id, low, max(low, high))
         for shard in range(self._view.shards):
-            yield from self._scan_shard(shard, columns)
+            yield from self._scan_shard(shard, columns, ranges)
+
+    def range_of(self, value: pa.Array) -> tuple[bytes, bytes]:
+        """Bounds of the keys, after the vnode, whose first column has the one value: see `scan`."""
+        first = self._codec.leading_key(value)
+        return first, prefix_end(first)
 
     def get_rows(
         self, keys: Sequence[pa.Array], columns: Sequence[int]
@@ -191,17 +203,15 @@ class StorageTable:
             return chosen, pa.array([], pa.binary())
         return chosen, self._codec.encode_keys(columns, wanted[mine])
 
-    def _scan_shard(self, shard: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        whole_table = Ranges.of_prefix(table_prefix(self.schema.table_id))
-        after: bytes | None = None
+    def _scan_shard(self, shard: int, columns: Sequence[int], ranges: Ranges) -> Iterator[pa.RecordBatch]:
         while True:
             with rows_of(self._view.snapshots[shard]) as rows:
-                page = read_first(rows, whole_table, ROWS_PER_BATCH, after=after)
+                page = read_first(rows, ranges, ROWS_PER_BATCH)
             if len(page):
                 yield self._batch(page.keys, page.values, columns)
-            if len(page) < ROWS_PER_BATCH:
+            if page.last is None or len(page) < ROWS_PER_BATCH:
                 return
-            after = page.last
+            ranges = ranges.beyond(int(page.numbers[-1]), page.last)
 
     def _batch(self, keys: pa.BinaryArray, values: pa.BinaryArray, columns: Sequence[int]) -> pa.RecordBatch:
         if not columns:

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import BinaryOutput, Integers, address, buffers_of
 from risingpy.storage.codec.key_encoding import prefix_end, table_prefix
+from risingpy.storage.engine.copied_rows import places_of
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined, least
@@ -38,7 +39,7 @@ from risingpy.storage.engine.sorted_runs import (
     slices_of,
 )
 from risingpy.storage.engine.table_statistics import TABLE_ID_BYTES, read_row_count
-from risingpy.storage.engine.transactions import StoreTransaction
+from risingpy.storage.engine.transactions import Mask, StoreTransaction
 from risingpy.storage.kernels import lmdb_calls, run_search
 
 _AT_ONCE = 4096  # ranges of a table with runs
@@ -101,7 +102,7 @@ class StoredRows:
         if len(missing) == len(keys):
             return self.transaction.get_values(keys)
         in_tree = self.transaction.get_values(keys.take(pa.array(missing)))
-        places[missing] = _places_of(in_tree)
+        places[missing] = places_of(in_tree)
         output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
         lmdb_calls.copy_values(address(places), len(keys), output.data, output.positions)
         return output.finish((places[:, 1] > 0).view(np.uint8))
@@ -239,18 +240,27 @@ class StoredRows:
         """Writes rows of one table. `in_order`: the table must lie in the tree, for it is read in order."""
         if not len(batch.keys):
             return
-        # A large batch that lies all over the table becomes runs. A small one goes to the runs if the table has some,
-        # because its keys may be in them and the newest must be on top; merging them all for a few rows costs more.
-        # Otherwise the tree takes the batch, and what waits in runs goes there first, lest it cover the new rows.
         table_id = self.table_of(batch.keys)
-        as_runs = (
-            not in_order and len(batch.keys) >= self.tuning.run_batch_rows and self._is_scattered(table_id, batch.keys)
-        )
-        if as_runs or (self.has_runs(table_id) and not in_order and len(batch.keys) < self.tuning.run_batch_rows):
+        if self.become_runs(batch.keys, in_order=in_order):
             self._add_runs(table_id, batch)
         else:
             self.merge(table_id)
             self.transaction.write_rows(batch.keys, batch.values)
+
+    def become_runs(self, keys: pa.BinaryArray, *, in_order: bool) -> bool:
+        """Whether a batch of these keys does not go into the tree at once. See `write`."""
+        # A large batch that lies all over the table becomes runs. A small one goes to the runs if the table has some,
+        # because its keys may be in them and the newest must be on top; merging them all for a few rows costs more.
+        # Otherwise the tree takes the batch, and what waits in runs goes there first, lest it cover the new rows.
+        table_id = self.table_of(keys)
+        if in_order or len(keys) < self.tuning.run_batch_rows:
+            return not in_order and self.has_runs(table_id)
+        return self._is_scattered(table_id, keys)
+
+    def replace(self, batch: WriteBatch, new: Mask | None) -> pa.BinaryArray:
+        """Writes rows of one table to the tree, and returns what was there. `new` marks keys that surely were not."""
+        self.merge(self.table_of(batch.keys))
+        return self.transaction.replace_rows(batch.keys, batch.values, new)
 
     def write_together(self, batch: WriteBatch) -> None:
         """Writes rows of tables that have no runs, too few of each to become one."""
@@ -376,17 +386,6 @@ def rows_of(snapshot: Snapshot) -> Iterator[StoredRows]:
     """The rows of a snapshot, for this thread alone."""
     with snapshot.use() as transaction:
         yield StoredRows(snapshot.environment, transaction)
-
-
-def _places_of(values: pa.BinaryArray) -> Integers:
-    """Address and length of each value; both 0 for NULL."""
-    found = buffers_of(values)
-    places: Integers = np.zeros((len(values), 2), np.int64)
-    if len(values):
-        places[:, 0] = found.data + found.starts.astype(np.int64)
-        places[:, 1] = found.ends - found.starts
-        places[~found.present] = 0
-    return places
 
 
 def _first_rows(transaction: StoreTransaction, db: bytes | None, prefix_bytes: int) -> Iterator[tuple[bytes, bytes]]:

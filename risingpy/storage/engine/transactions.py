@@ -12,10 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import Integers
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
+
+Mask = npt.NDArray[np.bool_]
 
 
 class StoreTransaction(Protocol):
@@ -67,6 +71,13 @@ class StoreTransaction(Protocol):
 
     def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, *, db: bytes | None = None) -> None:
         """Puts the values; a NULL one deletes its key. The keys ascend."""
+        ...
+
+    def replace_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
+        """As `write_rows`, and returns what was there under each key, NULL where nothing was.
+
+        Each key is searched for once. Those that are `new` are surely not there.
+        """
         ...
 
     def read(

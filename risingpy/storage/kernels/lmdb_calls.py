@@ -19,9 +19,10 @@ from risingpy.storage.kernels.compile import inlined, kernel
 from risingpy.storage.kernels.memory import copy, load_i32, load_i64, store_i64
 
 NOT_FOUND = -30798  # MDB_NOTFOUND
-FIRST, LAST, NEXT, PREVIOUS = 0, 6, 8, 12  # MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV
+FIRST, GET_CURRENT, LAST, NEXT, PREVIOUS = 0, 4, 6, 8, 12  # MDB_FIRST, MDB_GET_CURRENT, MDB_LAST, MDB_NEXT, MDB_PREV
 SET = 15  # MDB_SET: to exactly this key
 SET_RANGE = 17  # MDB_SET_RANGE: to this key or the first one after it
+AT_CURSOR = 64  # MDB_CURRENT: put where the cursor is, which is at this key
 
 
 _WORD = ir.IntType(64)

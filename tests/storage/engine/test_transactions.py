@@ -66,9 +66,9 @@ writes = st.lists(
 
 
 @settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(writes, min_size=1, max_size=4), st.booleans())
+@given(st.lists(writes, min_size=1, max_size=4), st.booleans(), st.sampled_from(["write", "replace", "replace known"]))
 def test_writes_and_reads_are_those_of_a_dictionary(
-    handle: Handle, batches: list[list[tuple[int, int, int, bool]]], long_values: bool
+    handle: Handle, batches: list[list[tuple[int, int, int, bool]]], long_values: bool, how: str
 ) -> None:
     """Also of runs that are just long enough, before rows that are as large as a page."""
     transaction = handle.begin(write=True)
@@ -80,7 +80,13 @@ def test_writes_and_reads_are_those_of_a_dictionary(
                 value = bytes([size]) * (size * 40 if long_values else size)
                 rows[b"key %05d" % number] = value if puts else None
         keys = sorted(rows)
-        transaction.write_rows(binary(keys), binary([rows[key] for key in keys]))
+        if how == "write":
+            transaction.write_rows(binary(keys), binary([rows[key] for key in keys]))
+        else:
+            new = np.array([key not in model for key in keys]) if how == "replace known" else None
+            old = transaction.replace_rows(binary(keys), binary([rows[key] for key in keys]), new)
+            old.validate(full=True)
+            assert old.to_pylist() == [model.get(key) for key in keys]
         model = {key: value for key, value in {**model, **rows}.items() if value is not None}
         assert stored(transaction) == model
         asked = [b"key %05d" % number for number in range(0, 4400, 7)]
