@@ -11,10 +11,13 @@ from risingpy.batch.plan import (
     Overlay,
     PointGet,
     PrefixScan,
+    RangeScan,
     SystemRows,
 )
 from risingpy.optimizer.explain import ExplainFormat, explain_batch
 from risingpy.optimizer.explain.expression_text import expression_text
+
+_SYMBOLS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def explain_plan(plan: BatchPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
@@ -23,12 +26,18 @@ def explain_plan(plan: BatchPlan, *, explain_format: ExplainFormat = ExplainForm
 
 
 def _ranges(rows: Input) -> list[str]:
-    """The conditions `column = value` on the leading key columns."""
+    """The conditions on the leading key columns by which rows are found."""
     match rows:
         case PointGet() | PrefixScan():
             columns = rows.relation.columns
             fixed = zip(rows.relation.table.key, rows.key, strict=False)
             return [f"{columns[part.index].name} = {expression_text(value, ())}" for part, value in fixed]
+        case RangeScan():
+            column = rows.relation.columns[rows.relation.table.key[0].index]
+            return [
+                f"{column.name} {_SYMBOLS[bound.comparison]} {expression_text(bound.value, ())}"
+                for bound in rows.bounds
+            ]
         case ListScan():
             column = rows.relation.columns[rows.relation.table.key[0].index]
             return [f"{column.name} IN ({len(rows.values)} values)"]

@@ -27,6 +27,26 @@ class FullScan:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyBound:
+    """A comparison of a column with a constant, or with what is one once parameters have values.
+
+    `comparison` is "lt", "le", "gt" or "ge", and the column is its first operand.
+    """
+
+    comparison: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RangeScan:
+    """The rows whose first key column satisfies all bounds, of which there is at least one; or some more."""
+
+    relation: StoredRelation
+    bounds: tuple[KeyBound, ...]
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PointGet:
     """The row with a whole key, if it exists.
 
@@ -99,7 +119,7 @@ class Overlay:
     """
 
     table: Table
-    rows: FullScan | KeyRead | FoundByIndex
+    rows: FullScan | RangeScan | KeyRead | FoundByIndex
     columns: tuple[int, ...]
 
 
@@ -110,7 +130,7 @@ class SystemRows:
     scan: SystemScan
 
 
-Input = FullScan | KeyRead | NearestRows | Overlay | SystemRows
+Input = FullScan | RangeScan | KeyRead | NearestRows | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 

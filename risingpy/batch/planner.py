@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from risingpy.batch.index_choice import best_index
 from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
+from risingpy.batch.key_ranges import range_scan
 from risingpy.batch.moments import of_moment
 from risingpy.batch.nearest_choice import nearest_pattern, nearest_rows
 from risingpy.batch.plan import (
@@ -24,6 +25,7 @@ from risingpy.batch.plan import (
     ListScan,
     Overlay,
     PointGet,
+    RangeScan,
     SystemRows,
 )
 from risingpy.errors import StalePlan
@@ -148,7 +150,7 @@ class _Inputs:
         own = key_read(relation, scan, predicate)
         found = best_index(scan, predicate, relation, self.catalog, own)
         if found is None:
-            self._add(scan, own or FullScan(relation, scan.columns))
+            self._add(scan, own or range_scan(relation, scan, predicate) or FullScan(relation, scan.columns))
             return query if self._changed_table(relation) is not None else _without_list(query, scan, own)
         table = self._changed_table(relation)
         if table is not None:
@@ -158,7 +160,7 @@ class _Inputs:
         self.inputs.append(found.read)
         return found.query
 
-    def _add(self, scan: Scan, rows: FullScan | KeyRead) -> None:
+    def _add(self, scan: Scan, rows: FullScan | RangeScan | KeyRead) -> None:
         table = self._changed_table(rows.relation)
         if table is None:
             self.inputs.append(rows)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.key_lookup import key_values
+from risingpy.batch.key_ranges import range_keys
 from risingpy.batch.own_changes import OwnChanges, overlaid
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import (
@@ -28,6 +29,7 @@ from risingpy.batch.plan import (
     Overlay,
     PointGet,
     PrefixScan,
+    RangeScan,
     SystemRows,
 )
 from risingpy.batch.system_relations import SystemRelations
@@ -66,7 +68,7 @@ class PlanRun:
     def rows(self, input_: Input) -> Rows:
         """The rows of an input. A reader reads lazily: the caller must hold the view until it is done."""
         match input_:
-            case FullScan():
+            case FullScan() | RangeScan():
                 return self._scan(input_)
             case PointGet() | PrefixScan() | ListScan():
                 return self._by_key(input_)
@@ -112,14 +114,16 @@ class PlanRun:
         whole = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in keys]
         return StorageTable(index.table, self.view).scan_prefix(whole)
 
-    def _scan(self, scan: FullScan) -> pa.RecordBatchReader:
+    def _scan(self, scan: FullScan | RangeScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns
         if isinstance(relation, ExternalSource):
             raise FeatureNotSupported(
                 f'source "{relation.name}" cannot be queried: it keeps no rows',
                 hint="Create a materialized view over it and query that.",
             )
-        batches = StorageTable(relation.table, self.view).scan(columns)
+        table = StorageTable(relation.table, self.view)
+        within = range_keys(scan, table, self.parameters) if isinstance(scan, RangeScan) else None
+        batches = table.scan(columns, within)
         return pa.RecordBatchReader.from_batches(_arrow_schema(relation, columns), batches)
 
     def _nearest(self, rows: NearestRows) -> Rows:

@@ -33,6 +33,55 @@ def test_a_key_that_overflows_is_the_evaluators_error(rows: Any) -> None:
         rows.run("SELECT b FROM t WHERE id = $1::int", 1 << 40, oids=(INT8,))
 
 
+def test_rows_between_bounds_of_the_key(client: Any) -> None:
+    """More rows than are read at once, keys on both sides of 0, bounds of every kind, and no rows."""
+    client.run("CREATE TABLE many (id bigint PRIMARY KEY, n int)")
+    client.run("INSERT INTO many SELECT i, i % 7 FROM generate_series(-10000, 79999) AS g(i)")
+    client.run("FLUSH")
+    asked = "SELECT count(*), min(id), max(id), count(DISTINCT id) FROM many WHERE "
+    for condition, low, high in [
+        ("id >= -5 AND id < 70000", -5, 69999),
+        ("id > -5 AND id <= 70000 AND id <= 80000", -4, 70000),
+        ("79990 < id", 79991, 79999),
+        ("id BETWEEN 3 AND 9", 3, 9),
+        ("id < -9990", -10000, -9991),
+        ("id > -9223372036854775808 AND id <= 9223372036854775807", -10000, 79999),
+    ]:
+        assert client.run(asked + condition) == [(high - low + 1, low, high, high - low + 1)], condition
+    for condition in ("id > 5 AND id < 5", "id > 80000", "id < NULL", "id > 9 AND id < 3"):
+        assert client.run(asked + condition) == [(0, None, None, 0)], condition
+    assert client.run(f"{asked} id >= $1 AND id < $2 + 1", 5, 9, oids=(INT2, INT8)) == [(5, 5, 9, 5)]
+    assert client.run(f"{asked} id >= $1", None, oids=(INT8,)) == [(0, None, None, 0)]
+    with pytest.raises(NumericValueOutOfRange):
+        client.run(f"{asked} id > $1::int", 1 << 40, oids=(INT8,))
+    client.run("BEGIN")
+    client.run("INSERT INTO many VALUES (80000, 1), (80001, 1)")
+    client.run("UPDATE many SET id = -id WHERE id >= 79999 AND id <= 80000")
+    assert client.run(asked + "id > 79990") == [(9, 79991, 80001, 9)]
+    assert client.run(asked + "id < -10000") == [(2, -80000, -79999, 2)]
+    client.run("ROLLBACK")
+    assert client.run("DELETE FROM many WHERE id >= 0 AND id < 79999") == []
+    client.run("FLUSH")
+    assert client.run(asked + "id >= 0") == [(1, 79999, 79999, 1)]
+
+
+def test_days_and_moments_between_bounds_of_the_key(client: Any) -> None:
+    """Also infinite ones, and of a key whose first column may be NULL, or tells no shard."""
+    client.run("CREATE TABLE days (day date, at timestamp, n int, PRIMARY KEY (day, n))")
+    client.run(
+        "INSERT INTO days SELECT DATE '1969-12-30' + i, TIMESTAMP '1969-12-30' + i * INTERVAL '1 day', i "
+        "FROM generate_series(0, 9) AS g(i)"
+    )
+    client.run("INSERT INTO days VALUES ('infinity', 'infinity', 1), ('-infinity', NULL, 2)")
+    client.run("CREATE MATERIALIZED VIEW moments AS SELECT at, count(*) AS days FROM days GROUP BY at")
+    client.run("FLUSH")
+    assert client.run("SELECT count(*) FROM days WHERE day > '1970-01-01' AND day < '1970-01-05'") == [(3,)]
+    assert client.run("SELECT count(*) FROM days WHERE day >= '1970-01-01'") == [(9,)]
+    assert client.run("SELECT count(*) FROM days WHERE day < '1970-01-01'") == [(3,)]
+    assert client.run("SELECT count(*) FROM moments WHERE at >= '1970-01-01 00:00:01'") == [(8,)]
+    assert client.run("SELECT count(*) FROM moments WHERE at < 'infinity'") == [(10,)]
+
+
 def test_conditions_that_values_decide(rows: Any) -> None:
     sql = "SELECT id FROM t WHERE $1 IS NULL OR id = $1"
     assert rows.run(sql, 2, oids=(INT4,)) == [(2,)]

@@ -28,6 +28,7 @@ from risingpy.batch.plan import (
     Overlay,
     PointGet,
     PrefixScan,
+    RangeScan,
     SystemRows,
 )
 from risingpy.batch.planner import plan_query, scans_of
@@ -83,6 +84,8 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
             key = key_values(rows, values)
             found = "nothing" if key is None else ", ".join(str(part.value) for part in key)
             return f"{'row' if isinstance(rows, PointGet) else 'rows'} of {rows.relation.name}: {found}"
+        case RangeScan():
+            return f"range of {rows.relation.name}: {', '.join(bound.comparison for bound in rows.bounds)}"
         case ListScan():
             return f"list of {rows.relation.name}: {', '.join(map(str, rows.values))}"
         case NearestRows():
@@ -110,7 +113,15 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
         ("select n from prices where price in (1.5, 2)", (), (), "all of prices"),
         ("select n from floats where f in (0, 1)", (), (), "all of floats"),
         ("select a from t where id = 2 + 3", (), (), "row of t: 5"),
-        ("select a from t where id > 5", (), (), "all of t"),
+        ("select a from t where id > 5", (), (), "range of t: gt"),
+        ("select a from t where 5 >= id and id > $1 + 1 and a = 1", (INTEGER,), (1,), "rows of by_a: 1"),
+        ("select c from t where 5 >= id and id > $1 + 1 and c = 1", (INTEGER,), (1,), "range of t: le, gt"),
+        ("select a from t where id between 2 and 4", (), (), "range of t: ge, le"),
+        ("select a from t where id > 2.5", (), (), "all of t"),
+        ("select a from t where id > c", (), (), "all of t"),
+        ("select a from t where id > 5 or a = 1", (), (), "all of t"),
+        ("select z from pairs where x < 3", (), (), "range of pairs: lt"),
+        ("select n from floats where f > 0", (), (), "all of floats"),
         ("select a from t where id = 5 or id = 6", (), (), "all of t"),
         ("select a from t where id = null", (), (), "all of t"),
         ("select a from t where id = $1", (INTEGER,), (7,), "row of t: 7"),
