@@ -20,6 +20,7 @@ from risingpy.plan.catalog import JobStatus
 from risingpy.storage.engine.meta_store import MetaStore
 from risingpy.storage.engine.shard_store import ShardStore, shards_directory
 from tests.meta.conftest import Client, Server
+from tests.meta.test_passing_time import eventually
 
 QUERIES = (
     "SELECT * FROM t ORDER BY id",
@@ -189,7 +190,7 @@ def test_an_index_that_is_being_filled_begins_anew(server: Server) -> None:
         with pytest.raises(SqlError) as refused:
             client.run(statement)
         assert refused.value.sqlstate == sqlstate
-    client.run("FLUSH")
+    eventually(client, "SELECT count(*) FROM rw_ddl_progress", [(0,)], seconds=60)
     assert not server.database.reads.catalog.relations[index.relation_id].is_being_created
     assert client.run("SELECT id FROM t WHERE a = 70") == [(70,)]
 
