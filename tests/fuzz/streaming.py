@@ -53,6 +53,7 @@ class Streaming(Shapes):
         parts = [k for k in self._some_columns(inner, 0, 1) if k != at]
         gap = self.random.randint(1, 3) if inner.types[at] == "i" else self.random.randint(1, 30)
         written = str(gap) if inner.types[at] == "i" else f"INTERVAL '{gap} days'"
+        when = f"CAST({q}.c{at} AS BIGINT)" if inner.types[at] == "i" else f"{q}.c{at}"  # a sum is a numeric
         number = self.value(inner, q, "i", 0)
         call = self.pick(f"sum({number})", "count(*)", f"min({number})", f"max({number})")
         kept = self._some_columns(inner, 1, 3)
@@ -67,7 +68,7 @@ class Streaming(Shapes):
             f"ORDER BY {q}.c{at} RANGE UNBOUNDED PRECEDING) AS s FROM ({marked}) {q}"
         )
         theirs = f"({', '.join(['PARTITION BY ' + f'{q}.n', f'{q}.s', *([own] if parts else [])])})"
-        ours = f"({f'PARTITION BY {own} ' if parts else ''}ORDER BY {q}.c{at} SESSION WITH GAP {written})"
+        ours = f"({f'PARTITION BY {own} ' if parts else ''}ORDER BY {when} SESSION WITH GAP {written})"
         listed = self._listed([*(f"{q}.c{k}" for k in kept), f"{call} OVER {pair(ours, theirs)}"])
         source = pair(inner.sql, numbered)
         return Relation(f"SELECT * FROM (SELECT {listed} FROM ({source}) {q}) {s}", types)
