@@ -297,6 +297,10 @@ class ShardWriter:
             self._statistics.replace(batch.keys, self.rows.get_values(batch.keys), batch.values)
             self._write(batch, starts)
             return
+        if old_values is None and len(starts) > 1:
+            # All began again, and with it the merge for a reader after which these tables had no runs.
+            for start in starts:
+                self.rows.merge(StoredRows.table_of(batch.keys.slice(start, 1)))
         replaces = old_values is None and len(starts) == 1
         replaces = replaces and not self.rows.become_runs(batch.keys, in_order=self._is_read_in_order(batch))
         if replaces:

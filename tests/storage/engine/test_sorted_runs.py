@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import lmdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,6 +22,7 @@ from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSch
 from risingpy.storage.engine.ranges import Ranges, joined
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
+from risingpy.storage.engine.shard_writer import ShardWriter
 from risingpy.storage.engine.sorted_runs import RUNS, SLICES, SortedRun, Waiting, in_one, run_key
 from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.engine.store_check import counted, find_problems
@@ -39,6 +42,7 @@ TABLE = TableSchema(
     value_columns=(1,),
     value_format=ValueFormat.ROW,
 )
+OTHER = replace(TABLE, table_id=12)
 ROWS = 100_000
 Model = dict[int, int]
 
@@ -68,7 +72,8 @@ def waiting(store: ShardStore) -> int:
     snapshot = store.newest()
     with rows_of(snapshot) as rows:
         found = rows.waiting().get(TABLE.table_id, Waiting())
-    assert not list(find_problems(snapshot, {TABLE.table_id: TABLE}, (), range(256)))
+    tables = {each.table_id: each for each in (TABLE, OTHER)}
+    assert not list(find_problems(snapshot, tables, (), range(256)))
     snapshot.close()
     return found.rows
 
@@ -148,6 +153,33 @@ def test_who_reads_in_order_has_the_table_merged_once(store: ShardStore) -> None
     assert waiting(store) == 0
     write(store, 4, scattered(2), add=8)
     assert waiting(store) == 0  # it is remembered
+
+
+def test_what_was_merged_for_a_reader_is_merged_again_in_a_larger_map(
+    store: ShardStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of several tables go to the tree at once, where runs would hide those of a table that has some again."""
+    write(store, 2, scattered(1), add=7)
+    full, commit = [True], ShardWriter._commit
+
+    def commit_in_the_second_map(writer: ShardWriter) -> None:
+        if full:
+            full.pop()
+            raise lmdb.MapFullError("mdb_put: MDB_MAP_FULL")
+        commit(writer)
+
+    monkeypatch.setattr(ShardWriter, "_commit", commit_in_the_second_map)
+    keys = np.array(scattered(1)[:3])
+    with store.begin(3, 0) as transaction:
+        transaction.state_table(TABLE).scan(range(256), None, 10)
+        for schema in (TABLE, OTHER):
+            transaction.state_table(schema).apply(np.ones(3, np.int8), [pa.array(keys), pa.array(keys + 9)])
+        transaction.commit()
+    assert not full
+    assert values(store, 4, keys.tolist()) == (keys + 9).tolist()
+    assert waiting(store) == 0
+    store.undo_beyond(2)
+    assert values(store, 3, keys.tolist()) == (keys + 7).tolist()
 
 
 def test_what_waits_is_taken_back_like_everything(store: ShardStore) -> None:
