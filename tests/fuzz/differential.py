@@ -128,7 +128,7 @@ def _plain(value: Any) -> object:
     return f"{value:f}" if isinstance(value, Decimal) else str(value) if type(value) is int else value
 
 
-def _by_value(answer: Answer) -> Answer:
+def by_value(answer: Answer) -> Answer:
     """The answer with 3.00 as 3: which of two equal rows stays, or comes first, is PostgreSQL's choice."""
     rows: Answer = Counter()
     for row, count in answer.items():
@@ -206,10 +206,9 @@ class _History:
             if not select and k not in views:
                 continue
             try:
-                rows = self.postgres.execute(for_postgres(sql).encode()).fetchall()
+                expected = answer_of(self.postgres, sql)
             except psycopg.Error:  # a value that its expressions do not take: views go on, SELECT need not
                 continue
-            expected = Counter(tuple(map(_plain, row)) for row in rows)
             asked = [("SELECT", for_us(sql))] if select else []
             asked += [(views[k], f"SELECT * FROM {views[k]}")] if k in views else []
             for who, question in asked:
@@ -222,22 +221,33 @@ class _History:
             self.outcome.differences.append(f"{who} fails: {type(error).__name__}: {error}\n  {sql}")
             return
         if got != expected and _CHOOSES_AMONG_EQUALS.search(sql):
-            got, expected = _by_value(got), _by_value(expected)
+            got, expected = by_value(got), by_value(expected)
         if got != expected:
             missing, extra = expected - got, got - expected
             text = f"{who}: missing {dict(missing)}, extra {dict(extra)}\n  {sql}\n  after "
             self.outcome.differences.append(text + "; ".join(self.statements))
 
 
-def run_seed(seed: int, postgres: Postgres, asked: int = QUERIES) -> Outcome:
-    """Plays one seed's history, with so many queries."""
-    generator = Generator(seed)
-    outcome = Outcome()
+def answer_of(postgres: Postgres, sql: str) -> Answer:
+    """PostgreSQL's."""
+    rows = postgres.execute(for_postgres(sql).encode()).fetchall()
+    return Counter(tuple(map(_plain, row)) for row in rows)
+
+
+def fresh_schema(postgres: Postgres) -> None:
+    """An empty schema, in which the session's tables are from now on."""
     postgres.execute("DROP SCHEMA IF EXISTS fuzz CASCADE")
     postgres.execute("CREATE SCHEMA fuzz")
     postgres.execute("SET search_path = fuzz")
     postgres.execute(f"SET statement_timeout = '{_LONGEST}'")
     postgres.adapters.register_loader("date", TextLoader)
+
+
+def run_seed(seed: int, postgres: Postgres, asked: int = QUERIES) -> Outcome:
+    """Plays one seed's history, with so many queries."""
+    generator = Generator(seed)
+    outcome = Outcome()
+    fresh_schema(postgres)
     with database(SHARDS[seed % len(SHARDS)], Random(seed)) as new_session:
         history = _History(new_session, postgres, outcome)
         if seed % _SET_ASIDE_EACH:

@@ -55,7 +55,7 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
         table = self.pick("a", "b", "c")
         kind = self.random.random()
         if kind < 0.5 or self._next_id["a"] < 4:
-            rows = (self._row(table) for _ in range(self.random.randint(1, 8)))
+            rows = (self.row(table) for _ in range(self.random.randint(1, 8)))
             return f"INSERT INTO {table} VALUES {', '.join(rows)}"
         if kind < 0.75:
             changes = ["v = v + 1", "g = v, v = g", f"g = {self.constant('i')}", "s = NULL", "s = s || 'x'"]
@@ -63,7 +63,8 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
             return f"UPDATE {table} SET {self.pick(*changes, *own[table])} WHERE {self._base_predicate()}"
         return f"DELETE FROM {table} WHERE {self._base_predicate()}"
 
-    def _row(self, table: str) -> str:
+    def row(self, table: str) -> str:
+        """A new row of a table, as VALUES has it."""
         kinds = _COLUMNS[table]
         values = [self._or_null(self.constant(kind)) for kind in kinds]
         if table != "c":

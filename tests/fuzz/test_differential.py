@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tests.fuzz import many_rows
 from tests.fuzz.differential import run_seed
 from tests.postgres_oracle import PostgresOracle
 
@@ -23,3 +24,11 @@ def test_four_answers_agree(postgres_oracle: PostgresOracle) -> None:
             assert not outcome.differences, f"seed {seed}: {min(outcome.differences, key=len)}"
             assert not outcome.refused, f"seed {seed}: {dict(outcome.refused)}"
     assert asked >= SEEDS * QUERIES // 2
+
+
+@pytest.mark.timeout(0 if SEEDS > 100 else 300)
+def test_answers_of_thousands_of_rows_agree(postgres_oracle: PostgresOracle) -> None:
+    with postgres_oracle.connect() as postgres:
+        for seed in range(max(1, SEEDS // 4)):
+            outcome = many_rows.run_seed(seed, postgres, QUERIES // 2)
+            assert not outcome.differences, f"seed {seed}: {min(outcome.differences, key=len)}"
