@@ -283,7 +283,8 @@ class NativeTransaction:
     def replace_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
         """See `StoreTransaction`."""
         old, done = OldValues(len(keys), values.nbytes), 0
-        is_new = 0 if new is None else address(np.ascontiguousarray(new))
+        marks = None if new is None else np.ascontiguousarray(new)
+        is_new = 0 if marks is None else address(marks)
         while done < len(keys):
             self._write(keys, values, None, done, is_new, *old.more_room(done))
             done, used = self._frame[4:6]
@@ -292,8 +293,7 @@ class NativeTransaction:
 
     def _write(self, keys: pa.BinaryArray, values: pa.BinaryArray, db: bytes | None, first: int, *kept: int) -> None:
         """See `lmdb_writes.write_rows`, of which `kept` are the last arguments."""
-        key, value = buffers_of(keys), buffers_of(values)
-        page_bytes = self._handle.page_bytes
+        key, value, page_bytes = buffers_of(keys), buffers_of(values), self._handle.page_bytes
         tail = np.empty(lmdb_writes.TAIL_PAGES * page_bytes, np.uint8)
         library = self._library
         library.check(lmdb_writes.write_rows(

@@ -174,19 +174,9 @@ def _write_run(
             last = _page_end(key_offsets, value_offsets, row - 2, end, page_bytes) - 1
             if last > row:
                 status = _write_row(
-                    get,
-                    put,
-                    delete,
-                    cursor,
-                    keys,
-                    key_offsets,
-                    values,
-                    value_offsets,
-                    validity,
-                    bit_offset,
-                    last,
+                    get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, last,
                     words,
-                )
+                )  # fmt: skip
                 while status == 0 and row < last:
                     status = _write_row(
                         get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, row,
@@ -198,6 +188,21 @@ def _write_run(
                 row = last + 1
         before = here
     return 0
+
+
+@inlined
+def _write_before_tail(
+    get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int, values: int, value_offsets: int,
+    validity: int, bit_offset: int, first: int, end: int, words: int, page_bytes: int, tail: int, moved: int,
+) -> int:  # fmt: skip
+    """As `_write_run`, while the copied rows are out of their page."""
+    status = _delete_tail(get, delete, cursor, words, tail, moved)
+    if status == 0:
+        status = _write_run(
+            get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, first, end, words,
+            page_bytes,
+        )  # fmt: skip
+    return status if status != 0 else _put_tail(put, cursor, words, tail, moved)
 
 
 @inlined
@@ -235,6 +240,39 @@ def _replace_row(
     return call(put, cursor, words, words + 16, AT_CURSOR)
 
 
+@inlined
+def _piece_end(
+    get: int, cursor: int, keys: int, key_offsets: int, row: int, n: int, words: int, tail: int, page_bytes: int,
+    look: int,
+) -> int:  # fmt: skip
+    """The end of what is written next, in one go: a long run of keys from `row` on, or the one.
+
+    `look` has three int64: the key at which to look for a run, how many there are between two looks, and, of a run, the
+    number of rows that were copied to `tail`.
+    """
+    store_i64(look + 16, 0)
+    if row < load_i64(look):
+        return row + 1
+    end = _run_end(get, cursor, keys, key_offsets, row, n, words)
+    if end == row:  # such a table seldom has runs
+        store_i64(look + 8, min(2 * load_i64(look + 8), LONGEST_PAUSE))
+        store_i64(look, row + load_i64(look + 8))
+        return row + 1
+    store_i64(look, end)
+    store_i64(look + 8, 1)
+    moved = _copy_tail(get, cursor, words, tail, page_bytes)
+    if 2 * moved <= end - row:
+        store_i64(look + 16, moved)
+    return end
+
+
+@inlined
+def _note_absent(lengths: int, first: int, end: int) -> None:
+    if lengths != 0:
+        for row in range(first, end):
+            store_i64(lengths + 8 * row, WAS_ABSENT)
+
+
 @kernel
 def write_rows(
     get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int,
@@ -251,46 +289,26 @@ def write_rows(
     If `lengths` is not 0, what was there under the keys from `first` on is copied to `old`, one after the other, and
     the lengths are set (int64), or WAS_ABSENT. Keys that `is_new` marks (a byte each; 0: none is known) were not there.
     Writing ends before the first row whose old value has no room. Sets words[4] to the end of the rows that are
-    written, and words[5] to the bytes of their old values.
+    written, and words[5] to the bytes of their old values; three more are its own.
     """
-    i = first
-    next_look = i
-    pause = 1
-    used = 0
+    i, used, look = first, 0, words + 48
+    store_i64(look, i)
+    store_i64(look + 8, 1)
     while i < n:
         store_i64(words + 32, i)
         store_i64(words + 40, used)
-        end = i + 1
-        moved = 0
-        if i >= next_look:
-            end = _run_end(get, cursor, keys, key_offsets, i, n, words)
-            if end > i:
-                pause = 1
-                moved = _copy_tail(get, cursor, words, tail, page_bytes)
-                if 2 * moved > end - i:
-                    moved = 0
-            else:  # such a table seldom has runs
-                end = i + 1
-                pause = min(2 * pause, LONGEST_PAUSE)
-            next_look = end if pause == 1 else i + pause
+        end = _piece_end(get, cursor, keys, key_offsets, i, n, words, tail, page_bytes, look)
         if end > i + 1:
-            status = _delete_tail(get, delete, cursor, words, tail, moved)
-            if status == 0:
-                status = _write_run(
-                    get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, i, end,
-                    words, page_bytes,
-                )  # fmt: skip
-            if status == 0:
-                status = _put_tail(put, cursor, words, tail, moved)
-            if lengths != 0:
-                for row in range(i, end):
-                    store_i64(lengths + 8 * (row - first), WAS_ABSENT)
+            status = _write_before_tail(
+                get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, i, end, words,
+                page_bytes, tail, load_i64(look + 16),
+            )  # fmt: skip
+            _note_absent(lengths, i - first, end - first)
         elif lengths == 0 or (is_new != 0 and load_u8(is_new + i) != 0):
+            _note_absent(lengths, i - first, end - first)
             status = _write_row(
                 get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, i, words
             )
-            if lengths != 0:
-                store_i64(lengths + 8 * (i - first), WAS_ABSENT)
         else:
             at = lengths + 8 * (i - first)
             status = _replace_row(
