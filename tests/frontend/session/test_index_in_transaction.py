@@ -14,13 +14,13 @@ KEYS = [")", *(f", PRIMARY KEY (a, b)) ON CONFLICT {rule}" for rule in RULES)]
 
 @pytest.fixture
 def whole_scans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The tables that were read as a whole."""
+    """The tables that were read as a whole, or between bounds of their keys."""
     scans: list[int] = []
     scan = StorageTable.scan
 
-    def counted(self: StorageTable, columns: Any) -> Any:
+    def counted(self: StorageTable, columns: Any, within: Any = None) -> Any:
         scans.append(self.schema.table_id)
-        return scan(self, columns)
+        return scan(self, columns, within)
 
     monkeypatch.setattr(StorageTable, "scan", counted)
     return scans
