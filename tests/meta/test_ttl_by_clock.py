@@ -238,3 +238,27 @@ def test_epochs_look_for_old_rows_only_when_the_oldest_has_aged(
     client.run("FLUSH")
     assert looks
     assert client.run("SELECT count(*), min(id) FROM t") == [(6, 1000)]
+
+
+def test_after_a_rescale_rows_end_that_were_on_another_shard(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest row of each table lies on either shard, and comes to one whose own rows are younger."""
+    clock, client, tables = FastClock(monkeypatch), server.client(), range(1, 7)
+
+    def at(hours: int, statement: str = "INSERT INTO u VALUES (0)") -> None:
+        clock.hours = hours
+        client.run(statement)
+        client.run("FLUSH")
+
+    client.run("CREATE TABLE u (id INT)")
+    for k in tables:
+        client.run(f"CREATE TABLE t{k} (id INT PRIMARY KEY) WITH (ttl = '36000 seconds')")
+    at(11)
+    for k in tables:
+        at(12, f"INSERT INTO t{k} VALUES ({k})")
+    for k in tables:
+        at(17, f"INSERT INTO t{k} SELECT g FROM generate_series(100, 140) g")
+    at(21)  # each shard looks for its oldest row
+    client.run("ALTER SYSTEM SET parallelism = 1")
+    at(22)
+    at(23)
+    assert [client.run(f"SELECT min(id) FROM t{k}") for k in tables] == [[(100,)]] * len(tables)

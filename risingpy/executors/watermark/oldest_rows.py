@@ -2,7 +2,8 @@
 
 The oldest row is found by a look at each vnode. A process remembers how old it was when an epoch began: rows that come
 later have later times, and rows that go leave younger ones. So nothing ends before that row does, whichever process
-runs the epochs, and also if one of them is repeated or undone.
+runs the epochs, and also if one of them is repeated or undone. With another number of shards rows move; the operators
+are made anew then, and know nothing.
 """
 
 from __future__ import annotations
