@@ -1,7 +1,8 @@
 """What a task must know of an epoch: small, immutable, and the same for every attempt.
 
-The barrier loop writes the descriptor to a file of `DATA/run` before it starts the epoch, and the tasks of all
-processes read it there. It names the version of the stream graph, whose file (`graph_path`) each process reads once.
+Before an epoch of several tasks, the barrier loop writes the descriptor to a file of `DATA/run`, and the tasks of all
+processes read it there; a task that runs whole epochs gets it on its socket. The descriptor names the version of the
+stream graph, whose file (`graph_path`) each process reads once.
 """
 
 from __future__ import annotations
@@ -132,8 +133,13 @@ def write_descriptor(data_dir: Path, descriptor: EpochDescriptor) -> None:
     scratch = path.with_name("epoch.new")
     scratch.write_text(json.dumps(asdict(descriptor)))
     os.replace(scratch, path)
-    for earlier in path.parent.glob("epoch-*.json"):
-        if earlier != path:
+    forget_descriptors(data_dir, keep=path)
+
+
+def forget_descriptors(data_dir: Path, *, keep: Path | None = None) -> None:
+    """Removes the descriptors of epochs before: tasks that run those end."""
+    for earlier in run_directory(data_dir).glob("epoch-*.json"):
+        if earlier != keep:
             earlier.unlink()
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from risingpy.config import default_parallelism
 from risingpy.executors.cluster.platform import PlatformDiffers
 from risingpy.executors.cluster.task import MixedAttempts
-from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory, write_descriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor, forget_descriptors, run_directory, write_descriptor
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
 from risingpy.executors.spark.java_output import without_java_stack
@@ -87,6 +87,7 @@ class SparkDriver:
         self._cluster: ClusterEpochs | None = None
         self._failure: str | None = None  # why Spark did not start; it is tried again
         self._epoch: _RunningEpoch | None = None
+        self._is_described = True  # whether there may be a descriptor's file: of the server before, too
         self._stopping = False
         self._stopped = threading.Event()
 
@@ -124,13 +125,18 @@ class SparkDriver:
             raise QueryFailed(f"{lost}; Spark is started again") from error
 
     def _run_with(self, session: SparkSession, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
-        write_descriptor(self._data_dir, descriptor)
-        query = self._narrow if descriptor.single_task and self._cluster is None else self._wide
+        narrow = descriptor.single_task and self._cluster is None
+        query = self._narrow if narrow else self._wide
+        if not narrow:
+            write_descriptor(self._data_dir, descriptor)
+        elif self._is_described:
+            forget_descriptors(self._data_dir)  # a task that has outlived an earlier epoch goes on while it finds that
+        self._is_described = not narrow
         query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
-        if query is self._wide:
+        if not narrow:
             self._narrow.dismiss_task()
         self._epoch = running = _RunningEpoch(descriptor, depth)
-        query.open_epoch(descriptor.epoch)
+        query.open_epoch(descriptor.epoch, pickle.dumps(descriptor) if narrow else b"")
         last_executors = time.monotonic()
         while True:
             try:

@@ -1,12 +1,12 @@
 """The Unix socket on which Spark's processes ask the barrier loop for the open epoch, and report how one went.
 
-A request is a byte and an epoch (u64); the answer is an epoch (u64).
+A request is a byte, an epoch (u64), and a length (u32) with so many bytes. The answer is an epoch, and likewise bytes.
 
-    W  seen                    The source asks for an open epoch after `seen` that is not reported yet. After
-                               POLL_SECONDS without one the answer is `seen`: Spark then notices a stopped query.
-    N  seen                    The task of the narrow query asks likewise, and waits as long as it takes.
-                               The answer `seen` tells it to end.
-    R  epoch  length  report   That task reports an epoch; the length is a u32. The answer is that epoch.
+    W  seen            The source asks for an open epoch after `seen` that is not reported yet. After POLL_SECONDS
+                       without one the answer is `seen`: Spark then notices a stopped query.
+    N  seen            The task of the narrow query asks likewise, and waits as long as it takes. The answer has the
+                       epoch's order, the pickled descriptor; the answer `seen` tells the task to end.
+    R  epoch  report   That task reports an epoch. The answer is that epoch.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 POLL_SECONDS = 10.0
-_EPOCH = struct.Struct("!Q")
 _WAIT, _NEXT, _REPORT = b"W", b"N", b"R"
-_REPORT_HEAD = struct.Struct("!cQI")
-_REQUEST = struct.Struct("!cQ")
-_LENGTH = struct.Struct("!I")
+_REQUEST = struct.Struct("!cQI")
+_ANSWER = struct.Struct("!QI")
 
 
 class EpochChannel:
@@ -34,8 +32,10 @@ class EpochChannel:
     def __init__(self, path: Path, first_epoch: int, on_report: Callable[[int, bytes], None]) -> None:
         self.path = path
         self._epoch = first_epoch
+        self._order = b""  # what the task needs to run that epoch
         self._reported = 0
         self._task_has_come = False
+        self._waiting_tasks = 0
         self._on_report = on_report
         self._dismissed = False
         self._closed = False
@@ -58,9 +58,15 @@ class EpochChannel:
         """True as soon as a task has asked for an epoch."""
         return self._task_has_come
 
-    def open_epoch(self, epoch: int) -> None:
+    @property
+    def task_waits(self) -> bool:
+        """Whether a task would take the next epoch at once."""
+        return self._waiting_tasks > 0 and not self._dismissed
+
+    def open_epoch(self, epoch: int, order: bytes = b"") -> None:
+        """Gives out an epoch, and `order` to a task."""
         with self._changed:
-            self._epoch = epoch
+            self._epoch, self._order = epoch, order
             self._dismissed = False
             self._changed.notify_all()
 
@@ -85,15 +91,17 @@ class EpochChannel:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
-    def _wait_beyond(self, seen: int, *, is_task: bool) -> int:
+    def _wait_beyond(self, seen: int, *, is_task: bool) -> tuple[int, bytes]:
         with self._changed:
             self._task_has_come |= is_task
+            self._waiting_tasks += is_task
             done = max(seen, self._reported)
             self._changed.wait_for(
                 lambda: self._epoch > done or self._closed or (is_task and self._dismissed),
                 None if is_task else POLL_SECONDS,
             )
-            return self._epoch if self._epoch > done else seen
+            self._waiting_tasks -= is_task
+            return (self._epoch, self._order if is_task else b"") if self._epoch > done else (seen, b"")
 
     def _take_report(self, epoch: int, report: bytes) -> None:
         with self._changed:
@@ -103,13 +111,13 @@ class EpochChannel:
     def _answer(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError, EOFError):
             while True:
-                kind, epoch = _REQUEST.unpack(_receive(connection, _REQUEST.size))
+                kind, epoch, length = _REQUEST.unpack(_receive(connection, _REQUEST.size))
+                order = b""
                 if kind == _REPORT:
-                    length = _LENGTH.unpack(_receive(connection, _LENGTH.size))[0]
                     self._take_report(epoch, _receive(connection, length))
                 else:
-                    epoch = self._wait_beyond(epoch, is_task=kind == _NEXT)
-                connection.sendall(_EPOCH.pack(epoch))
+                    epoch, order = self._wait_beyond(epoch, is_task=kind == _NEXT)
+                connection.sendall(_ANSWER.pack(epoch, len(order)) + order)
 
 
 class EpochClient:
@@ -121,29 +129,30 @@ class EpochClient:
 
     def newest(self, seen: int) -> int:
         """The open epoch; waits up to POLL_SECONDS for one after `seen`. Returns `seen` if none comes, or no server."""
-        return self._wait(_WAIT, seen)
+        return self._wait(_WAIT, seen)[0]
 
-    def next_epoch(self, seen: int) -> int:
-        """Waits for the next epoch that the asking task must run. Returns `seen` if the task must end."""
+    def next_epoch(self, seen: int) -> tuple[int, bytes]:
+        """Waits for the next epoch that the asking task must run: it, and its order. `seen` if the task must end."""
         return self._wait(_NEXT, seen)
 
     def report(self, epoch: int, report: bytes) -> None:
         """Reports how the epoch went. Raises OSError or EOFError if the server is gone."""
-        self._ask(_REPORT_HEAD.pack(_REPORT, epoch, len(report)) + report)
+        self._ask(_REPORT, epoch, report)
 
-    def _wait(self, kind: bytes, seen: int) -> int:
+    def _wait(self, kind: bytes, seen: int) -> tuple[int, bytes]:
         try:
-            return self._ask(_REQUEST.pack(kind, seen))
+            return self._ask(kind, seen)
         except (OSError, EOFError):
-            return seen
+            return seen, b""
 
-    def _ask(self, request: bytes) -> int:
+    def _ask(self, kind: bytes, epoch: int, report: bytes = b"") -> tuple[int, bytes]:
         try:
             if self._connection is None:
                 self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 self._connection.connect(self._path)
-            self._connection.sendall(request)
-            return int(_EPOCH.unpack(_receive(self._connection, _EPOCH.size))[0])
+            self._connection.sendall(_REQUEST.pack(kind, epoch, len(report)) + report)
+            epoch, length = _ANSWER.unpack(_receive(self._connection, _ANSWER.size))
+            return epoch, _receive(self._connection, length) if length else b""
         except (OSError, EOFError):
             self._connection = None
             raise

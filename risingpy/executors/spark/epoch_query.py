@@ -49,7 +49,8 @@ class EpochQuery:
 
         Each start has a new checkpoint directory: nothing depends on Spark's checkpoints.
         """
-        if self.is_running or self._stopped:
+        # A query whose task waits runs; to ask Spark, in another process, would be a tenth of a small epoch's time.
+        if self._channel.task_waits or self.is_running or self._stopped:
             return
         self._channel.open_epoch(committed)  # a new query must not begin with an epoch that failed
         self._starts += 1
@@ -59,6 +60,7 @@ class EpochQuery:
             .option("channel", str(self._channel.path))
             .option("committed", str(committed))
             .option("start", str(committed if self._run_batch else committed - 1))
+            .option("one_task", str(self._run_batch is None))
             .load()
         )
         name = f"{self._name}-{self._starts}"
@@ -68,8 +70,9 @@ class EpochQuery:
         if self._stopped:  # another thread has stopped it meanwhile, and may not have seen `_query`
             self.stop()
 
-    def open_epoch(self, epoch: int) -> None:
-        self._channel.open_epoch(epoch)
+    def open_epoch(self, epoch: int, order: bytes = b"") -> None:
+        """Has the query run an epoch: a wide one as its descriptor says, a narrow one as the order does."""
+        self._channel.open_epoch(epoch, order)
 
     def dismiss_task(self) -> None:
         """Ends the micro-batch of a narrow query: its task would occupy a core that the wide query needs."""

@@ -38,7 +38,9 @@ class EpochPartition(InputPartition):
 
 
 class EpochSource(DataSource):
-    """Options: `data_dir`, `channel` (the socket's path), `committed`, `start` (the epochs to start from)."""
+    """Options: `data_dir`, `channel` (the socket's path), `committed`, `start` (the epochs to start from), `one_task`
+    (whether all epochs are of one task).
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -50,18 +52,23 @@ class EpochSource(DataSource):
     def streamReader(self, schema: StructType) -> EpochStreamReader:
         options = self.options
         return EpochStreamReader(
-            options["data_dir"], options["channel"], int(options["committed"]), int(options["start"])
+            options["data_dir"],
+            options["channel"],
+            int(options["committed"]),
+            int(options["start"]),
+            one_task=options["one_task"] == "True",
         )
 
 
 class EpochStreamReader(DataSourceStreamReader):
     """See the module's docstring."""
 
-    def __init__(self, data_dir: str, channel: str, committed: int, start: int) -> None:
+    def __init__(self, data_dir: str, channel: str, committed: int, start: int, *, one_task: bool) -> None:
         self._data_dir = data_dir
         self._channel = channel
         self._committed = committed
         self._start = start
+        self._one_task = one_task
         self._client: EpochClient | None = None
 
     def initialOffset(self) -> dict[str, int]:
@@ -79,11 +86,9 @@ class EpochStreamReader(DataSourceStreamReader):
         epoch = int(end["epoch"])
         if epoch == int(start["epoch"]):
             return []
-        if epoch == self._committed:
+        if epoch == self._committed or self._one_task:
             return [EpochPartition(epoch, None)]
         descriptor = descriptor_of(Path(self._data_dir), epoch)
-        if descriptor.single_task:
-            return [EpochPartition(epoch, None)]
         return [EpochPartition(epoch, shard) for shard in range(descriptor.shards)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -93,8 +93,11 @@ def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.Record
     """Runs the small epochs after `seen`, one after the other, until the driver tells the task to end."""
     process = _process()
     client = process.client(channel)
-    while (epoch := client.next_epoch(seen)) > seen:
-        descriptor = descriptor_of(Path(server.data_dir), epoch)
+    while True:
+        epoch, order = client.next_epoch(seen)
+        if epoch == seen:
+            break
+        descriptor: EpochDescriptor = pickle.loads(order)
         client.report(epoch, pickle.dumps(_run_all_stages(process.worker(server), descriptor)))
         process.settle(server, descriptor.graph_version)
         seen = epoch

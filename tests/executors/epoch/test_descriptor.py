@@ -12,6 +12,7 @@ from risingpy.executors.epoch.descriptor import (
     SplitRange,
     TakenOver,
     descriptor_of,
+    forget_descriptors,
     run_directory,
     write_descriptor,
 )
@@ -41,3 +42,6 @@ def test_a_task_of_another_epoch_finds_that_it_is_over(tmp_path: Path) -> None:
     with pytest.raises(EpochIsOver, match="epoch 7 is over"):
         descriptor_of(tmp_path, 7)
     assert len(list(run_directory(tmp_path).iterdir())) == 1
+    forget_descriptors(tmp_path)  # an epoch that needs no file
+    with pytest.raises(EpochIsOver, match="epoch 8 is over"):
+        descriptor_of(tmp_path, 8)
