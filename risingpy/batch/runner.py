@@ -26,7 +26,7 @@ from risingpy.batch.statement_reads import StatementReads, TakeSnapshot, rows_of
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
 from risingpy.functions.evaluation.admission import QueryTurn
-from risingpy.functions.evaluation.duckdb_connection import joins_by_bounds, translate_error
+from risingpy.functions.evaluation.duckdb_connection import joins_by_bounds, query_over, translate_error
 from risingpy.functions.evaluation.duckdb_failures import (
     INTERRUPT_AGAIN_SECONDS,
     QUERY_FAILURES,
@@ -229,16 +229,16 @@ class BatchRunner:
         columns = ", ".join(
             f"{selected.sql(bound(expr, parameters))} AS c{position}" for position, expr in enumerate(expressions)
         )
-        with self._lease({GIVEN_ROWS: rows}) as (lease, limits):
+        with self._lease() as (lease, limits):
             sql = f"SELECT {columns} FROM {selected.source(f'{GIVEN_ROWS} AS t')}"
-            batches = self._batches(lease, limits, sql, schema)
+            batches = self._batches(lease, limits, sql, schema, {GIVEN_ROWS: rows})
             return self._as_table(schema, batches)
 
     def _run_in_duckdb(
         self, sql: str, schema: Schema, inputs: Mapping[str, Rows], turn: QueryTurn | None
     ) -> Iterator[pa.RecordBatch]:
-        with self._lease(inputs) as (lease, limits), joins_by_bounds(lease.cursor, sql):
-            yield from self._batches(lease, limits, sql, schema, turn)
+        with self._lease() as (lease, limits), joins_by_bounds(lease.cursor, sql):
+            yield from self._batches(lease, limits, sql, schema, inputs, turn)
 
     @contextmanager
     def _turn(self, query: PreparedQuery) -> Iterator[QueryTurn | None]:
@@ -257,12 +257,18 @@ class BatchRunner:
             yield turn
 
     def _batches(
-        self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema, turn: QueryTurn | None = None
+        self,
+        lease: Lease,
+        limits: StatementLimits,
+        sql: str,
+        schema: Schema,
+        inputs: Mapping[str, Rows],
+        turn: QueryTurn | None = None,
     ) -> Iterator[pa.RecordBatch]:
         sql, rows = at_time(intervals_apart(sql), limits.now), _rows_per_batch(schema)
         lease.make_known(sql)
         with self._work(lease.cursor, limits, turn):
-            reader = lease.cursor.sql(sql).to_arrow_reader(rows)
+            reader = query_over(lease.cursor, sql, inputs).to_arrow_reader(rows)
         while True:
             with self._work(lease.cursor, limits, turn):
                 batch = next(reader, None)
@@ -289,15 +295,11 @@ class BatchRunner:
                     self._working.remove(work)
 
     @contextmanager
-    def _lease(self, relations: Mapping[str, Rows]) -> Iterator[tuple[Lease, StatementLimits]]:
-        """A cursor that sees `relations`, and the statement's limits; a suspended portal keeps its own."""
+    def _lease(self) -> Iterator[tuple[Lease, StatementLimits]]:
+        """A cursor, and the statement's limits; a suspended portal keeps its own."""
         limits = self._limits()
         with self._translated(limits), self._engines.lease(limits.memory) as lease:
-            for name, relation in relations.items():
-                lease.cursor.register(name, relation)
             yield lease, limits
-            for name in relations:
-                lease.cursor.unregister(name)
 
     @contextmanager
     def _translated(self, limits: StatementLimits) -> Iterator[None]:

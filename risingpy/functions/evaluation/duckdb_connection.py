@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import cast
 
 import duckdb
+import pyarrow as pa
 
 from risingpy.errors import (
     DivisionByZero,
@@ -81,6 +83,7 @@ _KINDS: tuple[type[SqlError], ...] = (
 # DuckDB otherwise makes eight for each instance, for reads of remote files, which we do not have.
 NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
 _COMPARES_BOUNDS = "range_low"  # the function, which the rule `range_joins` calls
+_ASK = compile("cursor.sql(sql)", __name__, "eval")
 _SMALLEST_SORTED = ("nested_loop_join_threshold", "merge_join_threshold")
 
 
@@ -92,6 +95,16 @@ def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")  # cursors do not inherit what a plain SET says
     return connection
+
+
+def query_over(
+    cursor: duckdb.DuckDBPyConnection, sql: str, relations: Mapping[str, pa.Table | pa.RecordBatchReader]
+) -> duckdb.DuckDBPyRelation:
+    """A query that reads these relations by their names, each reader once. Raises duckdb.Error."""
+    # A relation that is registered is a view of the connection: DuckDB parses and binds a CREATE and a DROP for each,
+    # which takes as long as a short query does. What it finds among its caller's variables it takes as it is, and
+    # keeps as long as the query is read. The names are those of the query, so the variables are made here.
+    return cast("duckdb.DuckDBPyRelation", eval(_ASK, {**relations, "cursor": cursor, "sql": sql}))
 
 
 @contextmanager
