@@ -20,6 +20,7 @@ from risingpy.frontend.binder.typing.parameters import Parameters
 from risingpy.frontend.binder.typing.system_casts import held_by, parameter_type, system_cast
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
+from risingpy.functions.texts_in_zone import TEXT_IN_ZONE, depends_on_zone, text_in_zone
 from risingpy.plan.expressions import Call, Cast, Expr, Literal, Parameter
 from risingpy.types import (
     INTEGER,
@@ -61,8 +62,6 @@ class Operand:
 
 
 _K = TypeKind
-TEXT_IN_ZONE = frozenset({_K.TIMESTAMPTZ, _K.TSTZRANGE, _K.TSTZMULTIRANGE})
-"""The kinds whose texts depend on the time zone."""
 
 
 def category(sql_type: SqlType) -> Category:
@@ -166,19 +165,18 @@ class Coercer:
             return system_cast(expr, target, self.names)
         if target.has_clock and target.length is not None and expr.type.kind is not target.kind:
             return Cast(self._cast(expr, replace(target, length=None)), target)
-        if self.time_zone == "UTC" or not TEXT_IN_ZONE & {expr.type.kind, target.kind}:
+        if self.time_zone == "UTC":
+            return Cast(expr, target)
+        if target.kind is _K.VARCHAR and depends_on_zone(expr.type):
+            text = text_in_zone(expr, self.time_zone)
+            return text if target == VARCHAR else Cast(text, target)
+        if not TEXT_IN_ZONE & {expr.type.kind, target.kind}:
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
         match expr.type.kind, target.kind:
             case _K.TIMESTAMPTZ, _K.TIMESTAMP | _K.DATE | _K.TIME:
                 local = Call("to_local", (zone, expr), TIMESTAMP)
                 return local if target == TIMESTAMP else Cast(local, target)
-            case _K.TIMESTAMPTZ, _K.VARCHAR:
-                text = Call("text_at", (expr, zone), VARCHAR)
-                return text if target == VARCHAR else Cast(text, target)
-            case _K.TSTZRANGE | _K.TSTZMULTIRANGE, _K.VARCHAR:
-                text = Call(f"{expr.type.kind.value}_text_at", (expr, zone), VARCHAR)
-                return text if target == VARCHAR else Cast(text, target)
             case _K.VARCHAR, _K.TSTZRANGE | _K.TSTZMULTIRANGE:
                 return Call(f"parse_{target.kind.value}_at", (expr, zone), target)
             case _K.DATE | _K.TIMESTAMP, _K.TIMESTAMPTZ:

@@ -9,7 +9,6 @@ from sqlglot import exp
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.frontend.binder.typing.absent_functions import absent_function, absent_operator
 from risingpy.frontend.binder.typing.coercion import (
-    TEXT_IN_ZONE,
     Coercer,
     Context,
     Operand,
@@ -22,11 +21,12 @@ from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.written_json import over_written
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
+from risingpy.functions.texts_in_zone import depends_on_zone, shown_in_zone
 from risingpy.functions.topics import multiranges, ranges
 from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
-from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.types import BOOLEAN, JSONB, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.families import Category
 from risingpy.types.system_types import JSON, OID, TEXT, is_json, is_object_identifier
 
@@ -164,8 +164,7 @@ class Calls:
                 case SqlType():
                     expr = self._coercer.coerce(arg, fitting(want, arg.type), Context.IMPLICIT)
                     exprs.append(expr if signature.function in _TAKE_WIDE else narrowed(expr))
-        if signature.zoned:
-            exprs.append(Literal(self._coercer.time_zone, VARCHAR))
+        exprs = self._in_zone(signature, exprs)
         result = signature.result
         match signature.result:
             case Polymorphic.ANY if common is not None:
@@ -186,9 +185,16 @@ class Calls:
             exprs = [widened(expr) if expr.type.kind is TypeKind.NUMERIC else expr for expr in exprs]
         return over_written(Call(signature.function, tuple(exprs), result), args)
 
+    def _in_zone(self, signature: Signature, exprs: list[Expr]) -> list[Expr]:
+        """The arguments with the session's time zone, where the result shows times, or depends on it otherwise."""
+        zone = self._coercer.time_zone
+        if signature.result in (JSONB, VARCHAR):
+            exprs = [shown_in_zone(e, zone) if signature.result == JSONB or e.type.is_nested else e for e in exprs]
+        return [*exprs, Literal(zone, VARCHAR)] if signature.zoned else exprs
+
     def _as_shown(self, signature: Signature, arg: Operand) -> Expr:
         """An argument of any type. What becomes text of a timestamptz depends on the time zone."""
-        if signature.result == VARCHAR and (arg.type.kind in TEXT_IN_ZONE or is_object_identifier(arg.type)):
+        if signature.result == VARCHAR and (depends_on_zone(arg.type) or is_object_identifier(arg.type)):
             return self._coercer.coerce(arg, VARCHAR, Context.EXPLICIT)
         return self._coercer.settled(arg)
 

@@ -7,7 +7,9 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 from __future__ import annotations
 
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
+from risingpy.functions.texts_in_zone import TEXT_IN_ZONE, text_function, zone_of
 from risingpy.functions.topics.enums import packed_enum
+from risingpy.plan.expressions import Expr
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, TIMESTAMP, VARCHAR, VECTOR, SqlType, TypeKind, array_of
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.enums.enumeration import labels_of
@@ -145,27 +147,30 @@ def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:
     return f"CAST({shown} AS {target.duckdb})"
 
 
-def text_of(value: str, type_: SqlType) -> str:
-    """The text that PostgreSQL shows of a value."""
+def text_of(value: str, type_: SqlType, zone: str | None = None) -> str:
+    """The text that PostgreSQL shows of a value; `zone` is SQL of a time zone's name, UTC if it is not given."""
     if type_.is_text or type_.is_bits or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
         return value
     match type_.kind:
         case TypeKind.ARRAY:
             join = "rpy_text_of_arrays" if type_.element.kind is TypeKind.ARRAY else "rpy_text_of_array"
-            return f"{join}(list_transform({value}, lambda {_item(type_)}: {part_text(_item(type_), type_.element)}))"
+            part = part_text(_item(type_), type_.element, zone)
+            return f"{join}(list_transform({value}, lambda {_item(type_)}: {part}))"
         case TypeKind.STRUCT:
             pairs = zip(type_.names, type_.items, strict=True)
-            fields = (part_text(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
+            fields = (part_text(f"struct_extract({value}, {quoted(name)})", t, zone) for name, t in pairs)
             text = f"rpy_text_of_row([{', '.join(fields)}])" if type_.items else "'()'"
             return f"CASE WHEN {value} IS NOT NULL THEN {text} END"
         case TypeKind.MAP:
             sides = zip(("key", "value"), type_.items, strict=True)
-            parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]
+            parts = [f"coalesce({text_of(f'entry.{side}', t, zone)}, 'NULL')" for side, t in sides]
             entries = f"list_transform(map_entries({value}), lambda entry: {' || chr(58) || '.join(parts)})"
             joined = joined_texts(entries, ",", empty=f"cardinality({value}) = 0")
             return f"('{{' || {joined} || '}}')"
         case TypeKind.ENUM:
             return _label_of(value, type_)
+    if zone is not None and type_.kind in TEXT_IN_ZONE:
+        return own_call(text_function(type_), [value, zone], VARCHAR)
     if type_.is_wide:
         return own_call("wide_text", [value], VARCHAR)
     if type_.kind in _NEAR:
@@ -195,9 +200,15 @@ def _label_of(value: str, type_: SqlType) -> str:
     return f"list_extract({texts}, list_position({numbers}, {value}))"
 
 
-def part_text(value: str, type_: SqlType) -> str:
+def part_text(value: str, type_: SqlType, zone: str | None = None) -> str:
     """The text of a part of an array or a row: of a boolean, t or f."""
-    return f"left({text_of(value, type_)}, 1)" if type_.kind is TypeKind.BOOLEAN else text_of(value, type_)
+    return f"left({text_of(value, type_)}, 1)" if type_.kind is TypeKind.BOOLEAN else text_of(value, type_, zone)
+
+
+def zone_shown(arg: Expr) -> str | None:
+    """SQL of the name of the time zone in which a function's argument is to be shown; None for UTC."""
+    zone = zone_of(arg)
+    return None if zone is None else quoted(zone)
 
 
 def parse_function(target: SqlType) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.errors import InvalidParameterValue
-from risingpy.functions.evaluation.sql.casts import cast, text_of
+from risingpy.functions.evaluation.sql.casts import cast, text_of, zone_shown
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
+from risingpy.functions.texts_in_zone import SHOWN_IN_ZONE, TEXT_OF_PARTS
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind
 from risingpy.types.jsonb import key_order, quote
@@ -19,8 +20,8 @@ from risingpy.types.jsonb import key_order, quote
 _TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 
 
-def json_of(value: str, type_: SqlType) -> str:
-    """The jsonb of a value; NULL of NULL."""
+def json_of(value: str, type_: SqlType, zone: str | None = None) -> str:
+    """The jsonb of a value; NULL of NULL. `zone`: see `casts.text_of`."""
     match type_.kind:
         case TypeKind.JSONB:
             return cast(value, type_, JSONB)
@@ -28,17 +29,17 @@ def json_of(value: str, type_: SqlType) -> str:
             return f"CASE WHEN {value} THEN 'true' WHEN NOT {value} THEN 'false' END"
         case TypeKind.ARRAY:
             item = f"element{type_.depth}"
-            parts = f"list_transform({value}, lambda {item}: {json_or_null(item, type_.element)})"
+            parts = f"list_transform({value}, lambda {item}: {json_or_null(item, type_.element, zone)})"
             return f"('[' || {joined_texts(parts, ', ', empty=f'len({value}) = 0')} || ']')"
         case TypeKind.STRUCT:
             pairs = zip(type_.names, type_.items, strict=True)
-            fields = {name: (f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs}
+            fields = {name: json_or_null(f"struct_extract({value}, {quoted(name)})", t, zone) for name, t in pairs}
             return f"CASE WHEN {value} IS NOT NULL THEN {_object(fields)} END"
         case TypeKind.MAP:
             key_type, value_type = type_.items
             entries = f"map_entries({value})"
-            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key_type)})"
-            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', value_type)})"
+            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key_type, zone)})"
+            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', value_type, zone)})"
             return own_call("jsonb_object_of", [names, values], JSONB)
         case TypeKind.REAL | TypeKind.DOUBLE:
             shown = text_of(value, type_)
@@ -46,15 +47,17 @@ def json_of(value: str, type_: SqlType) -> str:
             return f"CASE WHEN isfinite({value}) THEN {_plain_number(shown)} ELSE {text} END"
     if type_.is_wide:
         return own_call("wide_json", [value], VARCHAR)
-    shown = text_of(value, type_)
-    if type_.is_numeric:
-        return shown
+    shown = _scalar_text(value, type_, zone)
+    return shown if type_.is_numeric else own_call("jsonb_quote", [shown], VARCHAR)
+
+
+def _scalar_text(value: str, type_: SqlType, zone: str | None) -> str:
+    """The text of a scalar as json has it: of times, that of ISO 8601."""
+    shown = text_of(value, type_, zone)
     if type_.kind is TypeKind.TIMESTAMPTZ:
         minutes = f"regexp_replace({shown}, '([+-][0-9]{{2}})( BC)?$', '\\1:00\\2')"
         shown = f"CASE WHEN regexp_matches({shown}, '[+-][0-9]{{2}}( BC)?$') THEN {minutes} ELSE {shown} END"
-    if type_.kind in _TIMES:
-        shown = f"replace(replace({shown}, ' ', 'T'), 'TBC', ' BC')"
-    return own_call("jsonb_quote", [shown], VARCHAR)
+    return f"replace(replace({shown}, ' ', 'T'), 'TBC', ' BC')" if type_.kind in _TIMES else shown
 
 
 def _plain_number(shown: str) -> str:
@@ -62,53 +65,52 @@ def _plain_number(shown: str) -> str:
     return f"CASE WHEN contains({shown}, 'e') THEN rpy_parse_jsonb({shown}) ELSE {shown} END"
 
 
-def json_or_null(value: str, type_: SqlType) -> str:
+def json_or_null(value: str, type_: SqlType, zone: str | None = None) -> str:
     """As `json_of`, but JSON's null of NULL."""
-    return f"coalesce({json_of(value, type_)}, 'null')"
+    return f"coalesce({json_of(value, type_, zone)}, 'null')"
 
 
-def _object(fields: dict[str, tuple[str, SqlType]]) -> str:
-    """An object of keys that are known."""
+def _object(fields: dict[str, str]) -> str:
+    """An object of the json of keys that are known."""
     parts = []
     for k, name in enumerate(sorted(fields, key=key_order)):
-        value, type_ = fields[name]
-        parts.append(f"{quoted((', ' if k else '') + quote(name) + ': ')} || {json_or_null(value, type_)}")
+        parts.append(f"{quoted((', ' if k else '') + quote(name) + ': ')} || {fields[name]}")
     return f"('{{' || {' || '.join([*parts, quoted('}')])})"
 
 
-def written_of(value: str, type_: SqlType) -> str:
+def written_of(value: str, type_: SqlType, zone: str | None = None) -> str:
     """The json of a value; NULL of NULL."""
     match type_.kind:
         case TypeKind.JSONB:
             return value
         case TypeKind.ARRAY:
             item = f"element{type_.depth}"
-            parts = f"list_transform({value}, lambda {item}: {_written_or_null(item, type_.element)})"
+            parts = f"list_transform({value}, lambda {item}: {_written_or_null(item, type_.element, zone)})"
             return f"('[' || {joined_texts(parts, ',', empty=f'len({value}) = 0')} || ']')"
         case TypeKind.STRUCT:
             fields = ["'{'"]
             for k, (name, field_type) in enumerate(zip(type_.names, type_.items, strict=True)):
                 fields.append(quoted("," * (k > 0) + quote(name) + ":"))
-                fields.append(_written_or_null(f"struct_extract({value}, {quoted(name)})", field_type))
+                fields.append(_written_or_null(f"struct_extract({value}, {quoted(name)})", field_type, zone))
             return f"CASE WHEN {value} IS NOT NULL THEN ({' || '.join([*fields, quoted('}')])}) END"
         case TypeKind.REAL | TypeKind.DOUBLE:
             shown = text_of(value, type_)
             return f"CASE WHEN isfinite({value}) THEN {shown} ELSE {own_call('jsonb_quote', [shown], VARCHAR)} END"
-    return json_of(value, type_)
+    return json_of(value, type_, zone)
 
 
-def _written_or_null(value: str, type_: SqlType) -> str:
-    return f"coalesce({written_of(value, type_)}, 'null')"
+def _written_or_null(value: str, type_: SqlType, zone: str | None = None) -> str:
+    return f"coalesce({written_of(value, type_, zone)}, 'null')"
 
 
 def _to_json(call: Call, args: list[str]) -> str:
-    return written_of(args[0], call.args[0].type)
+    return written_of(args[0], call.args[0].type, zone_shown(call.args[0]))
 
 
 def _json_of_elements(call: Call, args: list[str]) -> str:
     """json_agg, of the array of a group's values: those that have parts begin on lines of their own."""
     element = call.args[0].type.element
-    text = _written_or_null("item", element)
+    text = _written_or_null("item", element, zone_shown(call.args[0]))
     if element.kind in (TypeKind.ARRAY, TypeKind.STRUCT):
         text = f"CASE WHEN place > 1 AND item IS NOT NULL THEN concat(chr(10), ' ', {text}) ELSE {text} END"
     parts = f"list_transform({args[0]}, lambda item, place: {text})"
@@ -116,7 +118,7 @@ def _json_of_elements(call: Call, args: list[str]) -> str:
 
 
 def _json_build_array(call: Call, args: list[str]) -> str:
-    parts = [_written_or_null(arg, each.type) for arg, each in zip(args, call.args, strict=True)]
+    parts = [_written_or_null(arg, each.type, zone_shown(each)) for arg, each in zip(args, call.args, strict=True)]
     return "('[' || " + (" || ', ' || ".join(parts) or "''") + " || ']')"
 
 
@@ -127,11 +129,11 @@ def _json_build_object(call: Call, args: list[str]) -> str:
     pairs = zip(call.args[::2], args[::2], call.args[1::2], args[1::2], strict=True)
     for k, (key, name, item, value) in enumerate(pairs):
         if key.type.kind is TypeKind.JSONB or key.type.is_nested:
-            name = _key_text(name, key.type)
+            name = _key_text(name, key.type, zone_shown(key))
         refused = raised("22023", quoted(f"argument {2 * k + 1} cannot be null"), VARCHAR)
-        text = own_call("jsonb_quote", [text_of(name, key.type)], VARCHAR)
+        text = own_call("jsonb_quote", [_scalar_text(name, key.type, zone_shown(key))], VARCHAR)
         key_text = f"CASE WHEN {text} IS NULL THEN {refused} ELSE {text} END"
-        members.append(f"{key_text} || ' : ' || {_written_or_null(value, item.type)}")
+        members.append(f"{key_text} || ' : ' || {_written_or_null(value, item.type, zone_shown(item))}")
     return "('{' || " + (" || ', ' || ".join(members) or "''") + " || '}')"
 
 
@@ -139,21 +141,21 @@ def _json_of_pairs(call: Call, args: list[str]) -> str:
     """json_object_agg: see `_object_of_pairs`."""
     pair = call.args[0].type.element
     key, value = (f"struct_extract(pair, {quoted(name)})" for name in pair.names)
+    zone = zone_shown(call.args[0])
     refused = raised("22023", quoted("field name must not be null"), VARCHAR)
-    text = own_call("jsonb_quote", [_key_text(key, pair.items[0])], VARCHAR)
-    member = (
-        f"CASE WHEN {key} IS NULL THEN {refused} ELSE {text} END || ' : ' || {_written_or_null(value, pair.items[1])}"
-    )
+    text = own_call("jsonb_quote", [_key_text(key, pair.items[0], zone)], VARCHAR)
+    written = _written_or_null(value, pair.items[1], zone)
+    member = f"CASE WHEN {key} IS NULL THEN {refused} ELSE {text} END || ' : ' || {written}"
     parts = f"list_transform({args[0]}, lambda pair: {member})"
     return f"('{{ ' || {joined_texts(parts, ', ', empty=f'len({args[0]}) = 0')} || ' }}')"
 
 
 def _to_jsonb(call: Call, args: list[str]) -> str:
-    return json_of(args[0], call.args[0].type)
+    return json_of(args[0], call.args[0].type, zone_shown(call.args[0]))
 
 
 def _build_array(call: Call, args: list[str]) -> str:
-    parts = [json_or_null(arg, each.type) for arg, each in zip(args, call.args, strict=True)]
+    parts = [json_or_null(arg, each.type, zone_shown(each)) for arg, each in zip(args, call.args, strict=True)]
     return "('[' || " + (" || ', ' || ".join(parts) or "''") + " || ']')"
 
 
@@ -163,19 +165,27 @@ def _build_object(call: Call, args: list[str]) -> str:
         raise InvalidParameterValue("argument list must have even number of elements")
     if all(isinstance(key, Literal) and isinstance(key.value, str) and key.type != JSONB for key in keys):
         pairs = zip(keys, args[1::2], call.args[1::2], strict=True)
-        return _object({str(key.value): (arg, each.type) for key, arg, each in pairs if isinstance(key, Literal)})
-    names = [_key_text(arg, each.type) for arg, each in zip(args[::2], keys, strict=True)]
-    values = [json_or_null(arg, each.type) for arg, each in zip(args[1::2], call.args[1::2], strict=True)]
+        return _object(
+            {
+                str(key.value): json_or_null(arg, each.type, zone_shown(each))
+                for key, arg, each in pairs
+                if isinstance(key, Literal)
+            }
+        )
+    names = [_key_text(arg, each.type, zone_shown(each)) for arg, each in zip(args[::2], keys, strict=True)]
+    values = [
+        json_or_null(arg, each.type, zone_shown(each)) for arg, each in zip(args[1::2], call.args[1::2], strict=True)
+    ]
     lists = [f"[{', '.join(names)}]", f"[{', '.join(values)}]"]
     return own_call("jsonb_object_of", lists, JSONB)
 
 
-def _key_text(value: str, type_: SqlType) -> str:
+def _key_text(value: str, type_: SqlType, zone: str | None) -> str:
     """A key as text: an error where it is no scalar, NULL (which `functions` refuse) of NULL."""
     if type_.kind is TypeKind.JSONB or type_.is_nested:
         message = "key value must be scalar, not array, composite, or json"
         return f"CASE WHEN {value} IS NOT NULL THEN {raised('22023', quoted(message), VARCHAR)} END"
-    return text_of(value, type_)
+    return _scalar_text(value, type_, zone)
 
 
 def _compared(function: str) -> Callable[[Call, list[str]], str]:
@@ -221,11 +231,19 @@ def _object_of_pairs(call: Call, args: list[str]) -> str:
     """jsonb_object_agg: of the array of a group's pairs, which are rows."""
     pair = call.args[0].type.element
     key, value = (f"struct_extract(pair, {quoted(name)})" for name in pair.names)
-    lists = [_key_text(key, pair.items[0]), json_or_null(value, pair.items[1])]
+    zone = zone_shown(call.args[0])
+    lists = [_key_text(key, pair.items[0], zone), json_or_null(value, pair.items[1], zone)]
     return own_call("jsonb_object_of_pairs", [f"list_transform({args[0]}, lambda pair: {x})" for x in lists], JSONB)
 
 
+def _text_in_zone(call: Call, args: list[str]) -> str:
+    """The text of a value that has times in it."""
+    return text_of(args[0], call.args[0].type, args[1])
+
+
 JSON: dict[str, Callable[[Call, list[str]], str]] = {
+    SHOWN_IN_ZONE: lambda _, args: args[0],
+    TEXT_OF_PARTS: _text_in_zone,
     "to_jsonb": _to_jsonb,
     "jsonb_build_array": _build_array,
     "jsonb_build_object": _build_object,

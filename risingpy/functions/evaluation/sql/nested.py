@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.functions.evaluation.sql.array_parts import ARRAY_PARTS, ELEMENT_BYTES, MOST_ELEMENTS
-from risingpy.functions.evaluation.sql.casts import part_text
+from risingpy.functions.evaluation.sql.casts import part_text, zone_shown
 from risingpy.functions.evaluation.sql.series import SERIES
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.plan.expressions import Call, InputRef, Literal
@@ -232,7 +232,7 @@ def compared_with_all(call: Call, args: list[str], compile_call: Compile) -> str
 
 def _to_string(call: Call, args: list[str]) -> str:
     type_ = call.args[0].type
-    shown = part_text("item", type_.leaf)
+    shown = part_text("item", type_.leaf, zone_shown(call.args[0]))
     if len(args) == 3:
         shown = f"coalesce({shown}, {args[2]})"
     texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
@@ -249,7 +249,7 @@ def _to_string(call: Call, args: list[str]) -> str:
 
 def _format_array(call: Call, args: list[str]) -> str:
     template, array = args
-    shown = part_text("item", call.args[1].type.leaf)
+    shown = part_text("item", call.args[1].type.leaf, zone_shown(call.args[1]))
     texts = f"list_transform({flattened(array, call.args[1].type)}, lambda item: {shown})"
     return own_call("format_array", [template, texts], VARCHAR)
 
