@@ -29,10 +29,11 @@ from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.plan.window_calls import VALUE_FUNCTIONS, WHOLE_PARTITION, WINDOW_AGGREGATES, Frame
-from risingpy.types import BIGINT, TypeKind
+from risingpy.types import BIGINT, BYTEA, VARCHAR, TypeKind
 
 _COMPUTED_BY = dict.fromkeys({"jsonb_agg", "jsonb_object_agg", *RANGE_AGGREGATES}, "array_agg")
 IGNORES_NULLS = "ignores nulls"  # meta key of a window call that was bound, whose last argument said so
+_HEX = Literal("hex", VARCHAR)
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
 
@@ -72,9 +73,21 @@ def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
     call = _call(binder, inner, function, _COMPUTED_BY.get(name, name), condition)
     if ignore_nulls and call.function not in _IGNORES_NULLS:
         raise FeatureNotSupported(f"IGNORE NULLS of {name} is not supported", position=position)
+    joins_bytes = call.function == "string_agg" and call.type.kind is TypeKind.BYTEA
+    if joins_bytes:
+        call = replace(call, args=tuple(map(_digits_of, call.args)), type=VARCHAR)
     made = binder.windows.add(replace(call, window=window, ignore_nulls=ignore_nulls))
-    result = _finished(binder, name, Operand(made, position))
+    result = _bytes_of(made) if joins_bytes else _finished(binder, name, Operand(made, position))
     return result if name == written else as_json(written, result)
+
+
+def _digits_of(value: Expr) -> Expr:
+    """The hexadecimal digits of bytes: windows join texts."""
+    return Call("encode", (value, _HEX), VARCHAR)
+
+
+def _bytes_of(digits: Expr) -> Expr:
+    return Call("decode", (digits, _HEX), BYTEA)
 
 
 def _finished(binder: ExpressionBinder, name: str, made: Operand) -> Expr:
@@ -176,8 +189,6 @@ def _aggregate(
         made = pair_count(made, position)
     if name == "approx_count_distinct":
         made = replace(made, function=name)
-    if name == "string_agg" and made.type.kind is TypeKind.BYTEA:
-        raise FeatureNotSupported("string_agg of bytea over a window is not supported", position=position)
     return BoundCall(made.function, made.args, made.type, BoundWindow(), made.filter)
 
 
