@@ -39,6 +39,8 @@ def bind_hypothetical(
             hint=f"To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments "
             f"(here {len(values)}) must match the number of ordering columns (here {len(keys)}).",
         )
+    if binder.aggregates is not None and any(value.find(exp.Column) for value in values):
+        binder.aggregates.hypothetical = position
     before = _before(values, keys)
 
     def count(where: exp.Expr | None, argument: exp.Expr | None = None) -> Expr:

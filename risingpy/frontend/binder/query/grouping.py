@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.errors import GroupingError
+from risingpy.errors import FeatureNotSupported, GroupingError
 from risingpy.frontend.binder.plans import project, references
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, AggregateCalls
 from risingpy.frontend.binder.scope.windows import is_window
@@ -39,6 +39,10 @@ class Grouping:
         self._keys = list(dict.fromkeys(key for keys in sets for key in keys))
         self._collected = collected
         self._several = len(sets) > 1
+        if self._several and collected.hypothetical is not None:
+            # Its counts compare with the column in each row, which is not NULL where a set has the column not.
+            message = "a column in the hypothetical row of an aggregate is not supported with several grouping sets"
+            raise FeatureNotSupported(message, position=collected.hypothetical)
         self.plan = self._of_sets(plan) if self._several else self._of_keys(plan)
 
     def _of_keys(self, plan: LogicalPlan) -> LogicalPlan:
