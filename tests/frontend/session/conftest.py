@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,9 +77,12 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def connect(database: Database) -> Iterator[Callable[[], Client]]:
     """Opens sessions; closes them in the end."""
     clients: list[Client] = []
+    process_ids = count(7)  # threads connect at once, and locks are owned by process id
 
     def connect(**settings: str) -> Client:
-        client = Client(open_session(database, StartupParameters("root", "dev", settings, process_id=7 + len(clients))))
+        client = Client(
+            open_session(database, StartupParameters("root", "dev", settings, process_id=next(process_ids)))
+        )
         clients.append(client)
         return client
 
