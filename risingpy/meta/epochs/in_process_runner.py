@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from risingpy.config import default_parallelism
-from risingpy.executors.epoch.descriptor import EpochDescriptor, write_descriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor, forget_descriptors
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
@@ -35,8 +35,8 @@ class InProcessRunner:
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         if self._beside_spark or not self._has_run:
-            # Nobody reads it here. But a task of Spark's that outlived its epoch goes on while it finds that described.
-            write_descriptor(self._data_dir, descriptor)
+            # A task of Spark's that has outlived its epoch goes on while it finds that described.
+            forget_descriptors(self._data_dir)
             self._has_run = True
         worker = self._worker = self._worker or EpochWorker(self._data_dir, self._tuning)
         try:
