@@ -80,7 +80,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.fixture(scope="module")
 def postgres(postgres_oracle: PostgresOracle) -> Iterator[psycopg.Connection[Any]]:
     with postgres_oracle.connect() as connection:
-        connection.execute("DROP DATABASE IF EXISTS printed_tables")  # made before, if a process got the module's tests in two parts
+        # Made before, if a process gets the tests of this module in two parts.
+        connection.execute("DROP DATABASE IF EXISTS printed_tables")
         connection.execute("CREATE DATABASE printed_tables")
     where = f"host={postgres_oracle.directory} port={postgres_oracle.port} user=postgres dbname=printed_tables"
     with psycopg.connect(where, autocommit=True) as connection:
