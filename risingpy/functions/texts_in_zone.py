@@ -42,6 +42,8 @@ def shown_in_zone(expr: Expr, zone: str) -> Expr:
 
 def zone_of(expr: Expr) -> str | None:
     """The zone in which json shows the times of an expression; None for UTC."""
-    if isinstance(expr, Call) and expr.function == SHOWN_IN_ZONE and isinstance(expr.args[1], Literal):
-        return str(expr.args[1].value)
-    return None
+    if not isinstance(expr, Call) or expr.function != SHOWN_IN_ZONE:
+        return None
+    zone = expr.args[1]
+    assert isinstance(zone, Literal)  # `shown_in_zone` makes it; without it, times would be in UTC
+    return str(zone.value)

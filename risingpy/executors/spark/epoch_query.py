@@ -49,7 +49,7 @@ class EpochQuery:
 
         Each start has a new checkpoint directory: nothing depends on Spark's checkpoints.
         """
-        # A query whose task waits runs; to ask Spark, in another process, would be a tenth of a small epoch's time.
+        # A query whose task waits runs. To ask Spark means a call to another process, for each small epoch.
         if self._channel.task_waits or self.is_running or self._stopped:
             return
         self._channel.open_epoch(committed)  # a new query must not begin with an epoch that failed
