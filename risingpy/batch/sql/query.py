@@ -26,7 +26,7 @@ from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
 from risingpy.functions.evaluation.window_sql import window_sql
 from risingpy.optimizer.rewrite import is_volatile, plan_inputs
-from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import (
     Aggregate,
     Apply,
@@ -231,11 +231,12 @@ class _QueryWriter:
         return f"SELECT * FROM (VALUES {rows}) AS t({', '.join(f'c{i}' for i in range(len(plan.schema)))})"
 
     def _project(self, plan: Project) -> str:
-        volatile = any(map(is_volatile, plan.expressions))
-        selected = Selected(_column, ordered=volatile or isinstance(plan.input, TopN))
+        # What LIMIT cuts off is not computed, since it may fail, and volatile values follow the order of the rows.
+        computes = not all(isinstance(expr, InputRef) for expr in plan.expressions)
+        within = (computes and isinstance(plan.input, Limit)) or any(map(is_volatile, plan.expressions))
+        selected = Selected(_column, ordered=within or isinstance(plan.input, TopN))
         columns = _listed(map(selected.sql, plan.expressions))
-        # Volatile expressions are computed after the limit, for the remaining rows in their order.
-        source = self._input if volatile else self._ordered
+        source = self._input if within else self._ordered
         return f"SELECT {columns} FROM {source(plan.input, selected)}"
 
     def _project_set(self, plan: ProjectSet) -> str:
