@@ -234,7 +234,7 @@ class _QueryWriter:
         # What LIMIT cuts off is not computed, since it may fail, and volatile values follow the order of the rows.
         computes = not all(isinstance(expr, InputRef) for expr in plan.expressions)
         within = (computes and isinstance(plan.input, Limit)) or any(map(is_volatile, plan.expressions))
-        selected = Selected(_column, ordered=within or isinstance(plan.input, TopN))
+        selected = Selected(_column, ordered=within or isinstance(plan.input, TopN | ProjectSet))
         columns = _listed(map(selected.sql, plan.expressions))
         source = self._input if within else self._ordered
         return f"SELECT {columns} FROM {source(plan.input, selected)}"

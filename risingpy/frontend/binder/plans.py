@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
+from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
+from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, ProjectSet, Schema, Values
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.system_types import as_text, by_name, names_objects
 
@@ -38,6 +39,38 @@ def renamed(plan: LogicalPlan, names: Sequence[str]) -> LogicalPlan:
     if isinstance(plan, Project | Values):
         return replace(plan, schema=fields)
     return Project(plan, references(plan.schema), fields)
+
+
+def expanded_rows(plan: LogicalPlan, levels: int) -> LogicalPlan:
+    """What the `levels` ProjectSets that are the top of `plan` expand."""
+    for _ in range(levels):
+        assert isinstance(plan, ProjectSet)
+        plan = plan.input
+    return plan
+
+
+def with_expanded_rows(plan: LogicalPlan, levels: int, rows: LogicalPlan) -> tuple[LogicalPlan, Callable[[Expr], Expr]]:
+    """The `levels` ProjectSets on top of `plan` over `rows`, which have columns behind those that were expanded.
+
+    And the way from expressions over `plan` to the same over the result.
+    """
+    width = len(expanded_rows(plan, levels).schema)
+    added = len(rows.schema) - width
+
+    def moved(part: Expr) -> Expr | None:
+        if isinstance(part, InputRef) and part.index >= width:
+            return InputRef(part.index + added, part.type)
+        return None
+
+    def over(each: LogicalPlan, number: int) -> LogicalPlan:
+        if not number:
+            return rows
+        assert isinstance(each, ProjectSet)
+        input = over(each.input, number - 1)
+        lists = tuple(transform(expr, moved) for expr in each.lists)
+        return replace(each, input=input, lists=lists, schema=(*input.schema, *each.schema[len(each.input.schema) :]))
+
+    return over(plan, levels), lambda expr: transform(expr, moved)
 
 
 Conversion = Callable[[Operand, int], Expr]

@@ -59,6 +59,10 @@ class Frames:
         """Comes out of it."""
         self._stack.pop()
 
+    def scopes(self) -> Iterator[Scope]:
+        """The FROM clauses of the SELECT that is being written and of those around it."""
+        return (frame.scope for frame in reversed(self._stack))
+
     def of(self, alias: str, depth: int) -> QueryFrame:
         """The frame whose FROM has the alias: the top one for depth 0, else the nearest around."""
         if depth == 0:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 
 from sqlglot import exp
 
+from risingpy.errors import UndefinedTable
 from risingpy.frontend.binder.expressions.output_names import output_name
 from risingpy.frontend.binder.query.recursion import in_order
-from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn
 from risingpy.frontend.binder.scope.stars import star_columns
 from risingpy.frontend.binder.trees import name_of
 from risingpy.frontend.deparse.calls import CALLS, window_text
@@ -161,12 +162,20 @@ class QueryWriter:
         return frame
 
     def _items(self, tree: exp.Expr, frame: QueryFrame) -> list[TargetItem]:
-        columns = star_columns(tree, frame.scope)
+        columns, depth, scope = self._star(tree)
         if columns is None:
             bare = tree.this if isinstance(tree, exp.Alias) else tree
             return [TargetItem(output_name(tree), self.conversion.typed(bare))]
-        noted = [NotedColumn(table_of(frame.scope, column), column, 0) for column in columns]
+        noted = [NotedColumn(table_of(scope, column), column, depth) for column in columns]
         return [TargetItem(each.column.name, Typed(*self.column(each))) for each in noted]
+
+    def _star(self, tree: exp.Expr) -> tuple[Sequence[ScopeColumn] | None, int, Scope]:
+        """A star's columns, and the FROM that has them, so many SELECTs around this one."""
+        around = enumerate(self.frames.scopes())
+        while True:
+            depth, scope = next(around)
+            with suppress(UndefinedTable):  # `t.*` of a row around
+                return star_columns(tree, scope), depth, scope
 
     # -- queries --------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.prune_common_subplans import prune_common_subplans
 from risingpy.optimizer.rules.range_joins import range_joins
 from risingpy.optimizer.rules.single_row_join import single_row_join
+from risingpy.optimizer.rules.sort_above_sets import sort_above_sets
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
 from risingpy.optimizer.rules.volatile_once import volatile_once
@@ -41,7 +42,12 @@ __all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "st
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
 UNNESTING: tuple[Rule, ...] = (volatile_once, subqueries_to_apply, strict_apply_to_join)
-UNNESTING_FOR_STREAM: tuple[Rule, ...] = (volatile_once, subqueries_to_apply, apply_to_join)
+UNNESTING_FOR_STREAM: tuple[Rule, ...] = (
+    volatile_once,
+    subqueries_to_apply,
+    sort_above_sets,
+    apply_to_join,
+)
 
 PIPELINE: tuple[Rule, ...] = (
     constant_folding,

@@ -29,6 +29,7 @@ from risingpy.optimizer.may_fail import may_fail
 from risingpy.optimizer.rewrite import correlated_refs, plan_inputs, with_inputs
 from risingpy.optimizer.rules.pull_up_correlation import PulledUp, grouped, pull_up, reads_outside
 from risingpy.optimizer.rules.push_down_domain import Domain, over_nothing, same_values
+from risingpy.optimizer.rules.sort_above_sets import numbered_sort_above_sets
 from risingpy.plan.expression_trees import (
     columns_read,
     conjunction,
@@ -89,6 +90,8 @@ def _unnested(apply: Apply, way: _Way) -> LogicalPlan:
         right = _rows_only(right)
     if not correlated_refs(right):
         return _joined(apply, right, [])
+    if way.strict:
+        right = numbered_sort_above_sets(right)
     if _is_plain(apply):
         kind = JoinKind.CROSS if apply.kind is JoinKind.LEFT and exactly_one_row(right) else apply.kind
         if kind is JoinKind.CROSS and isinstance(right, Project) and any(map(reads_outside, right.expressions)):

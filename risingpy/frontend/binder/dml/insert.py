@@ -24,6 +24,7 @@ from risingpy.frontend.binder.dml.target import (
     with_given_numbers,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.functions.selected_sets import place_sets
 from risingpy.frontend.binder.plans import ONE_ROW, converted, project
 from risingpy.frontend.binder.query.parameter_rows import bound_rows
 from risingpy.frontend.binder.query.query import QueryBinder
@@ -34,6 +35,7 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import ColumnName, Insert
+from risingpy.frontend.parser.dialect import MORE_ROWS
 from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.catalog.acl import Privilege
 from risingpy.plan.expressions import Expr, InputRef, Literal
@@ -116,8 +118,12 @@ def _values(
     columns: Sequence[ColumnName] | None,
     parts: Sequence[ColumnPart | None],
 ) -> LogicalPlan:
-    """VALUES of an INSERT: each value is cast to its column's type where it stands, and may be DEFAULT."""
+    """VALUES of an INSERT: each value is cast to its column's type where it stands, and may be DEFAULT.
+
+    A single row may have set-returning functions, as a select list may.
+    """
     binder = ExpressionBinder(context, Scope(), "VALUES")
+    sets, levels = place_sets(ONE_ROW, binder, tree.expressions, ()) if _is_single(tree) else (ONE_ROW, 0)
     defaults: dict[int, Expr] = {}
     rows: list[tuple[Expr, ...]] = []
     for row in tree.expressions:
@@ -142,8 +148,14 @@ def _values(
 
     rows += bound_rows(context, tree, value)
     names = [relation.columns[i].name for i in targets[: len(rows[0])]]
+    if levels:
+        return project(sets, rows[0], names)
     fields = tuple(Field(name, expr.type) for name, expr in zip(names, rows[0], strict=True))
     return Values(tuple(rows), fields)
+
+
+def _is_single(tree: exp.Values) -> bool:
+    return len(tree.expressions) == 1 and MORE_ROWS not in tree.meta
 
 
 def _assigned(context: BindContext, operand: Operand, relation: Table, index: int, part: ColumnPart | None) -> Expr:

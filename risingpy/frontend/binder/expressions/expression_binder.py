@@ -13,7 +13,7 @@ from risingpy.errors import FeatureNotSupported, SyntaxError_, UndefinedColumn, 
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn
 from risingpy.frontend.binder.scope.context import BindContext
-from risingpy.frontend.binder.scope.stars import is_star
+from risingpy.frontend.binder.scope.stars import is_star, star_columns
 from risingpy.frontend.binder.scope.windows import WindowCalls
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
@@ -106,6 +106,27 @@ class ExpressionBinder:
             if self.context.outer is None:
                 raise
             return self.context.outer.reference(self.context.outer.binder.outer_column(tree))
+
+    def star(self, tree: exp.Expr) -> list[tuple[str, Expr]] | None:
+        """The columns, with their names, that `*` or `t.*` means; t may be of the row around. None if it is no star."""
+        return self._star(tree, outer=False)
+
+    def outer_star(self, tree: exp.Column) -> list[tuple[str, Expr]]:
+        """The columns of `t.*` in a subquery, where t is of this row, or of the row around it."""
+        return self._star(tree, outer=True) or []
+
+    def _star(self, tree: exp.Expr, *, outer: bool) -> list[tuple[str, Expr]] | None:
+        try:
+            columns = star_columns(tree, self.scope)
+        except UndefinedTable:
+            around = self.context.outer
+            if around is None or not isinstance(tree, exp.Column):
+                raise
+            return [(name, around.reference(value)) for name, value in around.binder.outer_star(tree)]
+        if columns is None:
+            return None
+        position = position_of(tree)
+        return [(each.name, self.read(each, self.shown_name(each.name), position, outer=outer)) for each in columns]
 
     def has_column(self, tree: exp.Column) -> bool:
         """Whether this scope has a column of that name."""

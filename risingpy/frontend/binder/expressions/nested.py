@@ -23,7 +23,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.column_limits import check_row
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.scope.stars import is_star, star_columns
+from risingpy.frontend.binder.scope.stars import is_star
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
@@ -67,10 +67,9 @@ def row_items(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> list[Opera
     """What stands in ROW(…): `t.*` and `(row).*` are several."""
     items = list[Operand]()
     for tree in trees:
-        position = position_of(tree)
-        columns = star_columns(tree, binder.scope) if isinstance(tree, exp.Column) else None
+        columns = binder.star(tree) if isinstance(tree, exp.Column) else None
         if columns is not None:
-            items += [Operand(binder.read(each, binder.shown_name(each.name), position), tree) for each in columns]
+            items += [Operand(expr, tree) for _, expr in columns]
         elif isinstance(tree, exp.Dot) and is_star(tree.expression):
             items += [Operand(expr, tree) for _, expr in fields_of(binder, tree)]
         else:

@@ -1,6 +1,10 @@
 """Functions that give rows in a select list: all of them are advanced together.
 
-SELECT id, generate_series(1, n) FROM t   =>  ProjectSet(generate_series(1, n); t)
+SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
+SELECT generate_series(1, generate_series(1, n)) =>  ProjectSet(generate_series(1, $2); ProjectSet(…; t))
+
+Those that stand in the arguments of others are expanded first, level by level, as in PostgreSQL. ORDER BY and GROUP BY
+may have calls of their own, which are expanded beside the list's; a call that the list has, too, is one with that.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from risingpy.types import struct_of
 
 
 def calls_in(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-    """The set-returning calls in items of a select list, not those inside of subqueries."""
+    """The set-returning calls in items of a select list, not those inside of subqueries or of other such calls."""
     for tree in trees:
         if is_set_returning(binder, tree):
             yield tree
@@ -26,23 +30,51 @@ def calls_in(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> Iterator[ex
 
 
 def place_sets(
-    plan: LogicalPlan, binder: ExpressionBinder, trees: Sequence[exp.Expr]
-) -> tuple[LogicalPlan, dict[int, Expr]]:
-    """`plan` with the elements of the calls in a select list, in step; and what each call's tree stands for."""
-    calls = list(calls_in(binder, trees))
-    if not calls:
-        return plan, {}
+    plan: LogicalPlan, binder: ExpressionBinder, trees: Sequence[exp.Expr], others: Sequence[exp.Expr]
+) -> tuple[LogicalPlan, int]:
+    """`plan` with the elements of the calls in a select list and in `others`, and how many ProjectSets are its top.
+
+    `binder` knows from then on what each call stands for.
+    """
+    levels: list[list[exp.Expr]] = []
+    for call in calls_in(binder, trees):
+        _add_to_levels(binder, call, levels)
+    same = {call: call for level in levels for call in level}
+    twice: list[tuple[exp.Expr, exp.Expr]] = []
+    for call in calls_in(binder, others):
+        if call in same:
+            twice.append((call, same[call]))
+        else:
+            _add_to_levels(binder, call, levels)
+    for level in levels:
+        plan = _placed(plan, binder, level)
+    for call, first in twice:
+        binder.sets[id(call)] = binder.sets[id(first)]
+    return plan, len(levels)
+
+
+def _add_to_levels(binder: ExpressionBinder, call: exp.Expr, levels: list[list[exp.Expr]]) -> int:
+    """Puts the call, and those in its arguments before it, into the level of its own; returns which that is."""
+    inner = calls_in(binder, list(call.iter_expressions()))
+    level = max((_add_to_levels(binder, each, levels) + 1 for each in inner), default=0)
+    if level == len(levels):
+        levels.append([])
+    levels[level].append(call)
+    return level
+
+
+def _placed(plan: LogicalPlan, binder: ExpressionBinder, calls: Sequence[exp.Expr]) -> LogicalPlan:
     lists = [bind_lists(binder, call) for call in calls]
     exprs = [e for each in lists for e in each.exprs]
     placed, number = project_set(plan, exprs, [n for each in lists for n in list_names(each)])
-    values: dict[int, Expr] = {}
     at = number + 1
     for call, each in zip(calls, lists, strict=True):
         fields = tuple(InputRef(at + k, placed.schema[at + k].type) for k in range(len(each.exprs)))
         at += len(fields)
         parts = fields if each.members is None else each.members(fields[0])
-        values[id(call)] = parts[0] if len(parts) == 1 and each.members is None else _row_of(parts, each.names)
-    return placed, values
+        single = len(parts) == 1 and each.members is None
+        binder.sets[id(call)] = parts[0] if single else _row_of(parts, each.names)
+    return placed
 
 
 def _row_of(fields: tuple[Expr, ...], names: Sequence[str]) -> Expr:

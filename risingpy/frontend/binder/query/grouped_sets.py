@@ -28,11 +28,14 @@ Over = Callable[[Expr], Expr]  # from expressions over the FROM clause to expres
 
 
 def grouped(
-    plan: LogicalPlan, sets: Sequence[Sequence[Expr]], collected: AggregateCalls, *, with_elements: bool
+    plan: LogicalPlan, sets: Sequence[Sequence[Expr]], collected: AggregateCalls, levels: int
 ) -> tuple[LogicalPlan, Over]:
-    """The groups of `plan` by the grouping sets. `with_elements`: `plan` is a ProjectSet of the select list."""
-    if not with_elements:
+    """The groups of `plan` by the grouping sets. Its top are `levels` ProjectSets of the select list."""
+    if not levels:
         return _groups(plan, sets, collected)
+    if levels > 1:
+        message = "a set-returning function in the arguments of another one, beside groups, is not supported"
+        raise FeatureNotSupported(message, hint="Group in a subquery.")
     assert isinstance(plan, ProjectSet)
     width = len(plan.input.schema)
 

@@ -12,22 +12,22 @@ from risingpy.frontend.binder.column_limits import check_targets
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import fields_of
 from risingpy.frontend.binder.expressions.output_names import output_name
-from risingpy.frontend.binder.functions.selected_sets import calls_in, place_sets
+from risingpy.frontend.binder.functions.selected_sets import place_sets
 from risingpy.frontend.binder.functions.window_calls import check_definitions, definitions_of
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.query.determined_columns import with_determined
 from risingpy.frontend.binder.query.from_clause import FromBinder, Queries
 from risingpy.frontend.binder.query.grouped_sets import grouped, of_groups
 from risingpy.frontend.binder.query.grouping_sets import grouping_sets
+from risingpy.frontend.binder.query.sorted_sets import reads_elements, sorted_below_sets
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext
-from risingpy.frontend.binder.scope.stars import is_star, star_columns
+from risingpy.frontend.binder.scope.stars import is_star
 from risingpy.frontend.binder.scope.windows import (
     WindowCalls,
     is_window,
     no_window,
-    place_windows,
     place_windows_below_sets,
 )
 from risingpy.frontend.binder.trees import begin_of, name_of, number_of, position_of, refuse_unknown
@@ -75,30 +75,30 @@ class SelectBinder:
             plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
         collected, windows = AggregateCalls(), WindowCalls(definitions_of(tree))
         of_sets = ExpressionBinder(self._context, scope, "SELECT", collected)
-        plan, rows_of = place_sets(plan, of_sets, tree.expressions)
+        beside = [*_ordered(tree), *([tree.args["group"]] if tree.args.get("group") else [])]
+        plan, levels = place_sets(plan, of_sets, tree.expressions, beside)
         binder = ExpressionBinder(self._context, scope, "SELECT", collected, windows)
-        binder.sets = rows_of
+        binder.sets = of_sets.sets
         items = self._items(tree, binder)
         having = tree.args.get("having")
         having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
         condition = None if having is None else having_binder.condition(having.this, "HAVING")
         check_definitions(binder, windows)
-        sets = self._grouping_sets(tree.args.get("group"), scope, items)
+        sets = self._grouping_sets(tree.args.get("group"), binder, items)
         sort_exprs, sort_keys = self._order(tree, binder, items)
         on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
         exprs = [item.operand.expr for item in items]
         below: Callable[[Expr], Expr] = _itself
         if sets is not None or condition is not None or collected.is_grouped:
             keys = with_determined(sets or [()], scope, collected)
-            plan, below = grouped(plan, keys, collected, with_elements=bool(rows_of))
+            plan, below = grouped(plan, keys, collected, levels)
             exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
             if condition is not None:
                 plan = of_groups(plan, below(condition))
-        expands = bool(rows_of) and isinstance(plan, ProjectSet)
-        place = place_windows_below_sets if expands and windows.calls else place_windows
-        plan, over_windows = place(plan, windows, below)
+        levels = levels if isinstance(plan, ProjectSet) else 0  # elements that are grouped are columns like others
+        plan, over_windows = place_windows_below_sets(plan, levels, windows, below)
         exprs, sort_exprs = ([over_windows(expr) for expr in group] for group in (exprs, sort_exprs))
-        return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys, on)
+        return self._output(tree, plan, levels, scope, items, exprs, sort_exprs, sort_keys, on)
 
     # -- the clauses ----------------------------------------------------------------------------------------------
 
@@ -115,18 +115,20 @@ class SelectBinder:
         check_targets(len(items))
         return items
 
-    def _grouping_sets(self, group: exp.Group | None, scope: Scope, items: list[Item]) -> list[tuple[Expr, ...]] | None:
-        return None if group is None else grouping_sets(group, lambda tree: self._group_key(tree, scope, items))
+    def _grouping_sets(
+        self, group: exp.Group | None, selected: ExpressionBinder, items: list[Item]
+    ) -> list[tuple[Expr, ...]] | None:
+        return None if group is None else grouping_sets(group, lambda tree: self._group_key(tree, selected, items))
 
-    def _group_key(self, tree: exp.Expr, scope: Scope, items: list[Item]) -> Expr:
+    def _group_key(self, tree: exp.Expr, selected: ExpressionBinder, items: list[Item]) -> Expr:
         position = begin_of(tree)
+        scope = selected.scope
         binder = ExpressionBinder(self._context, scope, "GROUP BY")
+        binder.sets = selected.sets
         item = _by_ordinal(tree, items, "GROUP BY")
         if item is None and _is_bare_name(tree) and sum(c.name == name_of(tree.this) for c in scope.columns) != 1:
             # Of a name that several columns have, an item of the select list is meant, as in RisingWave.
             item = _by_name(name_of(tree.this), items, "GROUP BY", position)
-        if item is None and any(calls_in(binder, [tree])):
-            item = next((each for each in items if each.tree == tree), None)
         if item is None:
             expr = binder.settled(tree)
         else:
@@ -163,6 +165,7 @@ class SelectBinder:
         self,
         tree: exp.Select,
         plan: LogicalPlan,
+        levels: int,
         scope: Scope,
         items: list[Item],
         exprs: list[Expr],
@@ -173,11 +176,17 @@ class SelectBinder:
         names = [item.name for item in items]
         coercer = self._context.coercer
         later: dict[int, Expr] = {}
+        ordered = bool(sort_keys or on)
+        if tree.args.get("distinct") or ordered:
+            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
         if tree.args.get("distinct") and not on:
-            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
             plan = distinct(project(plan, settled, names))
-        elif sort_keys or on:
-            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
+        elif ordered:
+            below_sets = _ordered_below_sets(tree, plan, levels, [*settled, *sort_exprs], sort_keys, on)
+            if below_sets is not None:
+                expanded, over = below_sets
+                plan = limited(self._context, tree, expanded, scope)
+                return project(plan, [over(expr) for expr in settled], names)
             used = {key.index for key in sort_keys}.union(on)
             settled, more, later = evaluated_after_order(settled, sort_exprs, used)
             plan = project(plan, [*settled, *more], [*names, *(f"sort{i}" for i in range(len(more)))])
@@ -192,6 +201,20 @@ class SelectBinder:
             visible = [InputRef(i, f.type) for i, f in enumerate(plan.schema[: len(items)])]
             plan = project(plan, [later.get(i, column) for i, column in enumerate(visible)], names)
         return plan
+
+
+def _ordered_below_sets(
+    tree: exp.Select, plan: LogicalPlan, levels: int, exprs: list[Expr], keys: list[SortKey], on: tuple[int, ...]
+) -> tuple[LogicalPlan, Callable[[Expr], Expr]] | None:
+    """The rows in their order, and of each group of DISTINCT ON the first, before they are expanded.
+
+    None where nothing is expanded, or the order is one of elements.
+    """
+    limit = tree.args.get("limit")
+    with_ties = isinstance(limit, exp.Fetch) and _with_ties(tree, limit)
+    if not levels or not keys or with_ties or reads_elements(plan, levels, exprs, keys, on):
+        return None
+    return sorted_below_sets(plan, levels, exprs, keys, on)
 
 
 def evaluated_after_order(
@@ -248,15 +271,14 @@ def _itself(expr: Expr) -> Expr:
 def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
     """The columns of one item of a select list: several for `*`."""
     position = position_of(tree)
-    columns = star_columns(tree, binder.scope)
+    columns = binder.star(tree)
     if columns is None:
         if isinstance(tree, exp.Dot) and is_star(tree.expression):
             return [Item(name, Operand(expr, position), tree) for name, expr in fields_of(binder, tree)]
         bare = tree.this if isinstance(tree, exp.Alias) else tree
         operand = binder.bind(bare)
         return [Item(output_name(tree), operand, bare)]
-    values = [binder.read(column, binder.shown_name(column.name), position) for column in columns]
-    return [Item(column.name, Operand(expr, position), tree) for column, expr in zip(columns, values, strict=True)]
+    return [Item(name, Operand(expr, position), tree) for name, expr in columns]
 
 
 def find_output(tree: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:

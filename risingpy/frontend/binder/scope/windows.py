@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from risingpy.errors import WindowError
-from risingpy.frontend.binder.plans import project, references
+from risingpy.frontend.binder.plans import expanded_rows, project, references, with_expanded_rows
 from risingpy.frontend.binder.scope.sessions import WindowSessions, place_sessions
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, InputRef, Literal, Parameter
-from risingpy.plan.logical import Field, LogicalPlan, OverWindow, ProjectSet, SortKey
+from risingpy.plan.logical import Field, LogicalPlan, OverWindow, SortKey
 from risingpy.plan.window_calls import DEFAULT_FRAME, FRAMELESS, Frame, WindowCall
 from risingpy.types import SqlType
 
@@ -110,25 +110,16 @@ def place_windows(
 
 
 def place_windows_below_sets(
-    plan: LogicalPlan, windows: WindowCalls, below: Callable[[Expr], Expr]
+    plan: LogicalPlan, levels: int, windows: WindowCalls, below: Callable[[Expr], Expr]
 ) -> tuple[LogicalPlan, Callable[[Expr], Expr]]:
     """As `place_windows` for a select list with set-returning functions, of which `plan` has the elements.
 
     Windows are computed first, as in PostgreSQL: they see each row once, however many elements it has. None of them
     reads an element: set-returning functions are not allowed in windows.
     """
-    assert isinstance(plan, ProjectSet)
-    width = len(plan.input.schema)
-    placed, over_windows = place_windows(plan.input, windows, below)
-    added = len(placed.schema) - width
-
-    def moved(expr: Expr) -> Expr | None:
-        if isinstance(expr, InputRef) and expr.index >= width:
-            return InputRef(expr.index + added, expr.type)
-        return None
-
-    above = ProjectSet(placed, plan.lists, (*placed.schema, *plan.schema[width:]), plan.outer)
-    return above, lambda expr: over_windows(transform(expr, moved))
+    rows, over_windows = place_windows(expanded_rows(plan, levels), windows, below)
+    above, moved = with_expanded_rows(plan, levels, rows)
+    return above, lambda expr: over_windows(moved(expr))
 
 
 def _position(expr: Expr, positions: dict[int, int]) -> Expr | None:
