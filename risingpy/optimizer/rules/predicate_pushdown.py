@@ -10,7 +10,8 @@
 
 A filter does not move below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must
 become NULLs), nor below a global aggregate (which gives a row even without input), nor below a volatile expression that
-it reads, nor below a projection whose long expressions it would repeat.
+it reads, nor below a projection whose long expressions it would repeat. A volatile filter (`random() < 0.1`) is asked
+for the rows that it stands over: it does not move to where a row is several others, or other rows.
 """
 
 from __future__ import annotations
@@ -56,11 +57,13 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
             return replace(plan, input=_push(plan.input, predicates))
         case ProjectSet():
             width = len(plan.input.schema)
-            below = [p for p in predicates if all(i < width for i in columns_read(p))]
+            below = [p for p in predicates if all(i < width for i in columns_read(p)) and not is_volatile(p)]
             rest = [p for p in predicates if p not in below]
             return _filtered(replace(plan, input=_push(plan.input, below)), rest)
         case Union():
-            return replace(plan, inputs=tuple(_push(i, predicates) for i in plan.inputs))
+            below = [p for p in predicates if not is_volatile(p)]
+            above = [p for p in predicates if is_volatile(p)]
+            return _filtered(replace(plan, inputs=tuple(_push(i, below) for i in plan.inputs)), above)
         case Expand():
             return _push_into_copies(plan, predicates)
         case Aggregate():
@@ -120,7 +123,8 @@ def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> Logical
     above: list[Expr] = []
     for predicate in predicates:
         read = columns_read(predicate)
-        (below if plan.group_key and read and read <= keys else above).append(predicate)
+        moves = plan.group_key and read and read <= keys and not is_volatile(predicate)
+        (below if moves else above).append(predicate)
     positions = dict(enumerate(plan.group_key))
     inner = [remapped(p, positions) for p in below]
     return _filtered(replace(plan, input=_push(plan.input, inner)), above)
@@ -129,7 +133,7 @@ def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> Logical
 def _push_into_groups(plan: TopN | OverWindow, group_key: Sequence[int], predicates: Sequence[Expr]) -> LogicalPlan:
     """Predicates that read only the group key keep or drop whole groups, so they go below."""
     groups = set(group_key)
-    below = [p for p in predicates if columns_read(p) and columns_read(p) <= groups]
+    below = [p for p in predicates if columns_read(p) and columns_read(p) <= groups and not is_volatile(p)]
     above = [p for p in predicates if p not in below]
     return _filtered(replace(plan, input=_push(plan.input, below)), above)
 

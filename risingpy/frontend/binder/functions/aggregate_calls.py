@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_hypothetical
+from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_hypothetical, note_direct
 from risingpy.frontend.binder.functions.multiranges import RANGE_AGGREGATES, ranges_together
 from risingpy.frontend.binder.functions.percentile_arrays import TAKE_ARRAYS, percentiles
 from risingpy.frontend.binder.functions.user_defined import chosen_function, definition_text, has_kind
@@ -71,6 +71,8 @@ def bind_aggregate(
         if binder.clause == "aggregate":
             raise GroupingError("aggregate function calls cannot be nested", position=position)
         raise GroupingError(f"aggregate functions are not allowed in {binder.clause}", position=position)
+    if within is not None and name in ORDERED_SET:
+        note_direct(binder, tree.expressions)
     if name == "jsonb_agg":
         array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
         return binder.calls.function("to_jsonb", [Operand(array, position)], position)

@@ -39,8 +39,7 @@ def bind_hypothetical(
             hint=f"To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments "
             f"(here {len(values)}) must match the number of ordering columns (here {len(keys)}).",
         )
-    if binder.aggregates is not None and any(value.find(exp.Column) for value in values):
-        binder.aggregates.hypothetical = position
+    note_direct(binder, values)
     before = _before(values, keys)
 
     def count(where: exp.Expr | None, argument: exp.Expr | None = None) -> Expr:
@@ -64,6 +63,12 @@ def bind_hypothetical(
         case _:
             same = _all([exp.NullSafeEQ(this=key.this.copy(), expression=v.copy()) for v, key in _pairs(values, keys)])
             return _quotient(_plus_one(count(_any([before, same]))), _plus_one(count(None)))
+
+
+def note_direct(binder: ExpressionBinder, values: Sequence[exp.Expr]) -> None:
+    """The direct arguments of an aggregate WITHIN GROUP, whose columns have to be grouped."""
+    if binder.aggregates is not None:
+        binder.aggregates.direct += [binder.bind(value) for value in values if value.find(exp.Column)]
 
 
 def _before(values: Sequence[exp.Expr], keys: Sequence[exp.Ordered]) -> exp.Expr:

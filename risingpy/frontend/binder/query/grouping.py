@@ -39,10 +39,11 @@ class Grouping:
         self._keys = list(dict.fromkeys(key for keys in sets for key in keys))
         self._collected = collected
         self._several = len(sets) > 1
-        if self._several and collected.hypothetical is not None:
-            # Its counts compare with the column in each row, which is not NULL where a set has the column not.
-            message = "a column in the hypothetical row of an aggregate is not supported with several grouping sets"
-            raise FeatureNotSupported(message, position=collected.hypothetical)
+        for argument in collected.direct:
+            self.over_groups(argument.expr)  # raises for a column that is not grouped
+            if self._several:  # the aggregate reads the column in each row, and there it is not NULL as a set has it
+                message = "a column in a direct argument of an aggregate is not supported with several grouping sets"
+                raise FeatureNotSupported(message, position=argument.position)
         self.plan = self._of_sets(plan) if self._several else self._of_keys(plan)
 
     def _of_keys(self, plan: LogicalPlan) -> LogicalPlan:

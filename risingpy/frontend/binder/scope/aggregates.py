@@ -52,7 +52,8 @@ class AggregateCalls:
     def __init__(self) -> None:
         self.calls: dict[AggregateCall, int] = {}  # each call's number, in order
         self.has_grouping = False  # a GROUPING(…) is there
-        self.hypothetical: int | None = None  # where a hypothetical-set aggregate stands whose row has columns in it
+        # What stands in the parentheses before WITHIN GROUP, if it has columns: the same for all rows of a group.
+        self.direct: list[Operand] = []
         # Where each column reference stands, for the error about one that is not grouped. References are kept
         # alive so that their ids stay theirs.
         self.references: dict[int, tuple[InputRef, int, str]] = {}
