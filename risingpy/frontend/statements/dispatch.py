@@ -63,6 +63,7 @@ from risingpy.frontend.statements.user_types import (
     drop_type,
 )
 from risingpy.frontend.statements.writes import locked_select, merge, with_writes
+from risingpy.frontend.statements.writes.returned_subqueries import RETURNED, has_returned_subquery, read_by_select
 from risingpy.types import SqlType
 
 # Each function takes a statement of its own class; the type of a dictionary cannot express that.
@@ -184,10 +185,12 @@ def bind_statement(
     if session.transaction.read_only and defines(statement):
         raise SqlError(f"cannot execute {name_of(parsed)} in a read-only transaction", sqlstate="25006")
     check_databases(statement, parsed.text, session.database_names(), session.readable_databases)
+
+    def bind_part(part: with_writes.Whole, types: Sequence[SqlType]) -> Command:
+        return BINDERS[type(part)](session, parsed, part, types)
+
+    if has_returned_subquery(statement):
+        return with_writes.bind(session, read_by_select(statement), parameter_types, bind_part, RETURNED)
     if with_writes.has_parts(session, statement):
-
-        def bind_part(part: with_writes.Whole, types: Sequence[SqlType]) -> Command:
-            return BINDERS[type(part)](session, parsed, part, types)
-
         return with_writes.bind(session, statement, parameter_types, bind_part)
     return BINDERS[type(statement)](session, parsed, statement, parameter_types)

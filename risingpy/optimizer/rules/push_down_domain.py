@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from risingpy.errors import FeatureNotSupported, InternalError
+from risingpy.errors import InternalError
 from risingpy.optimizer.rewrite import correlated_refs, moved_window, plan_inputs
 from risingpy.optimizer.rules.constant_folding import fold
+from risingpy.optimizer.rules.limit_by_number import limit_by_number
 from risingpy.plan.expression_trees import conjunction, transform
 from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Literal
 from risingpy.plan.logical import (
@@ -74,21 +75,19 @@ def over_nothing(call: AggCall, value: Expr) -> Expr:
 
 
 def top_n(limit: Limit) -> TopN | LogicalPlan:
-    """A LIMIT as a TopN, to which a group key can be added. Raises FeatureNotSupported if a number is not constant."""
+    """A LIMIT as a TopN, to which a group key can be added; by the rows' numbers if one of its own is no constant."""
     input, keys = (limit.input.input, limit.input.keys) if isinstance(limit.input, Sort) else (limit.input, ())
-    rows, skipped = _constant(limit.limit), _constant(limit.offset) or 0
+    given = [None if each is None else fold(each) for each in (limit.limit, limit.offset)]
+    if not all(each is None or isinstance(each, Literal) for each in given):
+        return limit_by_number(limit)
+    rows, skipped = _number(given[0]), _number(given[1]) or 0
     if rows is None and not skipped:
         return input
     return TopN(input, (), keys, _EVERYTHING if rows is None else rows, limit.with_ties, skipped)
 
 
-def _constant(expr: Expr | None) -> int | None:
-    match None if expr is None else fold(expr):
-        case None | Literal(None):
-            return None
-        case Literal(int(value)):
-            return value
-    raise FeatureNotSupported("LIMIT or OFFSET of a correlated subquery must be a constant")
+def _number(expr: Expr | None) -> int | None:
+    return expr.value if isinstance(expr, Literal) and isinstance(expr.value, int) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -376,7 +376,7 @@ def _with_ties(tree: exp.Expr, fetch: exp.Fetch) -> bool:
 def _bound(binder: ExpressionBinder, tree: exp.Expr, clause: str) -> Expr | None:
     operand = binder.bind(tree)
     column = next(iter(tree.find_all(exp.Column)), None)
-    if column is not None:
+    if column is not None and any(isinstance(part, InputRef) for part in walk(operand.expr)):
         message = f"argument of {clause} must not contain variables"
         raise SqlError(message, sqlstate="42P10", position=position_of(column))
     if not operand.type.is_numeric and operand.type.kind is not TypeKind.UNKNOWN:

@@ -26,7 +26,7 @@ from risingpy.frontend.binder.typing.parameters import PartTypes
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Delete, Insert, Merge, Query, Select, Update
 from risingpy.frontend.parser.dml.within import WriteInWith
-from risingpy.frontend.results import Result
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.statements.transactions.one_transaction import in_transaction
@@ -51,10 +51,11 @@ class _WrittenPart:
     command: Command
     rows: GivenRows | None
 
-    def run(self, reads: StatementReads, parameters: Parameters) -> None:
+    def run(self, reads: StatementReads, parameters: Parameters) -> CommandTag:
         result = self.command.run(parameters)
         if self.rows is not None:
             reads.rows[self.rows.name] = _rows(result, self.rows)
+        return result.tag
 
 
 def has_parts(session: StatementContext, statement: object) -> bool:
@@ -69,9 +70,16 @@ def has_writes(statement: object) -> bool:
 
 
 def bind(
-    session: StatementContext, statement: Whole, parameter_types: Sequence[SqlType], bind_part: BindPart
+    session: StatementContext,
+    statement: Whole,
+    parameter_types: Sequence[SqlType],
+    bind_part: BindPart,
+    tag_of: str | None = None,
 ) -> Command:
-    """`bind_part` binds a statement without such a WITH. Raises 0A000 where PostgreSQL does."""
+    """`bind_part` binds a statement without such a WITH. Raises 0A000 where PostgreSQL does.
+
+    The tag is the statement's own, or that of the part called `tag_of`.
+    """
     with_, types = _with_of(statement), PartTypes(parameter_types)
     assert with_ is not None
     once, writes = volatile_items(session, statement), has_writes(statement)
@@ -105,13 +113,13 @@ def bind(
             if targets:
                 _lock(session, targets)
             with parts_of_one(session) as reads:
-                for part in before:
-                    part.run(reads, parameters)
+                tags = {part.name: part.run(reads, parameters) for part in before}
                 result = whole.run(parameters)
                 batches = None if result.batches is None else list(result.batches)
                 for part in after:
                     part.run(reads, parameters)
-        return result if batches is None else replace(result, batches=iter(batches))
+        tag = result.tag if tag_of is None else tags[tag_of]
+        return result if batches is None else replace(result, tag=tag, batches=iter(batches))
 
     return Command(run, whole.fields, tuple(types))
 

@@ -1,0 +1,70 @@
+"""Subqueries in RETURNING: the rows that a statement returns are read by a SELECT.
+
+    INSERT INTO t … RETURNING id, (SELECT max(x) FROM u WHERE u.id = t.id)
+    =>  WITH "returned rows" AS (INSERT INTO t … RETURNING *)
+        SELECT id, (SELECT max(x) FROM u WHERE u.id = t.id) FROM "returned rows" AS t
+
+So the subqueries read what was there before the statement, as in PostgreSQL. The tag stays the statement's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported, GroupingError, WindowError
+from risingpy.frontend.binder.trees import begin_of, name_of
+from risingpy.frontend.parser.ast import Delete, Expression, Insert, Query, Select, Update
+from risingpy.frontend.parser.dml.within import write_in_with
+from risingpy.functions.signatures import AGGREGATES
+
+RETURNED = "returned rows"  # no name that a statement of a user has
+
+
+def has_returned_subquery(statement: object) -> bool:
+    """Whether a statement that writes has a subquery in its RETURNING."""
+    returning = statement.returning if isinstance(statement, Insert | Update | Delete) else None
+    return any(item.tree.find(exp.Query) is not None for item in returning or ())
+
+
+def read_by_select(statement: Insert | Update | Delete) -> Select:
+    """The SELECT that runs the statement in its WITH. Raises 0A000 beside FROM and USING."""
+    items = statement.returning or ()
+    _check(items)
+    if (isinstance(statement, Update) and statement.from_) or (isinstance(statement, Delete) and statement.using):
+        message = "a subquery in the RETURNING of a statement with FROM or USING is not supported"
+        raise FeatureNotSupported(message, position=begin_of(items[0].tree))
+    star = Expression(exp.Star(), "*", items[0].position)
+    written = replace(statement, returning=(star,), with_=None)
+    with_ = exp.With() if statement.with_ is None else statement.with_.copy()
+    with_.append("expressions", exp.CTE(this=write_in_with(written), alias=_alias(RETURNED)))
+    source = exp.Table(this=_name(RETURNED), alias=_alias(statement.alias or statement.table.name))
+    tree = exp.Select(expressions=[item.tree.copy() for item in items], from_=exp.From(this=source), with_=with_)
+    return Select(Query(tree, "", items[0].position))
+
+
+def _check(items: Sequence[Expression]) -> None:
+    """What a SELECT may have and RETURNING may not."""
+    for item in items:
+        for tree in _outside_subqueries(item.tree):
+            if isinstance(tree, exp.Window):
+                raise WindowError("window functions are not allowed in RETURNING", position=begin_of(tree))
+            if isinstance(tree, exp.Anonymous) and name_of(tree.this) in AGGREGATES:
+                raise GroupingError("aggregate functions are not allowed in RETURNING", position=begin_of(tree))
+
+
+def _outside_subqueries(tree: exp.Expr) -> Iterator[exp.Expr]:
+    yield tree
+    for part in tree.iter_expressions():
+        if not isinstance(part, exp.Query):
+            yield from _outside_subqueries(part)
+
+
+def _name(text: str) -> exp.Identifier:
+    return exp.Identifier(this=text, quoted=True)
+
+
+def _alias(text: str) -> exp.TableAlias:
+    return exp.TableAlias(this=_name(text))
