@@ -235,7 +235,7 @@ def test_a_hundred_joins_become_a_view(bench: _Bench, kind: str) -> None:
     seconds, refusal = bench.plan(f"CREATE MATERIALIZED VIEW hundred AS {sql}")
     assert refusal is None
     dropped, _ = bench.plan("DROP MATERIALIZED VIEW hundred")
-    assert (seconds < 6.0, dropped < 1.0) == (True, True), (seconds, dropped)  # 1 to 2 s where nobody else works
+    assert (seconds < 12.0, dropped < 1.0) == (True, True), (seconds, dropped)  # 1 to 2 s on a quick machine
 
 
 @pytest.mark.parametrize("materialized", ["", "MATERIALIZED "])

@@ -45,7 +45,6 @@ _COLUMNS = {
     "subbinary bool, substream bool, subtwophasestate char, subdisableonerr bool, subconninfo text, subslotname name,"
     "subsynccommit text, subpublications _text",
     "pg_subscription_rel": "srsubid oid, srrelid oid, srsubstate char, srsublsn text",
-    "pg_timezone_names": "name text, abbrev text, utc_offset text, is_dst bool",
     "pg_transform": "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc",
     "pg_trigger": "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char,"
     "tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool,"

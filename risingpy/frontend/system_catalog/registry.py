@@ -40,6 +40,7 @@ from risingpy.frontend.system_catalog.objects import (
     rw_locks,
     standard_names,
     user_types,
+    zone_names,
 )
 from risingpy.frontend.system_catalog.objects.absent_objects import ABSENT_OBJECTS
 from risingpy.frontend.system_catalog.objects.absent_standard import ABSENT_STANDARD
@@ -78,6 +79,7 @@ _MODULES = (
     pg_sequence,
     routines,
     standard_names,
+    zone_names,
     information_schema,
     rw_definitions,
     rw_locks,

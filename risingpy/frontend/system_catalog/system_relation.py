@@ -47,6 +47,7 @@ from risingpy.types import (
     BOOLEAN,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     REAL,
     SMALLINT,
     TIMESTAMPTZ,
@@ -71,6 +72,7 @@ _PLAIN_TYPES = {
     "float4": REAL,
     "float8": DOUBLE,
     "timestamptz": TIMESTAMPTZ,
+    "interval": INTERVAL,
 }
 _TYPES: dict[str, SqlType] = {**_PLAIN_TYPES, **SYSTEM_TYPES}
 _TYPES |= {f"_{name}": array_of(type_) for name, type_ in _TYPES.items()}

@@ -58,3 +58,11 @@ _OF_ZONES = (
 )
 ZONE_OF = dict(pair.split("=") for pair in _OF_ZONES.split())
 """Those whose distance has changed, with the zone that knows when: `msk` was four hours from 2011 to 2014."""
+
+_OF_SUMMER = (
+    "acdt acsst adt aedt aesst akdt almst awsst azost bdst brst bst cadt cdt cest cetdst chadt clst edt eest "
+    "eetdst egst fjst fnst idt kdt kgst lhdt mdt mest mesz metdst msd must ndt nzdt pdt pkst pmdt pyst sadt ulast uyst "
+    "uzst wadt wdt wetdst wgst yekst"
+)
+SUMMER = frozenset(_OF_SUMMER.split())
+"""Those of `ABBREVIATIONS` that are summer time."""

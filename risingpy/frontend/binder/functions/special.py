@@ -134,7 +134,8 @@ def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], positio
     if domain is not None:
         return Literal(shown_domain(binder, domain, args[0].type), VARCHAR)
     known = binder.context.coercer.settled(args[0]).type if args[0].type.kind is TypeKind.MAP else args[0].type
-    return Literal(known.name, VARCHAR)
+    shown = known.leaf.name + "[]" if known.kind is TypeKind.ARRAY else known.name  # however many dimensions
+    return Literal(shown, VARCHAR)
 
 
 def _current_setting(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:

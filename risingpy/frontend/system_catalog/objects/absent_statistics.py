@@ -71,7 +71,6 @@ _COLUMNS = {
     "pg_stats": "schemaname name, tablename name, attname name, inherited bool, null_frac float4, avg_width int4, "
     "n_distinct float4, most_common_vals text, most_common_freqs _float4, histogram_bounds text, correlation float4, "
     "most_common_elems text, most_common_elem_freqs _float4, elem_count_histogram _float4",
-    "pg_timezone_abbrevs": "abbrev text, utc_offset text, is_dst bool",
 }
 
 ABSENT_STATISTICS: tuple[SystemRelation, ...] = tuple(
