@@ -35,6 +35,7 @@ from risingpy.frontend.parser.creation.function import (
     parse_create_procedure,
 )
 from risingpy.frontend.parser.creation.index import parse_create_index, parse_create_unique_index
+from risingpy.frontend.parser.creation.recursive_view import parse_create_recursive_view
 from risingpy.frontend.parser.creation.sequence import parse_create_sequence
 from risingpy.frontend.parser.creation.table_elements import TableElements, parse_elements
 from risingpy.frontend.parser.creation.view_options import ViewOptions, parse_view_options
@@ -72,6 +73,7 @@ _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
 _REPLACEABLE: Mapping[tuple[str, ...], Callable[[Cursor, bool], Statement]] = MappingProxyType(
     {
         ("VIEW",): lambda cursor, or_replace: _parse_create_view(cursor, or_replace),
+        ("RECURSIVE", "VIEW"): lambda cursor, or_replace: parse_create_recursive_view(cursor, or_replace),
         ("MATERIALIZED", "VIEW"): lambda cursor, or_replace: _parse_create_materialized_view(cursor, or_replace),
         ("FUNCTION",): lambda cursor, or_replace: parse_create_function(cursor, or_replace=or_replace),
         ("AGGREGATE",): lambda cursor, or_replace: parse_create_aggregate(cursor, or_replace=or_replace),
@@ -116,6 +118,8 @@ def _parse_create_temporary(cursor: Cursor, or_replace: bool) -> Statement:
     """What may be temporary: a view, and, without OR REPLACE, a table or a sequence."""
     if cursor.accept("VIEW"):
         return replace(_parse_create_view(cursor, or_replace), temporary=True)
+    if cursor.accept("RECURSIVE", "VIEW"):
+        return replace(parse_create_recursive_view(cursor, or_replace), temporary=True)
     if or_replace:
         cursor.fail()
     if cursor.accept("SEQUENCE"):

@@ -162,9 +162,15 @@ def _check_place(table: exp.Table, step: exp.Expr, name: str) -> None:
     select = table.find_ancestor(exp.Select)
     calls = [] if select is None else [c for e in select.expressions for c in e.find_all(exp.Anonymous)]
     for call in calls:
-        if name_of(call.this) in AGGREGATES and call.find_ancestor(exp.Select) is select:
+        of_groups = name_of(call.this) in AGGREGATES and not _is_over_window(call)
+        if of_groups and call.find_ancestor(exp.Select) is select:
             message = "aggregate functions are not allowed in a recursive query's recursive term"
             raise SqlError(message, sqlstate=_RECURSION_ERROR, position=begin_of(call))
+
+
+def _is_over_window(call: exp.Expr) -> bool:
+    outer = call.parent
+    return isinstance(outer.parent if isinstance(outer, exp.Filter) else outer, exp.Window)
 
 
 def _misplaced(name: str, table: exp.Expr, where: str) -> SqlError:
