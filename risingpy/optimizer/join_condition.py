@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.optimizer.rules.numeric_keys import key_of_expression
 from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, shifted
@@ -115,7 +113,7 @@ def _side(expr: Expr, left_width: int) -> int | None:
 def _common_type(left: SqlType, right: SqlType) -> SqlType | None:
     """A type that holds all values of both and gives equal values equal keys; None if there is none."""
     if left.arrow == right.arrow:
-        return left if _has_key(left.arrow) else None
+        return left if _has_key(left) else None
     if left.kind is right.kind is TypeKind.NUMERIC:
         common = numeric_result(NumericRule.LARGER, (left, right))
         fits = all(_digits(common) >= _digits(each) and _scale(common) >= _scale(each) for each in (left, right))
@@ -139,21 +137,24 @@ def _scale(type_: SqlType) -> int:
     return type_.scale or 0
 
 
-def _has_key(arrow_type: pa.DataType) -> bool:
+def _has_key(type_: SqlType) -> bool:
+    """Whether equal values have equal keys. NULLs in arrays are equal; intervals there keep their units."""
+    if type_.kind is TypeKind.ARRAY:
+        return type_.is_in_keys and type_.leaf.kind is not TypeKind.INTERVAL and _has_key(type_.leaf)
     try:
-        physical(arrow_type)
+        physical(type_.arrow)
     except TypeError:
         return False
     return True
 
 
 def _as_type(expr: Expr, type_: SqlType) -> Expr:
-    """The expression as that type; a wide numeric by its key, since 3.0 and 3.00 have different bytes.
+    """The expression as that type; wide numerics by their keys, since 3.0 and 3.00 have different bytes.
 
     Two numerics of at most 38 digits may have a type in common that is wide, as numeric(38,1) and numeric(8,2) have.
     """
     cast = expr if expr.type.arrow == type_.arrow else Cast(expr, type_)
-    return key_of_expression(cast) if type_.is_wide else cast
+    return key_of_expression(cast) if type_.leaf.is_wide else cast
 
 
 def key_expressions(keys: Sequence[EquiKey]) -> tuple[list[Expr], list[Expr]]:
