@@ -44,9 +44,8 @@ def parse(type_: SqlType, text: str, time_zone: str) -> float:
             raise InvalidTextRepresentation(f'invalid input syntax for type {type_}: "{text}"')
         return -special if word.startswith("-") else special
     value = float(match[1])
-    if type_.kind is TypeKind.REAL:
-        with np.errstate(over="ignore", under="ignore"):
-            value = float(np.float32(match[1]))
+    if type_.kind is TypeKind.REAL:  # by Arrow: NumPy rounds twice, first to a double
+        value = pa.scalar(match[1]).cast(pa.float32()).as_py()
     mantissa = re.split("[eE]", match[1])[0]
     if math.isinf(value) or (value == 0 and re.search("[1-9]", mantissa)):
         raise NumericValueOutOfRange(f'"{match[1]}" is out of range for type {type_}')
