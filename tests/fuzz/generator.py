@@ -99,7 +99,7 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
             *(self._set_returning, self._using, self._neighbours, self._unequal_join, self._grouping_sets),
             *(self._frames, self._frames, self._distribution, self._nth, self._temporal_join),
             *(self._nested, self._in_select_list, self._rows_in, self._first_of, self._having),
-            *(self._reached, self._counted, self._series),
+            *(self._reached, self._counted, self._series, self._expanded),
             *(self._asof, self._session, self._gaps, self._hops, self._vectors),
             *(self._further, self._further, self._further),
         ]
@@ -242,6 +242,26 @@ class Generator(Windows, Grouping, Subqueries, Recursions, Streaming):
             f"LEFT JOIN LATERAL {function} AS {x}(e) ON {x}.e > 1",
         )
         return Relation(f"SELECT {self._listed([*columns, f'{x}.e'])} FROM ({inner.sql}) {q} {join}", types)
+
+    def _expanded(self, depth: int) -> Relation:
+        """Rows in their order, expanded and cut off within a row's elements; perhaps the first row of each value."""
+        inner = self._relation(depth)
+        q = self._alias()
+        kept = self._some_columns(inner, 1, 3)
+        number = self.value(inner, q, "i", 1)
+        function = self.pick(
+            f"unnest(ARRAY[{number}, 1, NULL])",
+            f"10 * generate_series(1, least({number}, 3)::int)",
+            "generate_series(1, generate_series(1, 2))",
+        )
+        way = self.pick("", " DESC")
+        first = self.random.choice(kept)
+        order = ", ".join(f"{q}.c{k}{way}" for k in dict.fromkeys((first, *range(len(inner.types)))))
+        distinct = f"DISTINCT ON ({q}.c{first}) " if self.random.random() < 0.3 else ""
+        listed = self._listed([*(f"{q}.c{k}" for k in kept), function])
+        limit = f" LIMIT {self.random.randint(1, 7)}" if self.random.random() < 0.8 else ""
+        sql = f"SELECT {distinct}{listed} FROM ({inner.sql}) {q} ORDER BY {order}{limit}"
+        return Relation(f"SELECT * FROM ({sql}) {self._alias()}", "".join(inner.types[k] for k in kept) + "i")
 
     def _using(self, depth: int) -> Relation:
         left, right = self._relation(depth), self._relation(self.random.randint(0, depth))

@@ -43,7 +43,11 @@ class Subqueries(Shapes):
         outer, inner = self._relation(depth), self._relation(self.random.randint(0, depth))
         q, r, x = self._alias(), self._alias(), self._alias()
         order = ", ".join(f"{r}.{c}" for c in inner.columns)
-        cut = f" ORDER BY {order} LIMIT {self.random.randint(1, 2)}" if self.random.random() < 0.5 else ""
+        numbers = [k for k, kind in enumerate(outer.types) if kind == "i"]
+        rows = str(self.random.randint(1, 2))
+        if numbers and self.random.random() < 0.3:  # as many as the row around says, or all
+            rows = f"abs(CAST({q}.c{self.random.choice(numbers)} AS INT) % 3) OFFSET {self.random.randint(0, 1)}"
+        cut = f" ORDER BY {order} LIMIT {rows}" if self.random.random() < 0.5 else ""
         query = f"SELECT * FROM ({inner.sql}) {r} WHERE {self.correlation(outer, q, inner, r)}{cut}"
         columns = [(f"{q}.c{k}", t) for k, t in enumerate(outer.types)]
         columns += [(f"{x}.c{k}", t) for k, t in enumerate(inner.types)]
