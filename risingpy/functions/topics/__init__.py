@@ -21,6 +21,7 @@ from risingpy.functions.topics.hardware_addresses import HARDWARE_ADDRESSES
 from risingpy.functions.topics.json.assignment import JSONB_ASSIGNMENT
 from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
+from risingpy.functions.topics.json.made_texts import JSON_MADE
 from risingpy.functions.topics.json.paths import JSONB_PATHS
 from risingpy.functions.topics.json.records import JSONB_RECORDS
 from risingpy.functions.topics.json.written import JSON_WRITTEN
@@ -99,6 +100,7 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB_PATHS,
     **JSONB_RECORDS,
     **JSON_WRITTEN,
+    **JSON_MADE,
     **FIELDS_BY_NAME,
     **OBJECT_NAMES,
     **DOMAINS,

@@ -1,7 +1,7 @@
 """The functions of the type json: those that make a text make it as it is written; others are those of jsonb.
 
 json_build_object('a', 1)  =>  json_build_object('a', 1), typed as jsonb_build_object is
-json_strip_nulls(j)        =>  CAST(jsonb_strip_nulls(CAST(j AS jsonb)) AS json)
+json_object('{a,1}')       =>  json_object('{a,1}'), likewise
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _WRITTEN = {
     "to_jsonb": "to_json",
     "jsonb_build_array": "json_build_array",
     "jsonb_build_object": "json_build_object",
+    "jsonb_object": "json_object",
     "jsonb_object_of_pairs": "json_object_of_pairs",
 }
 _TAKE_JSON = frozenset(

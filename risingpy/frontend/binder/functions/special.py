@@ -18,6 +18,7 @@ from risingpy.errors import (
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.domains import domain_of_value, shown_domain
 from risingpy.frontend.binder.functions.enums import ENUM_FUNCTIONS
+from risingpy.frontend.binder.functions.json_objects import bind_json_object
 from risingpy.frontend.binder.functions.multiranges import MULTIRANGE_FUNCTIONS
 from risingpy.frontend.binder.functions.populate import no_record_here, populate_map, populate_record
 from risingpy.frontend.binder.functions.system import current_setting_of
@@ -248,6 +249,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "array_cat": _array_cat,
     "octet_length": _octet_length,
     "proctime": _proctime,
+    "jsonb_object": bind_json_object,
     "jsonb_populate_record": populate_record,
     "jsonb_populate_map": populate_map,
     "jsonb_to_record": _record_of_no_type,

@@ -17,7 +17,7 @@ _LOOKING = frozenset(
     for name in (
         *("object_field", "object_field_text", "array_element", "array_element_text", "at_path", "at_path_text"),
         *("extract_path", "extract_path_text", "typeof", "array_length", "array_elements", "array_elements_text"),
-        *("object_keys", "each_keys", "each_values", "each_text_keys", "each_text_values"),
+        *("object_keys", "each_keys", "each_values", "each_text_keys", "each_text_values", "strip_nulls"),
     )
 )
 _RESULTS = {JSONB: JSON, array_of(JSONB): array_of(JSON)}

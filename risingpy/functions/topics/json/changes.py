@@ -31,13 +31,17 @@ def by_value(one: Callable[..., object], result: pa.DataType, *, takes_nulls: bo
 
 
 class _Tuples:
-    """A column of arrays whose values are tuples."""
+    """A column of arrays whose values are tuples, of tuples where they have more dimensions."""
 
     def __init__(self, column: pa.Array) -> None:
         self._column = column
 
     def to_pylist(self) -> list[object]:
-        return [None if value is None else tuple(value) for value in values_of(self._column)]
+        return [_tuple(value) for value in values_of(self._column)]
+
+
+def _tuple(value: object) -> object:
+    return tuple(map(_tuple, value)) if isinstance(value, list | tuple) else value
 
 
 def hashable(column: pa.Array) -> pa.Array | _Tuples:
@@ -73,19 +77,6 @@ def _object_of_pairs(keys: tuple[str | None, ...], values: tuple[str, ...]) -> s
     if None in keys:
         raise SqlError("field name must not be null", sqlstate="22023")
     return dump({str(key): load(value) for key, value in zip(keys, values, strict=True)})
-
-
-def _object_of_texts(keys: tuple[str | None, ...], values: tuple[str | None, ...] | None = None) -> str:
-    """jsonb_object of two arrays, or of one in which keys and values alternate."""
-    if values is None:
-        if len(keys) % 2:
-            raise SqlError("array must have even number of elements", sqlstate="2202E")
-        keys, values = keys[::2], keys[1::2]
-    if len(keys) != len(values):
-        raise SqlError("mismatched array dimensions", sqlstate="2202E")
-    if None in keys:
-        raise SqlError("null value not allowed for object key", sqlstate="22004")
-    return dump({str(key): value for key, value in zip(keys, values, strict=True)})
 
 
 # -- taking away --------------------------------------------------------------------------------------------------
@@ -303,7 +294,6 @@ def _to_numeric(text: str) -> str:
 JSONB_CHANGES: dict[str, Function] = {
     "jsonb_concat": by_value(_concat, pa.string()),
     "jsonb_object_of": by_value(_object_of, pa.string()),
-    "jsonb_object": by_value(_object_of_texts, pa.string()),
     "jsonb_delete_keys": _json(_delete_keys),
     "jsonb_delete_element": _json(_delete_element),
     "jsonb_delete_path": _json(_delete_path),
