@@ -29,6 +29,8 @@ _WRITTEN = {
     "to_jsonb": "to_json",
     "jsonb_build_array": "json_build_array",
     "jsonb_build_object": "json_build_object",
+    "jsonb_build_array_of": "json_build_array_of",
+    "jsonb_build_object_of": "json_build_object_of",
     "jsonb_object": "json_object",
     "jsonb_object_of_pairs": "json_object_of_pairs",
 }

@@ -3,6 +3,7 @@
 f(a, VARIADIC ARRAY[b, c])              =>  f(a, b, c)
 jsonb_extract_path(j, VARIADIC path)    =>  j #> path
 concat_ws(',', VARIADIC list)           =>  array_to_string(list, ',')
+jsonb_build_array(VARIADIC list)        its elements, whatever its dimensions
 int4multirange(VARIADIC ranges)         the multirange of an array
 """
 
@@ -25,6 +26,7 @@ from risingpy.types import VARCHAR, TypeKind, array_of
 from risingpy.types.ranges.multiranges import RANGE_OF
 from risingpy.types.system_types import TEXT
 
+_OF_ELEMENTS = {"jsonb_build_array": "JSONB_BUILD_ARRAY_OF", "jsonb_build_object": "JSONB_BUILD_OBJECT_OF"}
 _PATHS = {"jsonb_extract_path": "#>", "jsonb_extract_path_text": "#>>"}
 
 
@@ -39,10 +41,10 @@ def has_variadic(arguments: Sequence[exp.Expr]) -> bool:
 def written_out(name: str, arguments: Sequence[exp.Expr]) -> list[exp.Expr] | None:
     """The arguments with the elements of a written array in its place; None if it is no such array.
 
-    Also None if the function takes so many arguments as its signature has.
+    Also None if the function takes so many arguments as its signature has, or takes only elements of one type.
     """
     last = arguments[-1].this
-    if not isinstance(last, exp.Array) or not last.expressions or not _takes_any_number(name):
+    if not isinstance(last, exp.Array) or not last.expressions or not _takes_any_number(name) or name in _OF_ELEMENTS:
         return None
     return [*arguments[:-1], *last.expressions]
 
@@ -58,6 +60,8 @@ def bind_variadic(binder: ExpressionBinder, name: str, arguments: Sequence[exp.E
         raise no_function(name, [*given, array], position)
     if array.type.kind not in (TypeKind.ARRAY, TypeKind.UNKNOWN):
         raise DatatypeMismatch("VARIADIC argument must be an array", position=array.position)
+    if name in _OF_ELEMENTS:
+        return _of_elements(binder, name, given, array, position)
     match name, given:
         case _, [] if name in MULTIRANGE_FUNCTIONS:
             wanted = array_of(RANGE_OF[TypeKind(name)])
@@ -79,3 +83,12 @@ def bind_variadic(binder: ExpressionBinder, name: str, arguments: Sequence[exp.E
             return Call("format_array", (text, array.expr), TEXT)
     hint = "Write the array's elements as arguments, or VARIADIC ARRAY[…]."
     raise FeatureNotSupported(f"VARIADIC of {name} is not supported", position=position, hint=hint)
+
+
+def _of_elements(binder: ExpressionBinder, name: str, given: Sequence[Operand], array: Operand, position: int) -> Expr:
+    """A function that takes arguments of any types: those of an array, and then no other."""
+    if array.type.kind is TypeKind.UNKNOWN:
+        raise DatatypeMismatch("VARIADIC argument must be an array", position=array.position)
+    if given:
+        raise no_function(name, [*given, array], position)
+    return binder.calls.form(_OF_ELEMENTS[name], [array], name)

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 from risingpy.errors import InvalidParameterValue
 from risingpy.functions.evaluation.sql.casts import cast, text_of, zone_shown
+from risingpy.functions.evaluation.sql.nested import flattened
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.functions.texts_in_zone import SHOWN_IN_ZONE, TEXT_OF_PARTS
 from risingpy.plan.expressions import Call, Literal
-from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind
+from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.jsonb import key_order, quote
 
 _TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
@@ -128,13 +129,40 @@ def _json_build_object(call: Call, args: list[str]) -> str:
     members = []
     pairs = zip(call.args[::2], args[::2], call.args[1::2], args[1::2], strict=True)
     for k, (key, name, item, value) in enumerate(pairs):
-        if key.type.kind is TypeKind.JSONB or key.type.is_nested:
-            name = _key_text(name, key.type, zone_shown(key))
-        refused = raised("22023", quoted(f"argument {2 * k + 1} cannot be null"), VARCHAR)
-        text = own_call("jsonb_quote", [_scalar_text(name, key.type, zone_shown(key))], VARCHAR)
-        key_text = f"CASE WHEN {text} IS NULL THEN {refused} ELSE {text} END"
+        key_text = _written_key(name, key.type, zone_shown(key), quoted(str(2 * k + 1)))
         members.append(f"{key_text} || ' : ' || {_written_or_null(value, item.type, zone_shown(item))}")
     return "('{' || " + (" || ', ' || ".join(members) or "''") + " || '}')"
+
+
+def _written_key(value: str, type_: SqlType, zone: str | None, number: str) -> str:
+    """A key in quotes: an error where it is NULL or no scalar. `number` is the argument's, as SQL."""
+    refused = raised("22023", f"concat('argument ', {number}, ' cannot be null')", VARCHAR)
+    text = own_call("jsonb_quote", [_key_text(value, type_, zone)], VARCHAR)
+    return f"CASE WHEN {value} IS NULL THEN {refused} ELSE {text} END"
+
+
+def _json_build_array_of(call: Call, args: list[str]) -> str:
+    """json_build_array(VARIADIC array)."""
+    type_, zone = call.args[0].type, zone_shown(call.args[0])
+    items = flattened(args[0], type_)
+    parts = f"list_transform({items}, lambda item: {_written_or_null('item', type_.leaf, zone)})"
+    return f"('[' || {joined_texts(parts, ', ', empty=f'len({items}) = 0')} || ']')"
+
+
+def _json_build_object_of(call: Call, args: list[str]) -> str:
+    """json_build_object(VARIADIC array): of keys and values, which alternate."""
+    type_, zone = call.args[0].type, zone_shown(call.args[0])
+    items = flattened(args[0], type_)
+    key = f"concat(CASE WHEN place > 1 THEN ', ' END, {_written_key('item', type_.leaf, zone, 'place')}, ' : ')"
+    part = f"CASE WHEN place % 2 = 1 THEN {key} ELSE {_written_or_null('item', type_.leaf, zone)} END"
+    parts = f"list_transform({items}, lambda item, place: {part})"
+    return _of_pairs(items, f"'{{' || {joined_texts(parts, '', empty=f'len({items}) = 0')} || '}}'")
+
+
+def _of_pairs(items: str, made: str) -> str:
+    """What is made of alternating keys and values: an error where the last key has no value."""
+    refused = raised("22023", quoted("argument list must have even number of elements"), VARCHAR)
+    return f"CASE WHEN len({items}) % 2 = 1 THEN {refused} ELSE {made} END"
 
 
 def _json_of_pairs(call: Call, args: list[str]) -> str:
@@ -163,7 +191,7 @@ def _build_object(call: Call, args: list[str]) -> str:
     keys = call.args[::2]
     if len(call.args) % 2:
         raise InvalidParameterValue("argument list must have even number of elements")
-    if all(isinstance(key, Literal) and isinstance(key.value, str) and key.type != JSONB for key in keys):
+    if all(isinstance(key, Literal) and isinstance(key.value, str) and not _is_json(key.type) for key in keys):
         pairs = zip(keys, args[1::2], call.args[1::2], strict=True)
         return _object(
             {
@@ -180,12 +208,32 @@ def _build_object(call: Call, args: list[str]) -> str:
     return own_call("jsonb_object_of", lists, JSONB)
 
 
+def _build_array_of(call: Call, args: list[str]) -> str:
+    """jsonb_build_array(VARIADIC array)."""
+    type_ = call.args[0].type
+    return json_of(flattened(args[0], type_), array_of(type_.leaf), zone_shown(call.args[0]))
+
+
+def _build_object_of(call: Call, args: list[str]) -> str:
+    """jsonb_build_object(VARIADIC array): of keys and values, which alternate."""
+    type_, zone = call.args[0].type, zone_shown(call.args[0])
+    items = flattened(args[0], type_)
+    names = f"list_transform({items}[1:-1:2], lambda item: {_key_text('item', type_.leaf, zone)})"
+    values = f"list_transform({items}[2:-1:2], lambda item: {json_or_null('item', type_.leaf, zone)})"
+    return _of_pairs(items, own_call("jsonb_object_of", [names, values], JSONB))
+
+
 def _key_text(value: str, type_: SqlType, zone: str | None) -> str:
     """A key as text: an error where it is no scalar, NULL (which `functions` refuse) of NULL."""
-    if type_.kind is TypeKind.JSONB or type_.is_nested:
+    if _is_json(type_) or type_.is_nested:
         message = "key value must be scalar, not array, composite, or json"
         return f"CASE WHEN {value} IS NOT NULL THEN {raised('22023', quoted(message), VARCHAR)} END"
     return _scalar_text(value, type_, zone)
+
+
+def _is_json(type_: SqlType) -> bool:
+    """Whether the type is jsonb or json."""
+    return type_.kind is TypeKind.JSONB
 
 
 def _compared(function: str) -> Callable[[Call, list[str]], str]:
@@ -247,10 +295,14 @@ JSON: dict[str, Callable[[Call, list[str]], str]] = {
     "to_jsonb": _to_jsonb,
     "jsonb_build_array": _build_array,
     "jsonb_build_object": _build_object,
+    "jsonb_build_array_of": _build_array_of,
+    "jsonb_build_object_of": _build_object_of,
     "jsonb_object_of_pairs": _object_of_pairs,
     "to_json": _to_json,
     "json_build_array": _json_build_array,
     "json_build_object": _json_build_object,
+    "json_build_array_of": _json_build_array_of,
+    "json_build_object_of": _json_build_object_of,
     "json_of_elements": _json_of_elements,
     "json_object_of_pairs": _json_of_pairs,
     "jsonb_eq": _compared("eq"),
