@@ -23,7 +23,7 @@ from risingpy.functions.topics.json.changes import JSONB_CHANGES
 from risingpy.functions.topics.json.lookup import JSONB
 from risingpy.functions.topics.json.made_texts import JSON_MADE
 from risingpy.functions.topics.json.paths import JSONB_PATHS
-from risingpy.functions.topics.json.records import JSONB_RECORDS
+from risingpy.functions.topics.json.records import JSON_RECORDS
 from risingpy.functions.topics.json.written import JSON_WRITTEN
 from risingpy.functions.topics.multiranges import MULTIRANGES
 from risingpy.functions.topics.networks import NETWORKS
@@ -98,7 +98,7 @@ FUNCTIONS: dict[str, Function] = {
     **BACKENDS,
     **ADVISORY_LOCKS,
     **JSONB_PATHS,
-    **JSONB_RECORDS,
+    **JSON_RECORDS,
     **JSON_WRITTEN,
     **JSON_MADE,
     **FIELDS_BY_NAME,

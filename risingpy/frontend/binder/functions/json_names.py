@@ -19,7 +19,7 @@ from risingpy.types.system_types import JSON
 
 _WITH_B = (
     *("agg", "array_length", "build_array", "build_object", "extract_path", "extract_path_text", "object"),
-    *("object_agg", "strip_nulls", "typeof"),
+    *("object_agg", "populate_record", "strip_nulls", "to_record", "typeof"),
 )
 _NAMES = {
     **dict.fromkeys(("to_json", "row_to_json", "array_to_json"), "to_jsonb"),
@@ -34,13 +34,17 @@ _WRITTEN = {
     "jsonb_object": "json_object",
     "jsonb_object_of_pairs": "json_object_of_pairs",
 }
-_TAKE_JSON = frozenset(
-    f"json_{name}"
-    for name in (
-        *("array_length", "extract_path", "extract_path_text", "typeof", "strip_nulls", "array_elements"),
-        *("array_elements_text", "each", "each_text", "object_keys"),
-    )
-)
+_TAKE_JSON = {  # and the place of the argument that is json
+    **{
+        f"json_{name}": 0
+        for name in (
+            *("array_length", "extract_path", "extract_path_text", "typeof", "strip_nulls", "array_elements"),
+            *("array_elements_text", "each", "each_text", "object_keys", "to_record", "to_recordset"),
+        )
+    },
+    "json_populate_record": 1,
+    "json_populate_recordset": 1,
+}
 JSON_SETS = {
     f"json_{rest}": f"jsonb_{rest}"
     for rest in (
@@ -48,7 +52,7 @@ JSON_SETS = {
         *("populate_recordset", "to_record", "to_recordset"),
     )
 }
-"""Functions of sets. What they give of json is jsonb."""
+"""What stands in FROM."""
 
 
 def of_json(binder: ExpressionBinder, name: str) -> str:
@@ -71,7 +75,8 @@ def as_json(name: str, made: Expr) -> Expr:
 
 def json_arguments(binder: ExpressionBinder, call: exp.Expr, args: list[Operand]) -> list[Operand]:
     """The arguments of a call: a literal, or a parameter, that is to be json is one."""
-    written = name_of(call.this) if isinstance(call.this, str | exp.Identifier) else ""
-    if written not in _TAKE_JSON or not args or args[0].type.kind is not TypeKind.UNKNOWN:
+    at = _TAKE_JSON.get(name_of(call.this) if isinstance(call.this, str | exp.Identifier) else "", len(args))
+    if at >= len(args) or args[at].type.kind is not TypeKind.UNKNOWN:
         return args
-    return [Operand(binder.context.coercer.coerce(args[0], JSON, Context.IMPLICIT), args[0].where), *args[1:]]
+    made = Operand(binder.context.coercer.coerce(args[at], JSON, Context.IMPLICIT), args[at].where)
+    return [*args[:at], made, *args[at + 1 :]]

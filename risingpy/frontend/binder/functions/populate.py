@@ -18,6 +18,7 @@ from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.types.system_types import is_json
 
 
 def populate_record(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
@@ -61,15 +62,20 @@ def no_record_here(position: int) -> FeatureNotSupported:
 
 
 def json_argument(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int) -> Expr:
-    """The only argument left, which is jsonb."""
+    """The only argument left, which is jsonb, or a json as it is written."""
     if len(args) != 1 or args[0].type.kind not in (TypeKind.JSONB, TypeKind.UNKNOWN):
         raise no_function(name, args, position)
-    return binder.context.coercer.coerce(args[0], JSONB, Context.IMPLICIT)
+    return args[0].expr if is_json(args[0].type) else binder.context.coercer.coerce(args[0], JSONB, Context.IMPLICIT)
 
 
 def root_object(value: Expr) -> Expr:
     """The value, which must be an object."""
-    return Call("jsonb_record", (value,), JSONB)
+    return of_kind(value, "record", value.type)
+
+
+def of_kind(value: Expr, function: str, result: SqlType, *rest: Expr) -> Call:
+    """The call of `jsonb_function`, or of `json_function` if the value is json."""
+    return Call(f"{'json' if is_json(value.type) else 'jsonb'}_{function}", (value, *rest), result)
 
 
 def members(coercer: Coercer, value: Expr, base: Expr) -> tuple[Expr, ...]:
@@ -95,32 +101,53 @@ def _member(coercer: Coercer, value: Expr, name: str, type_: SqlType, base: Expr
     read = _read(coercer, value, key, type_, base)
     if base == Literal(None, type_):
         return read
-    return Case(((Call("jsonb_exists", (value, key), BOOLEAN), read),), base, type_)
+    exists = Call("is_not_null", (of_kind(value, "object_field", value.type, key),), BOOLEAN)
+    return Case(((exists, read),), base, type_)
 
 
 def _array(coercer: Coercer, value: Expr, type_: SqlType) -> Expr:
-    texts = Call("jsonb_record_texts", (value,), array_of(VARCHAR))
-    return _items(coercer, texts, Call("jsonb_record_values", (value,), array_of(JSONB)), type_)
+    """An array of JSON, or the text of one, as the type."""
+    texts = of_kind(value, "record_texts", array_of(VARCHAR))
+    items = _items(coercer, texts, of_kind(value, "record_values", array_of(value.type)), type_)
+    return _or_text(coercer, value, items, type_)
 
 
 def _items(coercer: Coercer, texts: Expr, values: Expr, type_: SqlType) -> Expr:
     """Values, whose texts are there too, as an array of the type: arrays and rows one by one, by a lambda."""
     element = type_.element
-    if element == JSONB:
-        return values
+    if element.kind is TypeKind.JSONB:
+        return _cast(values, type_)
     if not element.is_nested:
-        return texts if type_ == texts.type else Cast(texts, type_)
+        return coercer.assign(Operand(texts, 1), type_) if element.length is not None else _cast(texts, type_)
     variable = Literal(f"part{_height(type_)}", VARCHAR)  # another one in each lambda around
-    part = Call("lambda_parameter", (variable,), JSONB)
+    part = Call("lambda_parameter", (variable,), values.type.element)
     match element.kind:
         case TypeKind.ARRAY:
             body = _array(coercer, part, element)
         case TypeKind.STRUCT:
-            row = Call("row", members(coercer, root_object(part), Literal(None, element)), element)
-            body = Case(((Call("is_null", (part,), BOOLEAN), Literal(None, element)),), row, element)
+            body = _row(coercer, part, element, Literal(None, element))
         case _:
             raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
     return Call("array_transform", (values, body, variable), type_)
+
+
+def _row(coercer: Coercer, value: Expr, type_: SqlType, base: Expr) -> Expr:
+    """An object, or the text of a row, as the type."""
+    part = of_kind(value, "record_part", value.type)
+    row = Call("row", members(coercer, part, base), type_)
+    absent = Call("is_null", (part,), BOOLEAN)
+    return _or_text(coercer, value, Case(((absent, Literal(None, type_)),), row, type_), type_)
+
+
+def _or_text(coercer: Coercer, value: Expr, read: Expr, type_: SqlType) -> Expr:
+    """What is `read` of a value, or if it is a string, what the type reads of its text."""
+    text = of_kind(value, "record_string", VARCHAR)
+    as_text = coercer.coerce(Operand(text, 1), type_, Context.EXPLICIT)
+    return Case(((Call("is_not_null", (text,), BOOLEAN), as_text),), read, type_)
+
+
+def _cast(value: Expr, type_: SqlType) -> Expr:
+    return value if value.type == type_ else Cast(value, type_)
 
 
 def _height(type_: SqlType) -> int:
@@ -129,19 +156,17 @@ def _height(type_: SqlType) -> int:
 
 def _read(coercer: Coercer, value: Expr, key: Literal, type_: SqlType, base: Expr) -> Expr:
     """A member as a column's type: its text as the type reads texts, NULL of JSON's null."""
-    inner = Call("jsonb_object_field", (value, key), JSONB)
+    inner = of_kind(value, "object_field", value.type, key)
     match type_.kind:
         case TypeKind.JSONB:
-            return Call("jsonb_record_value", (inner,), JSONB)
+            return _cast(of_kind(inner, "record_value", value.type), type_)
         case TypeKind.STRUCT:
-            part = Call("jsonb_record_part", (inner,), JSONB)
-            row = Call("row", members(coercer, part, base), type_)
-            return Case(((Call("is_null", (part,), BOOLEAN), Literal(None, type_)),), row, type_)
+            return _row(coercer, inner, type_, base)
         case TypeKind.ARRAY:
             return _array(coercer, inner, type_)
         case TypeKind.MAP:
             raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
-    text = Operand(Call("jsonb_object_field_text", (value, key), VARCHAR), 1)
+    text = Operand(of_kind(value, "object_field_text", VARCHAR, key), 1)
     if type_.length is not None:
         return coercer.assign(text, type_)
     return coercer.coerce(text, type_, Context.EXPLICIT)

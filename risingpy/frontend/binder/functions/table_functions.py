@@ -42,7 +42,7 @@ from risingpy.functions.signatures import TABLE_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, ProjectSet
-from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, TypeKind, array_of, struct_of
 from risingpy.types.system_types import SYSTEM_TYPES, is_vector
 
 ROW_NUMBER = "projected_row_id"
@@ -131,7 +131,7 @@ def is_name_of_set(name: str) -> bool:
     """Whether a function of the system gives rows and is called so."""
     return (
         name == _EXPLODE
-        or name in JSON_SETS
+        or (name in JSON_SETS and not name.endswith("_record"))
         or name in KNOWN_SETS
         or name in TABLE_FUNCTIONS
         or name in _COLUMNS
@@ -150,7 +150,7 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
     if (name := _name(call)) == "unnest":
         return _unnest(binder, call)
     given = in_order(name, call.expressions) if is_name_of_set(name) else call.expressions
-    args, position = bound_arguments(binder, given), position_of(call)
+    args, position = json_arguments(binder, call, bound_arguments(binder, given)), position_of(call)
     if name in _OF_DEFINITIONS:
         return _of_objects(binder, name, _defined(definitions, position), args, position)
     if name in _OF_ROW:
@@ -158,7 +158,6 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
         return _of_objects(binder, name, base, args[1:], position)
     if name == EXPAND_ARRAY:
         return _expanded_array(binder, args, position)
-    args = json_arguments(binder, call, args)
     if name in _COLUMNS:
         exprs = tuple(bind_list(binder, function, args, position, name) for _, function in _COLUMNS[name])
         return Lists(exprs, tuple(column for column, _ in _COLUMNS[name]), True, name)
@@ -232,10 +231,10 @@ def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[
     """Rows like `base` made of an object, or of each of an array."""
     value, coercer = populate.json_argument(binder, name, args, position), binder.context.coercer
     if name.endswith("set"):
-        listed = Call(name, (value,), array_of(JSONB))
+        listed = populate.of_kind(value, name.removeprefix("jsonb_"), array_of(value.type))
     else:  # of no object at all it is the base row, as of an empty one
-        root = Call("coalesce", (populate.root_object(value), Literal("{}", JSONB)), JSONB)
-        listed = Call("array", (root,), array_of(JSONB))
+        root = Call("coalesce", (populate.root_object(value), Literal("{}", value.type)), value.type)
+        listed = Call("array", (root,), array_of(value.type))
 
     def columns(element: Expr) -> tuple[Expr, ...]:
         """NULL where an outer join, or a longer list beside, has no element: there is no base row then."""

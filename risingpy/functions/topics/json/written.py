@@ -92,14 +92,19 @@ def _along(text: str, place: Place, path: tuple[str | None, ...]) -> Place | Non
     return at
 
 
+def string_of(text: str) -> str:
+    """A JSON string without its quotes and escapes."""
+    value = str(_read(text, 0)[0])
+    if "\\" in text:
+        check_characters(value)
+    return value
+
+
 def _plain(text: str, place: Place) -> str | None:
     """A value as text: a string without its quotes, NULL for JSON's null."""
     start, end = place
     if text[start] == '"':
-        value = str(_read(text, start)[0])
-        if "\\" in text[start:end]:
-            check_characters(value)
-        return value
+        return string_of(text[start:end])
     return None if text[start] == "n" else text[start:end]
 
 
