@@ -104,6 +104,7 @@ together. `jsonb_each` and `jsonb_each_text` give the columns key and value.
 `jsonb_to_record(a) AS r(b int, c text)` and
 `jsonb_to_recordset` take a column definition list. `jsonb_populate_record(NULL::struct<b int, c text>, a)` and
 `jsonb_populate_recordset` take a row: its type gives the result's columns, and its values replace missing ones.
+Of `NULL::record`, and of `ROW(…)` if they are to have names, a column definition list says what the columns are.
 `jsonb_populate_map(m, a)` is RisingWave's: the members of the object over the entries of a map.
 Any other function in FROM gives one row. The list shows the array whose elements become the rows.
 """

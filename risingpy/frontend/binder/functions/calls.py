@@ -14,6 +14,7 @@ from risingpy.frontend.binder.functions.built_in_names import in_order
 from risingpy.frontend.binder.functions.json_names import as_json, json_arguments, of_json
 from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
+from risingpy.frontend.binder.functions.populate import is_null_record, no_row_type
 from risingpy.frontend.binder.functions.special import SPECIAL, extracted
 from risingpy.frontend.binder.functions.system import NEED_SYSTEM, SYSTEM_FUNCTIONS
 from risingpy.frontend.binder.functions.table_functions import is_set_returning, users_schema
@@ -45,6 +46,8 @@ def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
         raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     name = name_of(tree.this)
     of_jsonb = of_json(binder, name)
+    if of_jsonb == "jsonb_populate_record" and is_null_record(tree.expressions):
+        raise no_row_type(name, position_of(tree))
     made = _call(binder, tree, of_jsonb)
     return made if of_jsonb == name else as_json(name, made)
 

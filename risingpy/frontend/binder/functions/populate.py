@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported
+from sqlglot import exp
+
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import field_of
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.system_types import is_json
@@ -53,6 +56,34 @@ def base_and_json(binder: ExpressionBinder, name: str, args: Sequence[Operand], 
     if args[0].type.kind is not TypeKind.STRUCT:
         raise DatatypeMismatch(f"first argument of {name} must be a row type", position=args[0].position)
     return coercer.settled(args[0]), json_argument(binder, name, args[1:], position)
+
+
+def is_null_record(arguments: Sequence[exp.Expr]) -> bool:
+    """Whether the first argument is `NULL::record`: a row of which a column definition list says what is in it."""
+    first = arguments[0] if arguments else None
+    while isinstance(first, exp.Paren):
+        first = first.this
+    if not isinstance(first, exp.Cast) or not isinstance(first.this, exp.Null):
+        return False
+    return str(first.to.meta[TYPE_TEXT]).replace(" ", "").lower() in ("record", "pg_catalog.record")
+
+
+def defined_names(row: SqlType, definitions: SqlType, position: int) -> tuple[str, ...]:
+    """The names that definitions give to the columns of a row without names of its own.
+
+    Raises 42601 where the row has names, and 42804 where its columns are others.
+    """
+    if row.names != tuple(f"f{k}" for k in range(1, len(row.items) + 1)):
+        message = "a column definition list is redundant for a function returning a named composite type"
+        raise SyntaxError_(message, position=position)
+    if row.items != definitions.items:
+        raise DatatypeMismatch("function return row and query-specified return row do not match", position=position)
+    return definitions.names
+
+
+def no_row_type(name: str, position: int) -> FeatureNotSupported:
+    """The error, 0A000, of a populate function over `NULL::record` without column definitions."""
+    return FeatureNotSupported(f"could not determine row type for result of {name}", position=position)
 
 
 def no_record_here(position: int) -> FeatureNotSupported:

@@ -149,13 +149,10 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
 def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> Lists:
     if (name := _name(call)) == "unnest":
         return _unnest(binder, call)
+    if name in _OF_DEFINITIONS or name in _OF_ROW:
+        return _of_json(binder, name, call, definitions)
     given = in_order(name, call.expressions) if is_name_of_set(name) else call.expressions
     args, position = json_arguments(binder, call, bound_arguments(binder, given)), position_of(call)
-    if name in _OF_DEFINITIONS:
-        return _of_objects(binder, name, _defined(definitions, position), args, position)
-    if name in _OF_ROW:
-        base, _ = populate.base_and_json(binder, name, args, position)
-        return _of_objects(binder, name, base, args[1:], position)
     if name == EXPAND_ARRAY:
         return _expanded_array(binder, args, position)
     if name in _COLUMNS:
@@ -220,14 +217,26 @@ def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
     return Lists(exprs, ("unnest",) * len(exprs), False, "unnest")
 
 
-def _defined(definitions: SqlType | None, position: int) -> Expr:
-    """The empty row of a column definition list."""
+def _of_json(binder: ExpressionBinder, name: str, call: exp.Expr, definitions: SqlType | None) -> Lists:
+    """Rows made of an object, or of each of an array: like the row that is given, or as they are defined."""
+    given, position = list(call.expressions), position_of(call)
+    no_row = name in _OF_ROW and populate.is_null_record(given)
+    if no_row:
+        given[0] = exp.Null()
+    args = json_arguments(binder, call, bound_arguments(binder, given))
+    if name in _OF_ROW and not no_row:
+        base, _ = populate.base_and_json(binder, name, args, position)
+        names = base.type.names if definitions is None else populate.defined_names(base.type, definitions, position)
+        return _of_objects(binder, name, base, args[1:], position, names)
     if definitions is None:
-        raise populate.no_record_here(position)
-    return Literal(None, definitions)
+        raise populate.no_row_type(name_of(call.this), position) if no_row else populate.no_record_here(position)
+    rest = args[1:] if no_row else args
+    return _of_objects(binder, name, Literal(None, definitions), rest, position, definitions.names)
 
 
-def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[Operand], position: int) -> Lists:
+def _of_objects(
+    binder: ExpressionBinder, name: str, base: Expr, args: Sequence[Operand], position: int, names: tuple[str, ...]
+) -> Lists:
     """Rows like `base` made of an object, or of each of an array."""
     value, coercer = populate.json_argument(binder, name, args, position), binder.context.coercer
     if name.endswith("set"):
@@ -242,7 +251,7 @@ def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[
         absent = Call("is_null", (element,), BOOLEAN)
         return tuple(Case(((absent, Literal(None, field.type)),), field, field.type) for field in fields)
 
-    return Lists((listed,), base.type.names, True, name, True, columns)
+    return Lists((listed,), names, True, name, True, columns)
 
 
 def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Lists:
@@ -339,8 +348,10 @@ def _calls(tree: exp.Expr, types: KnownTypes) -> list[tuple[exp.Expr, SqlType | 
 def _definitions(tree: exp.Expr, call: exp.Expr, types: KnownTypes) -> SqlType | None:
     """The row type of a column definition list: `AS r(a int, b text)`."""
     columns = [c for c in _alias_columns(tree.args.get("alias")) if isinstance(c, exp.ColumnDef) and c.args.get("kind")]
-    needed = isinstance(call, exp.Anonymous) and _name(call) in _OF_DEFINITIONS
-    if needed == bool(columns):
+    name = _name(call) if isinstance(call, exp.Anonymous) else ""
+    of_row = name in _OF_ROW
+    needed = name in _OF_DEFINITIONS or (of_row and populate.is_null_record(call.expressions))
+    if needed == bool(columns) or of_row > needed:
         kinds = [column.args["kind"] for column in columns]
         for kind in kinds:
             refuse_domain(str(kind.meta[TYPE_TEXT]), position_of(kind), types, "a column of a function's rows")
