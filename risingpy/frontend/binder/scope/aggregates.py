@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import fitting, no_function
+from risingpy.frontend.binder.typing.system_casts import with_names
 from risingpy.functions.numeric_results import NumericRule, numeric_result
 from risingpy.functions.signatures import AGGREGATES, Polymorphic
 from risingpy.optimizer.rewrite import is_volatile
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal, Subquery
 from risingpy.types import DOUBLE, SqlType, TypeKind, array_of
-from risingpy.types.system_types import TEXT, is_object_identifier
 
 _SPREADS = frozenset(("avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"))
 
@@ -76,8 +76,8 @@ class AggregateCalls:
 
 def _element(coercer: Coercer, name: str, arg: Operand) -> Expr:
     """An argument of any type. An array of regclass has the names: a client sees no oid as an element."""
-    named = name == "array_agg" and is_object_identifier(arg.type)
-    return coercer.coerce(arg, TEXT, Context.EXPLICIT) if named else coercer.settled(arg)
+    settled = coercer.settled(arg)
+    return with_names(settled) if name == "array_agg" else settled
 
 
 def make_aggregate(

@@ -18,6 +18,7 @@ from risingpy.frontend.binder.typing.coercion import (
     widened,
 )
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
+from risingpy.frontend.binder.typing.system_casts import with_names
 from risingpy.frontend.binder.typing.written_json import over_written
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
@@ -186,8 +187,13 @@ class Calls:
         return over_written(Call(signature.function, tuple(exprs), result), args)
 
     def _in_zone(self, signature: Signature, exprs: list[Expr]) -> list[Expr]:
-        """The arguments with the session's time zone, where the result shows times, or depends on it otherwise."""
+        """The arguments with the session's time zone, where the result shows times, or depends on it otherwise.
+
+        What json shows has the names of objects, too.
+        """
         zone = self._coercer.time_zone
+        if signature.result == JSONB:
+            exprs = list(map(with_names, exprs))
         if signature.result in (JSONB, VARCHAR):
             exprs = [shown_in_zone(e, zone) if signature.result == JSONB or e.type.is_nested else e for e in exprs]
         return [*exprs, Literal(zone, VARCHAR)] if signature.zoned else exprs

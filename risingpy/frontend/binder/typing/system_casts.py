@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.functions.topics.object_names import MOST_OID
-from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
+from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType, TypeKind, struct_of
 from risingpy.types.system_types import (
     OID,
     TEXT,
@@ -48,6 +48,30 @@ def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
     if target.kind is TypeKind.BIGINT and target.system and source.is_integer and source.kind is not TypeKind.BIGINT:
         return Cast(Cast(expr, BIGINT), target)
     return Cast(expr, target)
+
+
+def with_names(expr: Expr) -> Expr:
+    """The value with texts in the places of regclass and its kind, in its fields, too: what clients see of it."""
+    type_ = expr.type
+    if not _has_names(type_):
+        return expr
+    if is_object_identifier(type_):
+        return Call(f"{type_.system}_text", (expr,), TEXT)
+    if type_.depth == 1 and names_objects(type_):
+        return Call(f"{type_.leaf.system}_texts", (expr,), as_text(type_))
+    if type_.kind is not TypeKind.STRUCT:
+        return expr
+    if isinstance(expr, Call) and expr.function == "row":
+        fields = tuple(map(with_names, expr.args))
+        return Call("row", fields, struct_of(type_.names, [field.type for field in fields]))
+    named = zip(type_.names, type_.items, strict=True)
+    fields = tuple(with_names(Call("field", (expr, Literal(name, VARCHAR)), each)) for name, each in named)
+    row = Call("row", fields, struct_of(type_.names, [field.type for field in fields]))
+    return Case(((Call("is_null", (expr,), BOOLEAN), Literal(None, row.type)),), row, row.type)
+
+
+def _has_names(type_: SqlType) -> bool:
+    return is_object_identifier(type_) or any(map(_has_names, type_.items))
 
 
 def _object_id(expr: Expr) -> Expr:

@@ -17,6 +17,7 @@ from risingpy.functions.texts_in_zone import SHOWN_IN_ZONE, TEXT_OF_PARTS
 from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind, array_of
 from risingpy.types.jsonb import key_order, quote
+from risingpy.types.system_types import is_oid
 
 _TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 
@@ -49,7 +50,7 @@ def json_of(value: str, type_: SqlType, zone: str | None = None) -> str:
     if type_.is_wide:
         return own_call("wide_json", [value], VARCHAR)
     shown = _scalar_text(value, type_, zone)
-    return shown if type_.is_numeric else own_call("jsonb_quote", [shown], VARCHAR)
+    return shown if type_.is_numeric and not is_oid(type_) else own_call("jsonb_quote", [shown], VARCHAR)
 
 
 def _scalar_text(value: str, type_: SqlType, zone: str | None) -> str:
