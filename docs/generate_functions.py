@@ -58,6 +58,7 @@ SYNTAX = {
 }  # fmt: skip
 INTERNAL = {  # what casts, storing, aggregates and unnest do
     "CHECK_CHARACTER", "CHECK_LENGTH", "TEXT_AT", "PARSE_AT", "NEXT_NUMBER", "JSONB_OBJECT_OF_PAIRS",
+    "JSONB_BUILD_ARRAY_OF", "JSONB_BUILD_OBJECT_OF",
     "RANGES_OF", "MULTIRANGE_OF", "RANGE_AGG", "RANGE_INTERSECT_AGG",
 }  # fmt: skip
 

@@ -43,7 +43,7 @@ from risingpy.types import (
 )
 from risingpy.types.families import FAMILIES, MULTIRANGE_OF
 from risingpy.types.sql_type import BARE_TYPES
-from risingpy.types.system_types import OID, REGCLASS, TEXT, VOID
+from risingpy.types.system_types import JSON, OID, REGCLASS, TEXT, VOID
 
 
 class Polymorphic(Enum):
@@ -90,6 +90,7 @@ _TYPES: dict[str, ArgType] = {
     "timestamptz[]": array_of(TIMESTAMPTZ),
     "jsonb[]": array_of(JSONB),
     **{f"{kind.value}[]": array_of(SqlType(kind)) for pair in MULTIRANGE_OF.items() for kind in pair},
+    "json": JSON,
     "oid": OID,
     "regclass": REGCLASS,
     "TEXT": TEXT,
@@ -103,7 +104,7 @@ _TYPES: dict[str, ArgType] = {
     "every": Polymorphic.EVERY,
 }
 
-_NOT_COMPARED = ("any", "every", "jsonb", "elem", "map", "lambda", "oid", "regclass", "TEXT", "void")
+_NOT_COMPARED = ("any", "every", "jsonb", "json", "elem", "map", "lambda", "oid", "regclass", "TEXT", "void")
 _COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED and not name.endswith("[]"))
 _COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))

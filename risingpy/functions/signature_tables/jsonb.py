@@ -1,4 +1,7 @@
-"""jsonb: operators and functions. A `jsonb` argument takes unknown literals; `every` any type."""
+"""jsonb: operators and functions. A `jsonb` argument takes unknown literals; `every` any type.
+
+Of most functions of json the binder makes those of jsonb (`json_names.py`).
+"""
 
 # fmt: off
 JSONB = """
@@ -55,6 +58,10 @@ jsonb_strip_nulls jsonb_strip_nulls jsonb = jsonb
 jsonb_pretty jsonb_pretty jsonb = text
 jsonb_object jsonb_object text[] = jsonb | text[] text[] = jsonb
 to_jsonb to_jsonb every = jsonb
+row_to_json to_json record = json
+row_to_json json_in_lines record bool = json
+array_to_json to_json array = json
+array_to_json json_in_lines array bool = json
 jsonpath jsonpath text = text
 jsonb_path_exists jsonb_path_exists_1 jsonb text = bool
 jsonb_path_exists jsonb_path_exists_2 jsonb text jsonb = bool

@@ -46,10 +46,20 @@ def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
         raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     name = name_of(tree.this)
     of_jsonb = of_json(binder, name)
+    return _call(binder, tree, name) if of_jsonb is None else _json_call(binder, tree, name, of_jsonb)
+
+
+def _json_call(binder: ExpressionBinder, tree: exp.Anonymous, name: str, of_jsonb: str) -> Expr:
+    """The call of a function of json, by that of jsonb."""
+    position = position_of(tree)
     if of_jsonb == "jsonb_populate_record" and is_null_record(tree.expressions):
-        raise no_row_type(name, position_of(tree))
-    made = _call(binder, tree, of_jsonb)
-    return made if of_jsonb == name else as_json(name, made)
+        raise no_row_type(name, position)
+    try:
+        return as_json(name, _call(binder, tree, of_jsonb))
+    except UndefinedFunction as error:
+        if error.position == position:
+            error.rewrite(lambda text: text.replace(f" {of_jsonb}(", f" {name}(", 1))
+        raise
 
 
 def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:

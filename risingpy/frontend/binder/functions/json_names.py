@@ -22,7 +22,7 @@ _WITH_B = (
     *("object_agg", "populate_record", "strip_nulls", "to_record", "typeof"),
 )
 _NAMES = {
-    **dict.fromkeys(("to_json", "row_to_json", "array_to_json"), "to_jsonb"),
+    "to_json": "to_jsonb",
     **{f"json_{rest}": f"jsonb_{rest}" for rest in _WITH_B},
 }
 _WRITTEN = {
@@ -55,11 +55,11 @@ JSON_SETS = {
 """What stands in FROM."""
 
 
-def of_json(binder: ExpressionBinder, name: str) -> str:
-    """The function of jsonb that does what a function of json does; any other name, and a user's, as it is."""
+def of_json(binder: ExpressionBinder, name: str) -> str | None:
+    """The function of jsonb that does what a function of json does; None for any other name, and a user's."""
     of_jsonb = _NAMES.get(name)
     if of_jsonb is None or any(has_kind(binder, kind, name) for kind in FunctionKind):
-        return name
+        return None
     return of_jsonb
 
 

@@ -60,7 +60,7 @@ def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
     Raises 42P20 where windows may not stand, such as in WHERE. Raises 0A000 for IGNORE NULLS where it has no meaning.
     """
     function, written, ignore_nulls = _function_of(tree)
-    name = of_json(binder, written)
+    name = of_json(binder, written) or written
     position = position_of(function)
     if binder.windows is None:
         _refuse(binder, position)

@@ -192,10 +192,10 @@ class Calls:
         What json shows has the names of objects, too.
         """
         zone = self._coercer.time_zone
-        if signature.result == JSONB:
-            exprs = list(map(with_names, exprs))
-        if signature.result in (JSONB, VARCHAR):
-            exprs = [shown_in_zone(e, zone) if signature.result == JSONB or e.type.is_nested else e for e in exprs]
+        if signature.result in (JSONB, JSON):
+            exprs = [shown_in_zone(with_names(e), zone) for e in exprs]
+        elif signature.result == VARCHAR:
+            exprs = [shown_in_zone(e, zone) if e.type.is_nested else e for e in exprs]
         return [*exprs, Literal(zone, VARCHAR)] if signature.zoned else exprs
 
     def _as_shown(self, signature: Signature, arg: Operand) -> Expr:

@@ -34,6 +34,8 @@ _INTERNAL_NAMES: dict[str, SqlType] = {
     "json": JSON,
 }
 
+_ARRAYS = {f"_{name}": array_of(type_) for name, type_ in _INTERNAL_NAMES.items()}
+
 CAST_FUNCTIONS: dict[str, SqlType] = {name: type_ for name, type_ in _INTERNAL_NAMES.items() if name != "rw_int256"}
 """Types whose name in a call is a cast: `int4(2.5)`, `date('2024-02-29')`."""
 
@@ -157,7 +159,7 @@ def resolve_type(
     internal = internal_name(text)
     if not of_column and (found := _system_type(text, internal)) is not None:
         return found
-    sql_type = _INTERNAL_NAMES.get(internal)
+    sql_type = _INTERNAL_NAMES.get(internal) or _ARRAYS.get(internal)
     if sql_type is None:
         created = types.find(qualified_type_name(text) or (internal,))
         if created is not None:

@@ -80,19 +80,19 @@ def _object(fields: dict[str, str]) -> str:
     return f"('{{' || {' || '.join([*parts, quoted('}')])})"
 
 
-def written_of(value: str, type_: SqlType, zone: str | None = None) -> str:
-    """The json of a value; NULL of NULL."""
+def written_of(value: str, type_: SqlType, zone: str | None = None, comma: str = ",") -> str:
+    """The json of a value; NULL of NULL. `comma` stands between its elements or fields, but not inside of these."""
     match type_.kind:
         case TypeKind.JSONB:
             return value
         case TypeKind.ARRAY:
             item = f"element{type_.depth}"
             parts = f"list_transform({value}, lambda {item}: {_written_or_null(item, type_.element, zone)})"
-            return f"('[' || {joined_texts(parts, ',', empty=f'len({value}) = 0')} || ']')"
+            return f"('[' || {joined_texts(parts, comma, empty=f'len({value}) = 0')} || ']')"
         case TypeKind.STRUCT:
             fields = ["'{'"]
             for k, (name, field_type) in enumerate(zip(type_.names, type_.items, strict=True)):
-                fields.append(quoted("," * (k > 0) + quote(name) + ":"))
+                fields.append(quoted(comma * (k > 0) + quote(name) + ":"))
                 fields.append(_written_or_null(f"struct_extract({value}, {quoted(name)})", field_type, zone))
             return f"CASE WHEN {value} IS NOT NULL THEN ({' || '.join([*fields, quoted('}')])}) END"
         case TypeKind.REAL | TypeKind.DOUBLE:
@@ -107,6 +107,13 @@ def _written_or_null(value: str, type_: SqlType, zone: str | None = None) -> str
 
 def _to_json(call: Call, args: list[str]) -> str:
     return written_of(args[0], call.args[0].type, zone_shown(call.args[0]))
+
+
+def _json_in_lines(call: Call, args: list[str]) -> str:
+    """row_to_json and array_to_json with a second argument: whether each field or element has a line of its own."""
+    type_, zone = call.args[0].type, zone_shown(call.args[0])
+    texts = [written_of(args[0], type_, zone, comma) for comma in (",\n ", ",")]
+    return f"CASE WHEN {args[1]} THEN {texts[0]} WHEN NOT {args[1]} THEN {texts[1]} END"
 
 
 def _json_of_elements(call: Call, args: list[str]) -> str:
@@ -304,6 +311,7 @@ JSON: dict[str, Callable[[Call, list[str]], str]] = {
     "json_build_object": _json_build_object,
     "json_build_array_of": _json_build_array_of,
     "json_build_object_of": _json_build_object_of,
+    "json_in_lines": _json_in_lines,
     "json_of_elements": _json_of_elements,
     "json_object_of_pairs": _json_of_pairs,
     "jsonb_eq": _compared("eq"),
