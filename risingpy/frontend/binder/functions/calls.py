@@ -46,18 +46,17 @@ def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
         raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     name = name_of(tree.this)
     of_jsonb = of_json(binder, name)
+    if (of_jsonb or name) == "jsonb_populate_record" and is_null_record(tree.expressions):
+        raise no_row_type(name, position_of(tree))
     return _call(binder, tree, name) if of_jsonb is None else _json_call(binder, tree, name, of_jsonb)
 
 
 def _json_call(binder: ExpressionBinder, tree: exp.Anonymous, name: str, of_jsonb: str) -> Expr:
-    """The call of a function of json, by that of jsonb."""
-    position = position_of(tree)
-    if of_jsonb == "jsonb_populate_record" and is_null_record(tree.expressions):
-        raise no_row_type(name, position)
+    """The call of a function of json, by that of jsonb. An error about the call has the name that is written."""
     try:
         return as_json(name, _call(binder, tree, of_jsonb))
     except UndefinedFunction as error:
-        if error.position == position:
+        if error.position == position_of(tree):
             error.rewrite(lambda text: text.replace(f" {of_jsonb}(", f" {name}(", 1))
         raise
 

@@ -17,6 +17,7 @@ from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import field_of
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
+from risingpy.frontend.binder.typing.lengths import without_lengths
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
@@ -149,7 +150,7 @@ def _items(coercer: Coercer, texts: Expr, values: Expr, type_: SqlType) -> Expr:
     if element.kind is TypeKind.JSONB:
         return _cast(values, type_)
     if not element.is_nested:
-        return coercer.assign(Operand(texts, 1), type_) if element.length is not None else _cast(texts, type_)
+        return _from_text(coercer, texts, type_)
     variable = Literal(f"part{_height(type_)}", VARCHAR)  # another one in each lambda around
     part = Call("lambda_parameter", (variable,), values.type.element)
     match element.kind:
@@ -173,8 +174,15 @@ def _row(coercer: Coercer, value: Expr, type_: SqlType, base: Expr) -> Expr:
 def _or_text(coercer: Coercer, value: Expr, read: Expr, type_: SqlType) -> Expr:
     """What is `read` of a value, or if it is a string, what the type reads of its text."""
     text = of_kind(value, "record_string", VARCHAR)
-    as_text = coercer.coerce(Operand(text, 1), type_, Context.EXPLICIT)
-    return Case(((Call("is_not_null", (text,), BOOLEAN), as_text),), read, type_)
+    return Case(((Call("is_not_null", (text,), BOOLEAN), _from_text(coercer, text, type_)),), read, type_)
+
+
+def _from_text(coercer: Coercer, text: Expr, type_: SqlType) -> Expr:
+    """What the type reads of a text, or an array of each of its texts. One too long is an error, as in a column."""
+    if type_.leaf.length is None or not (type_.leaf.is_text or type_.leaf.is_bits):
+        return coercer.coerce(Operand(text, 1), type_, Context.EXPLICIT)
+    whole = coercer.coerce(Operand(text, 1), without_lengths(type_), Context.EXPLICIT)
+    return coercer.assign(Operand(whole, 1), type_)
 
 
 def _cast(value: Expr, type_: SqlType) -> Expr:
@@ -197,7 +205,4 @@ def _read(coercer: Coercer, value: Expr, key: Literal, type_: SqlType, base: Exp
             return _array(coercer, inner, type_)
         case TypeKind.MAP:
             raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
-    text = Operand(of_kind(value, "object_field_text", VARCHAR, key), 1)
-    if type_.length is not None:
-        return coercer.assign(text, type_)
-    return coercer.coerce(text, type_, Context.EXPLICIT)
+    return _from_text(coercer, of_kind(value, "object_field_text", VARCHAR, key), type_)

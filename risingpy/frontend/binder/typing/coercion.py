@@ -170,6 +170,10 @@ class Coercer:
         if target.kind is _K.VARCHAR and depends_on_zone(expr.type):
             text = text_in_zone(expr, self.time_zone)
             return text if target == VARCHAR else Cast(text, target)
+        if expr.type.depth == target.depth > 0 and depends_on_zone(expr.type) != depends_on_zone(target):
+            variable = Literal(f"zoned{target.depth}", VARCHAR)
+            part = Call("lambda_parameter", (variable,), expr.type.element)
+            return Call("array_transform", (expr, self._cast(part, target.element), variable), target)
         if not TEXT_IN_ZONE & {expr.type.kind, target.kind}:
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
