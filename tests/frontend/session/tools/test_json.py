@@ -84,7 +84,7 @@ def test_a_view_made_before_and_one_made_after_agree(client: Client) -> None:
         ("SELECT '{\"a\":NaN}'::json", "22P02", "invalid input syntax for type json"),
         ("SELECT ''::text::json", "22P02", "invalid input syntax for type json"),
         ("CREATE TABLE k (j json PRIMARY KEY)", "0A000", "type json in the key of a table or view is not supported"),
-        ("SELECT json_typeof()", "42883", "function jsonb_typeof() does not exist"),
+        ("SELECT json_typeof()", "42883", "function json_typeof() does not exist"),
     ],
 )
 def test_mistakes(client: Client, sql: str, sqlstate: str, message: str) -> None:
