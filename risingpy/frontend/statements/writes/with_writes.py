@@ -11,7 +11,7 @@ ones that write are rows with a name (GivenRows).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -86,11 +86,8 @@ def bind(
     known: list[exp.CTE] = []
     parts: list[_WrittenPart] = []
     for cte in with_.expressions:
-        if isinstance(cte.this, WriteInWith):
-            written: Select | Insert | Update | Delete = cte.this.statement
-        elif name_of(cte.args["alias"].this) in once:
-            written = Select(Query(cte.this, "", begin_of(cte.this)))
-        else:
+        written = _part_of(cte, once)
+        if written is None:
             known.append(cte)
             continue
         command = bind_part(_knowing(written, _with(with_, [*known, *_own(written)])), types)
@@ -122,6 +119,13 @@ def bind(
         return result if batches is None else replace(result, tag=tag, batches=iter(batches))
 
     return Command(run, whole.fields, tuple(types))
+
+
+def _part_of(cte: exp.CTE, once: Collection[str]) -> Select | Insert | Update | Delete | None:
+    """What an item of the WITH runs by itself; None if it takes the place of its name. `once` are computed once."""
+    if isinstance(cte.this, WriteInWith):
+        return cte.this.statement
+    return Select(Query(cte.this, "", begin_of(cte.this))) if name_of(cte.args["alias"].this) in once else None
 
 
 def _in_order(
