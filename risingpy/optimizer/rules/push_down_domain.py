@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from risingpy.errors import InternalError
+from risingpy.optimizer.limit_by_number import limit_by_number
 from risingpy.optimizer.rewrite import correlated_refs, moved_window, plan_inputs
 from risingpy.optimizer.rules.constant_folding import fold
-from risingpy.optimizer.limit_by_number import limit_by_number
 from risingpy.plan.expression_trees import conjunction, transform
 from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Literal
 from risingpy.plan.logical import (
