@@ -32,6 +32,7 @@ from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.statements.transactions.one_transaction import in_transaction
 from risingpy.frontend.statements.writes.part_order import run_last
 from risingpy.frontend.statements.writes.parts import parts_of_one
+from risingpy.frontend.statements.writes.returned_subqueries import with_read_items
 from risingpy.frontend.statements.writes.volatile_items import volatile_items
 from risingpy.frontend.written_rows import check_writable
 from risingpy.plan.catalog import Table
@@ -82,6 +83,7 @@ def bind(
     """
     with_, types = _with_of(statement), PartTypes(parameter_types)
     assert with_ is not None
+    with_ = with_read_items(with_)
     once, writes = volatile_items(session, statement), has_writes(statement)
     known: list[exp.CTE] = []
     parts: list[_WrittenPart] = []
