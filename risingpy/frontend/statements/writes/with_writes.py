@@ -81,10 +81,9 @@ def bind(
 
     The tag is the statement's own, or that of the part called `tag_of`.
     """
-    with_, types = _with_of(statement), PartTypes(parameter_types)
-    assert with_ is not None
-    with_ = with_read_items(with_)
-    once, writes = volatile_items(session, statement), has_writes(statement)
+    given, types = _with_of(statement), PartTypes(parameter_types)
+    assert given is not None
+    with_, once, writes = with_read_items(given), volatile_items(session, statement), has_writes(statement)
     known: list[exp.CTE] = []
     parts: list[_WrittenPart] = []
     for cte in with_.expressions:
