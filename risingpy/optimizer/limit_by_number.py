@@ -26,16 +26,17 @@ def limit_by_number(limit: Limit) -> LogicalPlan:
     """The rows of `limit`, in its order."""
     input, keys = (limit.input.input, limit.input.keys) if isinstance(limit.input, Sort) else (limit.input, ())
     width = len(input.schema)
-    calls = (WindowCall("row_number", (), BIGINT), WindowCall("rank", (), BIGINT))
+    functions = ("row_number", "rank") if limit.with_ties else ("row_number",)
+    calls = tuple(WindowCall(function, (), BIGINT) for function in functions)
     fields = tuple(Field(call.function, BIGINT) for call in calls)
     numbered = OverWindow(input, (), keys, calls, (*input.schema, *fields))
-    number, rank = InputRef(width, BIGINT), InputRef(width + 1, BIGINT)
+    number, last = InputRef(width, BIGINT), InputRef(width + len(calls) - 1, BIGINT)
     skipped: Expr = _NO_ROWS if limit.offset is None else Call("coalesce", (limit.offset, _NO_ROWS), BIGINT)
     conditions: list[Expr] = []
     if limit.offset is not None:
         conditions.append(Call("gt", (number, skipped), BOOLEAN))
     if limit.limit is not None:
-        counted = Call("subtract", (rank if limit.with_ties else number, skipped), BIGINT)
+        counted = Call("subtract", (last, skipped), BIGINT)
         within = Call("le", (counted, limit.limit), BOOLEAN)
         some = Call("gt", (limit.limit, _NO_ROWS), BOOLEAN)  # LIMIT 0 WITH TIES has no last row
         conditions.append(

@@ -16,6 +16,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, WindowError
+from risingpy.frontend.binder.functions.table_functions import is_name_of_set
 from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.parser.ast import Delete, Expression, Insert, Query, Select, Update
 from risingpy.frontend.parser.dml.within import WriteInWith, write_in_with
@@ -84,6 +85,9 @@ def _check(items: Sequence[Expression]) -> None:
                 raise WindowError("window functions are not allowed in RETURNING", position=begin_of(tree))
             if isinstance(tree, exp.Anonymous) and name_of(tree.this) in AGGREGATES:
                 raise GroupingError("aggregate functions are not allowed in RETURNING", position=begin_of(tree))
+            if isinstance(tree, exp.Unnest) or (isinstance(tree, exp.Anonymous) and is_name_of_set(name_of(tree.this))):
+                message = "set-returning functions are not allowed in RETURNING"
+                raise FeatureNotSupported(message, position=begin_of(tree))
 
 
 def _outside_subqueries(tree: exp.Expr) -> Iterator[exp.Expr]:
