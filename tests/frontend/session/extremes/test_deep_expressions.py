@@ -220,12 +220,12 @@ def test_the_longest_that_is_allowed(numbers: Client) -> None:
 def test_twelve_floats(numbers: Client) -> None:
     """Its SQL had 5 ^ 11 copies of the first term."""
     chains = (operator.join(["f"] * 12) for operator in "+*/")
-    assert _seconds(numbers, f"SELECT {', '.join(chains)} FROM t") < 1
+    assert _seconds(numbers, f"SELECT {', '.join(chains)} FROM t") < 8  # a tenth of a second at rest
 
 
 def test_a_condition_on_a_deep_expression(numbers: Client) -> None:
     """DuckDB writes a filter that it moves with the expressions of the SELECT below: not through many SELECTs."""
-    assert _seconds(numbers, f"SELECT a FROM t WHERE {'upper(' * 12}s{')' * 12} = 'Y'") < 2
+    assert _seconds(numbers, f"SELECT a FROM t WHERE {'upper(' * 12}s{')' * 12} = 'Y'") < 8
 
 
 # Functions whose SQL uses an argument more than once, also where DuckDB's own macros would: 2 ^ 60 copies.
