@@ -18,7 +18,7 @@ from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.epoch.shared_outputs import OutputKey, SharedOutput, SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.few_rows.chunk import Chunk, FewRows, table_of
-from risingpy.plan.operator_work import OperatorWork
+from risingpy.plan.operator_work import WorkFigures, added
 from risingpy.storage.engine.shard_store import EpochTransaction
 
 
@@ -65,7 +65,7 @@ class FragmentEpoch:
     upstream: Mapping[int, Chunk] = field(default_factory=dict)
     errors: int = 0
     backfill: tuple[int, bool] | None = None
-    work: dict[int, OperatorWork] = field(default_factory=dict)
+    work: dict[int, WorkFigures] = field(default_factory=dict)
     reached: dict[int, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
     recursive: Mapping[int, pa.Table] = field(default_factory=dict)
@@ -78,10 +78,10 @@ class FragmentEpoch:
         inputs = [table_of(each).slice(0, 0) for each in self.inputs]
         return replace(self, inputs=inputs, upstream={}, errors=0, recursive={number: rows}, shared=None)
 
-    def note_work(self, number: int, work: OperatorWork) -> None:
+    def note_work(self, number: int, work: WorkFigures) -> None:
         """Adds what an operator has done: in the step of a recursion it runs several times."""
         before = self.work.get(number)
-        self.work[number] = work if before is None else before.plus(work)
+        self.work[number] = work if before is None else added(before, work)
 
     @property
     def starts(self) -> bool:
@@ -189,8 +189,8 @@ def run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> Chunk:
     rows = _run(operator, epoch)
     # Operators below have the next numbers; those beside it, with larger ones, have not run yet.
     work = {
-        number - operator.number: OperatorWork(done.rows_in, done.rows_out)
-        for number, done in epoch.work.items()
+        number - operator.number: (rows_in, rows_out, 0, 0, 0)
+        for number, (rows_in, rows_out, *_) in epoch.work.items()
         if number >= operator.number
     }
     shared.keep(key, SharedOutput(rows, epoch.errors - errors, work))
@@ -211,11 +211,10 @@ def _run(operator: CompiledOperator, epoch: FragmentEpoch) -> Chunk:
     rows_out = output.num_rows
     if rows_in or rows_out:
         if operator.fused is not None:
-            epoch.note_work(operator.fused, OperatorWork(rows_in, epoch.passed))
+            epoch.note_work(operator.fused, (rows_in, epoch.passed, 0, 0, 0))
             rows_in = epoch.passed
         took = perf_counter_ns() - began
-        work = OperatorWork(rows_in, rows_out, took, lookups.asked - asked, lookups.found - found)
-        epoch.note_work(operator.number, work)
+        epoch.note_work(operator.number, (rows_in, rows_out, took, lookups.asked - asked, lookups.found - found))
     return output
 
 

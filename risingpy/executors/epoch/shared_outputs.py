@@ -17,7 +17,7 @@ from risingpy.executors.few_rows.chunk import Chunk
 from risingpy.plan.aggregates import LocalAgg
 from risingpy.plan.codec import encode
 from risingpy.plan.graph import Fragment
-from risingpy.plan.operator_work import OperatorWork
+from risingpy.plan.operator_work import WorkFigures
 from risingpy.plan.operators import Exchange, Share, StreamFilter, StreamPlan, StreamProject, TableScan
 from risingpy.plan.traversal import children, nodes_of_fragment
 
@@ -74,7 +74,7 @@ class SharedOutput:
 
     rows: Chunk
     errors: int
-    work: Mapping[int, OperatorWork]
+    work: Mapping[int, WorkFigures]
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ from risingpy.executors.few_rows.chunk import Chunk, FewRows, joined, table_of
 from risingpy.executors.few_rows.shards import split_few
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import Fragment
-from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.plan.operator_work import OperatorPosition, WorkFigures
 from risingpy.plan.operators import Changelog, Materialize
 from risingpy.plan.properties import DistributionKind
 from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
@@ -64,7 +64,7 @@ class FragmentFailed(Exception):
 
 @dataclass(slots=True)
 class StageReport:
-    """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
+    """What happened in a task: failed expressions per job, progress of backfills.
 
     `backfill`: per job, the rows read from snapshots, and whether all its scans in this task have finished. `work`: of
     the operators that had rows. `watermarks`: by id, the greatest value in the task's rows. `rejected`: the messages of
@@ -72,9 +72,8 @@ class StageReport:
     """
 
     errors: dict[int, int] = field(default_factory=dict)
-    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     backfill: dict[int, tuple[int, bool]] = field(default_factory=dict)
-    work: dict[OperatorPosition, OperatorWork] = field(default_factory=dict)
+    work: dict[OperatorPosition, WorkFigures] = field(default_factory=dict)
     watermarks: dict[int, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
     deltas: list[Delta] = field(default_factory=list)
@@ -247,8 +246,6 @@ def _run_fragment(
         raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
     if isinstance(fragment.root, Materialize) and delta.num_rows:
         changes[fragment.root.table.table_id] = delta
-    rows_in = sum([table.num_rows for table in (*inputs, *upstream.values())])
-    report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
     _note(report, fragment, run)
     return delta
 

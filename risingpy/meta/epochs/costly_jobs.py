@@ -54,7 +54,7 @@ def work_of_jobs(report: EpochReport, graph: StreamGraph) -> Mapping[int, int]:
     """The nanoseconds that each job's operators took."""
     job_of = {fragment.fragment_id: job.job_id for job in graph.jobs for fragment in job.fragments}
     work: defaultdict[int, int] = defaultdict(int)
-    for (fragment_id, _), done in report.work.items():
+    for (fragment_id, _), (_, _, nanoseconds, _, _) in report.work.items():
         if fragment_id in job_of:
-            work[job_of[fragment_id]] += done.nanoseconds
+            work[job_of[fragment_id]] += nanoseconds
     return work

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
 
 from risingpy.plan.graph import Job
-from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.plan.operator_work import OperatorPosition
 from risingpy.plan.operators import Changelog
 
 
@@ -49,7 +49,7 @@ class Followers:
         self.wake(table_ids)
 
 
-def changed_changelogs(jobs: Iterable[Job], work: Mapping[OperatorPosition, OperatorWork]) -> frozenset[int]:
+def changed_changelogs(jobs: Iterable[Job], work: Container[OperatorPosition]) -> frozenset[int]:
     """The tables of the changelogs that an epoch has added to."""
     return frozenset(
         fragment.root.table.table_id

@@ -12,7 +12,7 @@ from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.epoch.stage_runner import StageReport
 from risingpy.executors.epoch.task import Purged
 from risingpy.meta.epochs.shape import EpochShape
-from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.plan.operator_work import OperatorPosition, WorkFigures, added
 from risingpy.storage.journal.entries import Delta
 
 
@@ -31,7 +31,7 @@ class EpochReport:
     backfill: Mapping[int, tuple[int, bool]] = field(default_factory=dict)
     purged: frozenset[int] = frozenset()
     cpu_seconds: float | None = None
-    work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
+    work: Mapping[OperatorPosition, WorkFigures] = field(default_factory=dict)
     watermarks: Mapping[int, int] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
     deltas: tuple[Delta, ...] = ()
@@ -78,7 +78,7 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
     """The report of an epoch from those of its tasks."""
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}
-    work: dict[OperatorPosition, OperatorWork] = {}
+    work: dict[OperatorPosition, WorkFigures] = {}
     watermarks: Mapping[int, int] = {}
     rejected: list[Rejected] = []
     deltas = list(purged.deltas)  # first: the epoch's own rows may be under the same keys
@@ -92,7 +92,7 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
             backfill[job_id] = (known_rows + rows, known_finished and finished)
         for position, done in report.work.items():
             before = work.get(position)
-            work[position] = done if before is None else before.plus(done)
+            work[position] = done if before is None else added(before, done)
     return EpochReport(
         dict(errors), backfill, purged.tables, cpu_seconds, work, watermarks, tuple(rejected), tuple(deltas)
     )
@@ -100,13 +100,12 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
 
 def with_steps(report: EpochReport, steps: Iterable[StageReport]) -> EpochReport:
     """The report of an epoch that takes over what these report."""
-    other = combined(steps, Purged(frozenset()))
-    work = {position: done.plus(report.work.get(position, OperatorWork())) for position, done in other.work.items()}
+    other = combined((StageReport(work=dict(report.work)), *steps), Purged(frozenset()))
     return replace(
         report,
         errors=Counter(report.errors) + Counter(other.errors),
         backfill={**report.backfill, **other.backfill},
-        work={**report.work, **work},
+        work=other.work,
         watermarks=with_reached(report.watermarks, other.watermarks),
     )
 

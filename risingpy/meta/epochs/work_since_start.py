@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from risingpy.plan.graph import StreamGraph
-from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork, WorkFigures
 
 
 class WorkSinceStart:
@@ -16,7 +16,7 @@ class WorkSinceStart:
         self._guard = threading.Lock()
         self._totals: dict[OperatorPosition, list[int]] = {}
 
-    def add(self, work: Mapping[OperatorPosition, OperatorWork]) -> None:
+    def add(self, work: Mapping[OperatorPosition, WorkFigures]) -> None:
         with self._guard:
             totals = self._totals
             for position, done in work.items():

@@ -13,7 +13,7 @@ from risingpy.plan import logical
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.logical import Field
-from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork, added
 from risingpy.types import BIGINT
 from tests.executors.epoch.test_stage_runner import COLUMNS, Database, counts, greater
 from tests.optimizer.conftest import PlannerBench
@@ -35,7 +35,7 @@ def work_of(database: Database, planner: PlannerBench, view: int) -> Mapping[Ope
         for (fragment, number), work in report.work.items():
             if fragment in numbers:
                 at = numbers[fragment], number
-                done[at] = done.get(at, OperatorWork()).plus(work)
+                done[at] = OperatorWork(*added(done.get(at, OperatorWork()), work))
     return done
 
 
