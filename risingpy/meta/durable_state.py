@@ -51,6 +51,7 @@ class DurableState:
 
     def __init__(self, store: MetaStore) -> None:
         self._store = store
+        self._has_databases = False
 
     def load(self, default_shards: int) -> MetaState:
         """The last committed state; on a new data directory, an empty one with `default_shards` shards."""
@@ -89,7 +90,9 @@ class DurableState:
         with self._store.transaction() as txn:
             if also is not None:
                 also(txn)
-            before = {**objects_by_kind(old), "database": _stored_databases(txn, old.catalog)}
+            before = objects_by_kind(old)
+            if not self._has_databases:
+                before["database"] = _stored_databases(txn, old.catalog)
             for kind, objects in objects_by_kind(new).items():
                 _write_changed(txn, kind, before[kind], objects, encoded)
             if new.catalog.server_acls != old.catalog.server_acls:
@@ -109,6 +112,7 @@ class DurableState:
                     "pushed": dict(committed.pushed),
                 },
             )
+        self._has_databases = True
 
 
 def objects_by_kind(state: MetaState) -> dict[str, Mapping[int, Any]]:

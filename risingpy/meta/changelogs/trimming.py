@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 
 PAUSE_SECONDS = 1.0  # between two epochs that delete: each costs a commit of every shard more
 IDLE_SECONDS = 5.0  # after that, a database with nothing else to do runs an epoch only to delete
@@ -34,10 +34,12 @@ class Trimming:
         if first:
             self._wake()
 
-    def due(self, tables: Collection[int]) -> tuple[tuple[int, int], ...]:
-        """(table, epoch) of each changelog that loses blocks in this epoch. `tables` are those that there are."""
+    def due(self, tables: Callable[[], Set[int]]) -> tuple[tuple[int, int], ...]:
+        """(table, epoch) of each changelog that loses blocks in this epoch. `tables` gives those that there are."""
         with self._guard:
-            for table_id in self._wanted.keys() - set(tables):
+            if not self._wanted:
+                return ()
+            for table_id in self._wanted.keys() - tables():
                 del self._wanted[table_id]
             if time.monotonic() < self._since + PAUSE_SECONDS:
                 return ()

@@ -24,9 +24,10 @@ from risingpy.meta.durable_state import DurableState
 from risingpy.meta.epochs.backfill_progress import BackfillProgress
 from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase, EpochTimes
 from risingpy.meta.epochs.failed_jobs import without_failed
-from risingpy.meta.epochs.followers import Followers, changed_changelogs
+from risingpy.meta.epochs.followers import Followers, changelogs_of
 from risingpy.meta.epochs.graph_changes import NO_ROWS, LoggedRows
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
+from risingpy.meta.epochs.of_graph import OfGraph
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.recovered_jobs import with_started
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
@@ -72,6 +73,7 @@ class Committer:
         self.rejected = rejected
         self.followers = Followers()
         self.trimming = Trimming(waiters.wake)
+        self._changelogs = OfGraph(lambda state: changelogs_of(state.jobs.values()))
         self._changed_logs: frozenset[int] = frozenset()  # by epochs that are not published yet
         self._followers_of_catalogs: tuple[Callable[[Catalog], None], ...] = ()
         self._told = published.state.catalog
@@ -106,7 +108,7 @@ class Committer:
         self._trim_feeds(new, epoch.completed)
         self.work.add(report.work)
         self.rejected.keep(rejected)
-        self._changed_logs |= changed_changelogs(old.jobs.values(), report.work)
+        self._changed_logs |= self._changed_by(report, old)
         self._published.add(new)
         clock.done(EpochPhase.COMMIT)
         self.times.committed(epoch, clock)  # who waits for the epoch finds it in rw_epochs
@@ -211,10 +213,17 @@ class Committer:
         """Whether an epoch, of this report, has changed what a job reads that is set aside."""
         state = self._published.state
         feeds = set(state.set_aside[job_id].feeds.values())
-        return bool(feeds & changed_changelogs(state.jobs.values(), report.work))
+        return not feeds.isdisjoint(self._changed_by(report, state))
+
+    def _changed_by(self, report: EpochReport, state: MetaState) -> frozenset[int]:
+        """The tables of the changelogs that an epoch has added to."""
+        changelogs = self._changelogs(state)
+        return frozenset(changelogs[at] for work in report.work for at in changelogs.keys() & work.keys())
 
     def reached(self, positions: Mapping[int, int]) -> None:
         """Jobs that are set aside have looked at all changes up to these epochs: there was nothing for them."""
+        if not positions:
+            return
         state = self._published.state
         for job_id, position in positions.items():
             if job_id in state.set_aside:

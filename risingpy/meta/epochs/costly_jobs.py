@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from risingpy.meta.epochs.next_epoch import JOB_SECONDS_PER_ROW
 from risingpy.meta.epochs.runner import EpochReport
@@ -54,7 +55,7 @@ def work_of_jobs(report: EpochReport, graph: StreamGraph) -> Mapping[int, int]:
     """The nanoseconds that each job's operators took."""
     job_of = {fragment.fragment_id: job.job_id for job in graph.jobs for fragment in job.fragments}
     work: defaultdict[int, int] = defaultdict(int)
-    for (fragment_id, _), (_, _, nanoseconds, _, _) in report.work.items():
+    for (fragment_id, _), (_, _, nanoseconds, _, _) in chain.from_iterable(each.items() for each in report.work):
         if fragment_id in job_of:
             work[job_of[fragment_id]] += nanoseconds
     return work

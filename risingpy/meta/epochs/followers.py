@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from risingpy.plan.graph import Job
@@ -49,11 +49,11 @@ class Followers:
         self.wake(table_ids)
 
 
-def changed_changelogs(jobs: Iterable[Job], work: Container[OperatorPosition]) -> frozenset[int]:
-    """The tables of the changelogs that an epoch has added to."""
-    return frozenset(
-        fragment.root.table.table_id
+def changelogs_of(jobs: Iterable[Job]) -> Mapping[OperatorPosition, int]:
+    """The tables of the jobs' changelogs, by the operators that write them."""
+    return {
+        (fragment.fragment_id, 0): fragment.root.table.table_id
         for job in jobs
         for fragment in job.fragments
-        if isinstance(fragment.root, Changelog) and (fragment.fragment_id, 0) in work
-    )
+        if isinstance(fragment.root, Changelog)
+    }

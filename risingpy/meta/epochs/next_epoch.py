@@ -102,6 +102,7 @@ def plan_epoch(
     budget: BackfillBudget,
     shape: EpochShape,
     *,
+    depth: int,
     number: Callable[[], int],
     idle: bool,
     passed: bool,
@@ -111,9 +112,10 @@ def plan_epoch(
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
-    `number`, called last, gives its number, its time. `idle`: there is time to rewrite rows without dropped columns.
-    `passed`: a view changes because time has passed. `handed_over`: by job, what it takes over from the job's own
-    epochs. With `closed` it takes nothing else. `halvings`: how often the time of its jobs is halved.
+    `depth`: of the state's graph. `number`, called last, gives its number, its time. `idle`: there is time to rewrite
+    rows without dropped columns. `passed`: a view changes because time has passed. `handed_over`: by job, what it takes
+    over from the job's own epochs. With `closed` it takes nothing else. `halvings`: how often the time of its jobs is
+    halved.
     """
     lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
     read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
@@ -122,7 +124,7 @@ def plan_epoch(
         return None
     rows += read.rows
     granted = _granted(state, budget, has_rows=rows > 0)
-    rows, depth = rows + sum(granted.values()) * state.shards, state.graph().depth
+    rows += sum(granted.values()) * state.shards
     descriptor = EpochDescriptor(
         epoch=number(),
         committed=state.committed.epoch,
@@ -138,7 +140,7 @@ def plan_epoch(
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(starting_ids(state))),
         snapshot_rows=tuple(sorted(granted.items())),
-        trim=trimming.due({job.table.table_id for job in state.jobs.values()}),
+        trim=trimming.due(lambda: {job.table.table_id for job in state.jobs.values()}),
         job_seconds=_job_seconds(state, rows, halvings),
         rows=rows,
         handed_over=_taken_over(handed_over),

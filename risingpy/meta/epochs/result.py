@@ -82,6 +82,8 @@ def _after_step(aside: SetAside, result: StepResult | None) -> SetAside:
 
 def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:
     """The watermarks that some job still produces."""
+    if not watermarks:
+        return watermarks
     made = {watermark for job in state.jobs.values() for watermark in job.watermarks}
     return watermarks if watermarks.keys() <= made else {k: v for k, v in watermarks.items() if k in made}
 

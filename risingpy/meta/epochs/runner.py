@@ -12,7 +12,7 @@ from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.epoch.stage_runner import StageReport
 from risingpy.executors.epoch.task import Purged
 from risingpy.meta.epochs.shape import EpochShape
-from risingpy.plan.operator_work import OperatorPosition, WorkFigures, added
+from risingpy.plan.operator_work import OperatorPosition, WorkFigures
 from risingpy.storage.journal.entries import Delta
 
 
@@ -23,15 +23,16 @@ class EpochReport:
     `errors`: per job, expressions that failed and became NULL. `backfill`: per job in creation, the rows read from its
     upstreams in this epoch, and whether all of its scans have finished on all shards.
     `purged`: dropped tables with no rows left on any shard, and tables whose compaction is finished.
-    `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows. `watermarks`: by id, the
-    greatest value in the rows. `rejected`: messages of sources that did not decode. `deltas`: see `StageReport`.
+    `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows, for each task's stages and
+    shards: few ask for their sums. `watermarks`: by id, the greatest value in the rows. `rejected`: messages of sources
+    that did not decode. `deltas`: see `StageReport`.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
     backfill: Mapping[int, tuple[int, bool]] = field(default_factory=dict)
     purged: frozenset[int] = frozenset()
     cpu_seconds: float | None = None
-    work: Mapping[OperatorPosition, WorkFigures] = field(default_factory=dict)
+    work: tuple[Mapping[OperatorPosition, WorkFigures], ...] = ()
     watermarks: Mapping[int, int] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
     deltas: tuple[Delta, ...] = ()
@@ -78,7 +79,7 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
     """The report of an epoch from those of its tasks."""
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}
-    work: dict[OperatorPosition, WorkFigures] = {}
+    work: list[Mapping[OperatorPosition, WorkFigures]] = []
     watermarks: Mapping[int, int] = {}
     rejected: list[Rejected] = []
     deltas = list(purged.deltas)  # first: the epoch's own rows may be under the same keys
@@ -90,22 +91,21 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
         for job_id, (rows, finished) in report.backfill.items():
             known_rows, known_finished = backfill.get(job_id, (0, True))
             backfill[job_id] = (known_rows + rows, known_finished and finished)
-        for position, done in report.work.items():
-            before = work.get(position)
-            work[position] = done if before is None else added(before, done)
+        if report.work:
+            work.append(report.work)
     return EpochReport(
-        dict(errors), backfill, purged.tables, cpu_seconds, work, watermarks, tuple(rejected), tuple(deltas)
+        dict(errors), backfill, purged.tables, cpu_seconds, tuple(work), watermarks, tuple(rejected), tuple(deltas)
     )
 
 
 def with_steps(report: EpochReport, steps: Iterable[StageReport]) -> EpochReport:
     """The report of an epoch that takes over what these report."""
-    other = combined((StageReport(work=dict(report.work)), *steps), Purged(frozenset()))
+    other = combined(steps, Purged(frozenset()))
     return replace(
         report,
         errors=Counter(report.errors) + Counter(other.errors),
         backfill={**report.backfill, **other.backfill},
-        work=other.work,
+        work=report.work + other.work,
         watermarks=with_reached(report.watermarks, other.watermarks),
     )
 

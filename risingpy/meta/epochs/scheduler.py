@@ -12,6 +12,7 @@ from risingpy.meta.epochs.costly_jobs import work_of_jobs
 from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase
 from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch, starting_ids
 from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
+from risingpy.meta.epochs.of_graph import OfGraph
 from risingpy.meta.epochs.passing_time import PassingTime
 from risingpy.meta.epochs.runner import EpochReport
 from risingpy.meta.epochs.shape import EpochShape
@@ -39,6 +40,7 @@ class EpochScheduler:
         self._now = now
         self.budget = BackfillBudget()
         self._passing_time = PassingTime()
+        self._depth = OfGraph(lambda state: state.graph().depth)
         self._last_tried = 0
         self._idle = False
 
@@ -104,6 +106,7 @@ class EpochScheduler:
             self._trimming,
             self.budget,
             shape,
+            depth=self._depth(state),
             number=lambda: self._next_number(state),
             idle=self._idle,
             passed=self._passing_time.has_come(self._now()),

@@ -22,7 +22,7 @@ def blamed(milliseconds: Sequence[int], *, cpu: float, allowed: float) -> list[i
         (job.fragments[0].fragment_id, 0): OperatorWork(1, 1, each * 1_000_000)
         for job, each in zip(jobs, milliseconds, strict=True)
     }
-    report = EpochReport(cpu_seconds=cpu, work=work)
+    report = EpochReport(cpu_seconds=cpu, work=(work,))
     ids = [job.job_id for job in jobs]
     return [ids.index(job_id) for job_id, _ in too_costly(report, bench.graph, allowed)]
 
