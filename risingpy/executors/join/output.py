@@ -93,7 +93,7 @@ class JoinOutput:
             matches += np.bincount(i, minlength=len(rows))
             others.matches += np.bincount(j, minlength=len(others.rows))
             if self.shape.gives_pairs and len(i):
-                self._give_pairs(op, _oriented(side, rows.take(i).columns, others.rows.take(j).columns))
+                self._give_pairs(op, len(i), _oriented(side, rows.take(i).columns, others.rows.take(j).columns))
         return matches
 
     def _candidates(self, side: int, rows: SideRows, others: Changed) -> Iterator[tuple[Integers, Integers]]:
@@ -134,7 +134,7 @@ class JoinOutput:
 
         Returns how many partners each row has.
         """
-        self._give_pairs(op, [*rows.take(owners).columns, *partners])
+        self._give_pairs(op, len(owners), [*rows.take(owners).columns, *partners])
         return np.bincount(owners, minlength=len(rows))
 
     def show_all(self, op: int, side: int, rows: SideRows, matches: Integers) -> None:
@@ -151,26 +151,26 @@ class JoinOutput:
     def _show(self, op: int, side: int, rows: SideRows, mask: Mask) -> None:
         if not mask.any():
             return
-        columns = rows.take(mask).columns
+        shown = rows.take(mask)
         if not self.shape.gives_pairs:
-            self._give(op, columns, mark=0)
+            self._give(op, len(shown), shown.columns, mark=0)
             return
         left_types = self.shape.types[: self.shape.left_width]
         right_types = self.shape.types[self.shape.left_width : len(self.shape.types) - self.shape.marks_side]
-        missing = [pa.nulls(int(mask.sum()), t.arrow) for t in (right_types if side == 0 else left_types)]
-        self._give(op, _oriented(side, columns, missing), mark=1 + side)
+        missing = [pa.nulls(len(shown), t.arrow) for t in (right_types if side == 0 else left_types)]
+        self._give(op, len(shown), _oriented(side, shown.columns, missing), mark=1 + side)
         self._has_lone_rows = True
 
-    def _give(self, op: int, columns: Sequence[pa.Array], mark: int) -> None:
-        rows = len(columns[0]) if columns else 0
+    def _give(self, op: int, rows: int, columns: Sequence[pa.Array], mark: int) -> None:
+        """Puts out so many rows: a pair of rows without columns is one, too."""
         marked = [pa.repeat(pa.scalar(mark, pa.int32()), rows)] if self.shape.marks_side else []
         piece = make_chunk(np.full(rows, op, np.int8), [*columns, *marked])
         self._bytes += piece.nbytes + rows * BYTES_OF_OUTPUT_ROW
         current_limits().check(self._bytes, "what a join gives in one epoch")
         self.pieces.append(piece)
 
-    def _give_pairs(self, op: int, columns: Sequence[pa.Array]) -> None:
-        self._give(op, columns, mark=0)
+    def _give_pairs(self, op: int, rows: int, columns: Sequence[pa.Array]) -> None:
+        self._give(op, rows, columns, mark=0)
         split = self.shape.left_width
         for shows, partner in ((self.shape.left_shows, columns[split:]), (self.shape.right_shows, columns[:split])):
             if shows is Shows.UNMATCHED and all(column.null_count for column in partner):
