@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -295,13 +296,14 @@ def _is_valid(postgres: Postgres, sql: str) -> bool:
 def main(arguments: list[str]) -> None:
     sys.setswitchinterval(0.02)  # seconds: a dozen threads that make views hand the lock around, a tenth of the time
     gc.disable()  # collections are a tenth of the time, and each seed's database leaves its garbage at its end
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGINT is ignored by what a shell began with &
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())  # after the seed: an exception would be DuckDB's to swallow
     first, count = int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 1
     queries, refused, bad = 0, Counter[str](), 0
     seed = first
     try:
         with postgres_server() as server, server.connect() as postgres:
-            while seed < first + count:
+            while seed < first + count and not ended.is_set():
                 outcome = run_seed(seed, postgres)
                 gc.collect()
                 seed += 1
