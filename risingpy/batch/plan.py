@@ -1,7 +1,8 @@
 """A batch plan: how a query is answered, as data. `planner.py` makes it when a statement is prepared.
 
     SELECT a FROM t WHERE id = $1   =>   Direct(PointGet(t, key [$1]), outputs [$0])
-    SELECT count(*) FROM t, u       =>   ComputedRows, inputs: TableScan(t), TableScan(u)
+    SELECT b, a FROM t LIMIT 9      =>   CopiedRows, inputs: FullScan(t)
+    SELECT count(*) FROM t, u       =>   ComputedRows, inputs: FullScan(t), FullScan(u)
 
 A plan is valid for one catalog. Parameters stay parameters in it: each run puts their values into the keys, and reads.
 """
@@ -156,6 +157,18 @@ class Direct:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedRows:
+    """The rows of the only input are the answer, with its columns at these places: there is nothing to compute.
+
+    Of them, `limit` rows after `offset` (None: all, from the first one): constants once parameters have values.
+    """
+
+    columns: tuple[int, ...]
+    limit: Expr | None = None
+    offset: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ComputedRows:
     """DuckDB computes the query over its inputs."""
 
@@ -165,13 +178,14 @@ class BatchPlan:
     """The plan of a query.
 
     `query` is the logical plan, with scans of indexes in place of those of tables. `inputs` has a node per scan, left
-    to right. Every plan has both: if `answer` cannot use the values of parameters (a key that overflows its type),
-    DuckDB computes the query. `custom`: the values of parameters may give better keys, so that the query is planned
-    again with them. `read_again` are the numbers of the inputs that a recursion reads once for each of its steps.
+    to right. Every plan has both: if `answer` cannot use the values of parameters (a key that overflows its type, a
+    negative LIMIT), DuckDB computes the query. `custom`: the values of parameters may give better keys, so that the
+    query is planned again with them. `read_again` are the numbers of the inputs that a recursion reads once for each of
+    its steps.
     """
 
     query: LogicalPlan
     inputs: tuple[Input, ...]
-    answer: ConstantRows | Direct | ComputedRows
+    answer: ConstantRows | Direct | CopiedRows | ComputedRows
     custom: bool = False
     read_again: frozenset[int] = frozenset()

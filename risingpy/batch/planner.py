@@ -17,6 +17,7 @@ from risingpy.batch.plan import (
     BatchPlan,
     ComputedRows,
     ConstantRows,
+    CopiedRows,
     Direct,
     FoundByIndex,
     FullScan,
@@ -25,6 +26,7 @@ from risingpy.batch.plan import (
     ListScan,
     Overlay,
     PointGet,
+    PrefixScan,
     RangeScan,
     SystemRows,
 )
@@ -43,7 +45,7 @@ from risingpy.plan.catalog import (
 )
 from risingpy.plan.expression_trees import conjunction, conjuncts, walk
 from risingpy.plan.expressions import Call, Expr, InputRef
-from risingpy.plan.logical import Filter, GivenRows, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
+from risingpy.plan.logical import Filter, GivenRows, Limit, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
 
 
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
@@ -58,7 +60,7 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
     chosen = _Inputs(catalog, changed)
     over = chosen.of(query)
     inputs = tuple(chosen.inputs)
-    answer = _direct(over, inputs) or ComputedRows()
+    answer = _direct(over, inputs) or _copied(over, inputs) or ComputedRows()
     return BatchPlan(over, inputs, answer, chosen.custom, frozenset(chosen.read_again))
 
 
@@ -234,7 +236,34 @@ def _direct(query: LogicalPlan, inputs: Sequence[Input]) -> Direct | None:
         if not all(isinstance(output, InputRef) or is_key_expression(output) for output in outputs):
             return None
         query = query.input
-    if not outputs or not isinstance(query, Filter) or not isinstance(query.input, Scan):
+    return Direct(inputs[0], tuple(outputs)) if outputs and _is_just_of_key(query, inputs[0]) else None
+
+
+def _copied(query: LogicalPlan, inputs: Sequence[Input]) -> CopiedRows | None:
+    """The columns of the one input that are the whole answer, or None."""
+    if len(inputs) != 1 or isinstance(inputs[0], SystemRows):
         return None
-    # The predicate must have no conditions besides the key.
-    return Direct(inputs[0], tuple(outputs)) if len(conjuncts(query.predicate)) == len(inputs[0].key) else None
+    columns: Sequence[int] = range(len(query.schema))
+    limit: Limit | None = None
+    while isinstance(query, Project | Limit):
+        if isinstance(query, Project):
+            below = [expr.index for expr in query.expressions if isinstance(expr, InputRef)]
+            if len(below) < len(query.expressions):
+                return None
+            columns = [below[column] for column in columns]
+        elif limit is not None or query.with_ties:
+            return None
+        else:
+            limit = query
+        query = query.input
+    is_whole = isinstance(query, Scan) or _is_just_of_key(query, inputs[0])
+    if not columns or not is_whole:  # Arrow's tables without columns have no rows
+        return None
+    return CopiedRows(tuple(columns), *(() if limit is None else (limit.limit, limit.offset)))
+
+
+def _is_just_of_key(query: LogicalPlan, read: Input) -> bool:
+    """Whether the query is a scan with no conditions besides the key that is read."""
+    if not (isinstance(query, Filter) and isinstance(query.input, Scan) and isinstance(read, PointGet | PrefixScan)):
+        return False
+    return len(conjuncts(query.predicate)) == len(read.key)

@@ -88,6 +88,11 @@ class PlanRun:
             return None
         return direct_rows(direct, self._point(direct.get, values), self.parameters)
 
+    def knows_key(self, read: PointGet | PrefixScan) -> bool:
+        """Whether `rows` gives just the rows of the whole key, whose values need no evaluator."""
+        values = key_values(read, self.parameters)
+        return values is None or len(values) == len(read.key)
+
     def with_keys(self, relation: Table, keys: pa.Table) -> pa.Table:
         """The rows of whole keys, all columns, with the transaction's changes (perhaps of other keys) applied."""
         stored = self.committed_with_keys(relation, keys)

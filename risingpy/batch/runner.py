@@ -1,6 +1,7 @@
 """Runs planned queries at one committed epoch: DuckDB over Arrow scans of the relations.
 
-Constants, and rows found by their whole key, are answered without DuckDB, which would take most of the time.
+Constants, rows found by their whole key, and columns of a relation as they are, come without DuckDB, which would take
+most of the time.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from risingpy.batch.copied_rows import copied_rows
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
-from risingpy.batch.plan import Direct
+from risingpy.batch.plan import CopiedRows, Direct
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.reads import FindsNearest, PlanRun, Rows, find_none
 from risingpy.batch.sql import GIVEN_ROWS
@@ -150,8 +152,13 @@ class BatchRunner:
             plan = query.plan_for(snapshot.catalog, changed, parameters)
             reads = PlanRun(snapshot.view, parameters, own, self._system(snapshot), self._nearest)
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
+            copied = None
+            if isinstance(plan.answer, CopiedRows):
+                copied = copied_rows(plan.answer, plan.inputs[0], reads, _rows_per_batch(query.schema))
             if direct is not None:
                 yield direct
+            elif copied is not None:
+                yield from self._passed_on(copied, query.schema, turn)
             else:
                 sql = query.sql(plan, changed, parameters)
                 inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
@@ -239,6 +246,20 @@ class BatchRunner:
     ) -> Iterator[pa.RecordBatch]:
         with self._lease() as (lease, limits), joins_by_bounds(lease.cursor, sql):
             yield from self._batches(lease, limits, sql, schema, inputs, turn)
+
+    def _passed_on(
+        self, batches: Iterator[pa.RecordBatch], schema: Schema, turn: QueryTurn | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches that are read within the statement's limits."""
+        limits = self._limits()
+        while True:
+            with nullcontext() if turn is None else turn.working():
+                limits.look()
+                with working_for(limits):
+                    batch = next(batches, None)
+            if batch is None:
+                return
+            yield _conformed(batch, schema)
 
     @contextmanager
     def _turn(self, query: PreparedQuery) -> Iterator[QueryTurn | None]:

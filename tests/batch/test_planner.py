@@ -19,6 +19,7 @@ from risingpy.batch.plan import (
     BatchPlan,
     ComputedRows,
     ConstantRows,
+    CopiedRows,
     Direct,
     FoundByIndex,
     FullScan,
@@ -173,6 +174,35 @@ def test_a_query_of_a_row_needs_no_duckdb(catalog: Catalog) -> None:
     assert isinstance(plan("select a + 1 from t where id = 5", catalog).answer, ComputedRows)
     assert isinstance(plan("select a from t where id = 5 and a = 1", catalog).answer, ComputedRows)
     assert isinstance(plan("select count(*) from t where id = 5", catalog).answer, ComputedRows)
+
+
+COPIED = {
+    "select c, a, c from t": (3, 1, 3),
+    "select b from (select id, b from t) s limit 2 offset 1": (1,),
+    "select * from t limit $1": (0, 1, 2, 3),
+    "select z from pairs where x = 1": (0,),
+    "select id from t where a = 5": (0,),
+    "select a from t where id in (1, 2)": (0,),
+}
+
+
+@pytest.mark.parametrize("sql", COPIED)
+def test_columns_of_a_relation_need_no_duckdb(sql: str, catalog: Catalog) -> None:
+    answer = plan(sql, catalog, *(() if "$" not in sql else (BIGINT,))).answer
+    assert isinstance(answer, CopiedRows)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *("select a + 1 from t", "select a from t where c = 1", "select a from t order by a limit 1"),
+        *("select distinct a from t", "select a from (select a from t limit 3) s limit 2", "select from t"),
+        *("select a, 1 from t", "select z from pairs where x = 1 and z = 2", "select t.a from t, pairs"),
+        *("select relname from pg_class", "select a from t where id > 3", "select a from t where a = 1 and id = 2"),
+    ],
+)
+def test_other_rows_need_it(sql: str, catalog: Catalog) -> None:
+    assert isinstance(plan(sql, catalog).answer, ComputedRows)
 
 
 class _HasNoSequences:
