@@ -31,6 +31,7 @@ from risingpy.types import (
     VARCHAR,
     SqlType,
     TypeKind,
+    array_of,
 )
 from risingpy.types.families import FAMILIES, Category
 from risingpy.types.forms import parse_text
@@ -174,6 +175,8 @@ class Coercer:
             variable = Literal(f"zoned{target.depth}", VARCHAR)
             part = Call("lambda_parameter", (variable,), expr.type.element)
             return Call("array_transform", (expr, self._cast(part, target.element), variable), target)
+        if expr.type.is_text and target.depth and depends_on_zone(target):  # a text of an array: as texts first
+            return self._cast(Cast(expr, _of_texts(target)), target)
         if not TEXT_IN_ZONE & {expr.type.kind, target.kind}:
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
@@ -383,3 +386,8 @@ def _common_numeric(types: list[SqlType]) -> SqlType:
     if len(set(types)) == 1:
         return types[0]
     return numeric_result(NumericRule.COMMON, tuple(types))
+
+
+def _of_texts(type_: SqlType) -> SqlType:
+    """An array of texts as deep as the type."""
+    return array_of(_of_texts(type_.element)) if type_.depth else VARCHAR
