@@ -26,7 +26,7 @@ from risingpy.plan.window_calls import (
     FrameUnits,
     WindowCall,
 )
-from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
+from risingpy.types import MAX_PRECISION, NARROW_NUMERIC, SqlType, TypeKind
 
 Column = Callable[[int], str]
 
@@ -138,20 +138,24 @@ def _window(
     partition = [f"PARTITION BY {', '.join(partition_by)}"] if partition_by else []
     frame = call.frame
     frameless = call.function in FRAMELESS
-    by_value = not frameless and frame.units is FrameUnits.RANGE and _has_offset(frame)
-    keys = [f"{_widened(text, type_) if by_value else text} {direction}" for text, direction, type_ in order_by]
+    offsets = [] if frameless or frame.units is not FrameUnits.RANGE else _offsets(frame)
+    keys = [f"{_widened(text, type_, offsets) if offsets else text} {way}" for text, way, type_ in order_by]
     order = [f"ORDER BY {', '.join(keys)}"] if keys else []
     return " ".join([*partition, *order, *([] if frameless or frame == DEFAULT_FRAME else [_frame(frame, column)])])
 
 
-def _has_offset(frame: Frame) -> bool:
-    return frame.start.offset is not None or frame.end.offset is not None
+def _offsets(frame: Frame) -> list[Expr]:
+    return [bound.offset for bound in (frame.start, frame.end) if bound.offset is not None]
 
 
-def _widened(text: str, type_: SqlType) -> str:
-    """The value to which an offset is added, in a type in which no sum of integers overflows."""
+def _widened(text: str, type_: SqlType, offsets: Sequence[Expr]) -> str:
+    """The value to which offsets are added, in a type in which no sum overflows, and none is rounded."""
     if type_.is_wide:
         return cast(text, type_, NARROW_NUMERIC)
+    if type_.kind is TypeKind.NUMERIC:
+        # Left alone, DuckDB rounds the offset where a column of 38 digits leaves no room for its decimals.
+        decimals = max(offset.type.scale or 0 for offset in offsets)
+        return text if decimals <= (type_.scale or 0) else f"CAST({text} AS DECIMAL({MAX_PRECISION},{decimals}))"
     return f"CAST({text} AS HUGEINT)" if type_.is_integer else text
 
 

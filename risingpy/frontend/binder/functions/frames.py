@@ -13,7 +13,7 @@ from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce, narrowed
 from risingpy.plan.expressions import Cast, Expr
 from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits
-from risingpy.types import BIGINT, DOUBLE, INTERVAL, SqlType, TypeKind
+from risingpy.types import BIGINT, DOUBLE, INTERVAL, NUMERIC, SqlType, TypeKind
 
 _SIDES = {"PRECEDING": BoundKind.PRECEDING, "FOLLOWING": BoundKind.FOLLOWING}
 _UNBOUNDED = {"PRECEDING": BoundKind.UNBOUNDED_PRECEDING, "FOLLOWING": BoundKind.UNBOUNDED_FOLLOWING}
@@ -103,4 +103,4 @@ def _range_offset_type(ordered: SqlType) -> SqlType | None:
         return BIGINT
     if ordered.is_float:
         return DOUBLE
-    return ordered if ordered.kind is TypeKind.NUMERIC else None
+    return NUMERIC if ordered.kind is TypeKind.NUMERIC else None  # with its own decimals, however few the column has
