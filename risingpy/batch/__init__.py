@@ -11,6 +11,7 @@ reads                         reads the rows of each kind of input
 moments                       numbers of sequences and the time, for rows of constants
 point_reads, whole_rows       a lookup by key without Arrow, for statements that are prepared
 nearest_choice, nearest_reads the rows nearest to a vector: which index finds them; a search without DuckDB
+prefix_reads                  a few rows by the first columns of a key, or of an index's, likewise
 key_probe                     whether a key has a row, likewise
 plain_rows, plain_rewrite     rows of constants, and what becomes of a row, likewise
 row_rewrite                   UPDATE and DELETE of one row by its key
@@ -33,6 +34,7 @@ from risingpy.batch.plain_rewrite import PlainRewrite, PlainValue, plain_new, pl
 from risingpy.batch.plain_rows import NotPlain, PlainRows, plain_rows
 from risingpy.batch.plan import BatchPlan, ConstantRows, Direct
 from risingpy.batch.point_reads import Datums, PointRead, point_read
+from risingpy.batch.prefix_reads import PrefixRead, prefix_read
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.row_keys import group_by_key, keyed_by
 from risingpy.batch.row_rewrite import RowRewrite, row_rewrite, value_of_row, value_over
@@ -58,6 +60,7 @@ __all__ = [
     "PlainRows",
     "PlainValue",
     "PointRead",
+    "PrefixRead",
     "PreparedQuery",
     "RowRewrite",
     "StatementReads",
@@ -75,6 +78,7 @@ __all__ = [
     "plain_rows",
     "plain_value",
     "point_read",
+    "prefix_read",
     "probe_of_index",
     "probe_of_table",
     "row_rewrite",

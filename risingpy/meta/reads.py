@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.epochs.published_state import ReadableState
@@ -18,6 +19,9 @@ from risingpy.meta.writing.pending_rows import PendingRow
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.plan.catalog import DEFAULT_DATABASE_ID, Catalog
 from risingpy.storage.engine.read_views import ReadView
+
+Glance: TypeAlias = tuple[MetaState, ReadView]
+"""A state and its view, which nobody holds: it may be released at any time. See `PublishedState.glance`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Reads:
         state, view = self._published.acquire_view(relation_ids)
         return CommittedSnapshot(self._readable(state), view)
 
-    def glance(self, table_ids: Collection[int]) -> tuple[MetaState, ReadView] | None:
+    def glance(self, table_ids: Collection[int]) -> Glance | None:
         """See `PublishedState.glance`; None, too, if the log has rows of these tables that the state has not."""
         if not table_ids:
             return self._published.glance()

@@ -13,19 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.batch import Datums, PointRead, nearest_read, point_read
+from risingpy.batch import Datums, PointRead, nearest_read, point_read, prefix_read
 from risingpy.errors import SqlError
 from risingpy.frontend.command import PlainQuery
 from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.results import Prepared, ShortRead, TakesLonger
 from risingpy.frontend.session.commands import Commands, of_types
+from risingpy.frontend.session.short_lists import SessionShortList
 from risingpy.frontend.session.short_searches import SessionShortSearch
 from risingpy.frontend.session.short_selects import ShortSelect
 from risingpy.frontend.session.statement_clock import StatementClock
 from risingpy.frontend.session.waits import look_at_followed
 from risingpy.frontend.shown_text import shown_text
 from risingpy.meta.writing.row_keys import log_has_newest_rows
-from risingpy.plan.catalog import Catalog, StoredRelation, Table
+from risingpy.plan.catalog import Catalog, MaterializedView, StoredRelation, Table
 
 if TYPE_CHECKING:
     from risingpy.frontend.session.context import SessionContext
@@ -68,7 +69,20 @@ class ShortReads:
         if point is not None:
             return SessionShortRead(self._context, self._clock, point, plain, text)
         near = nearest_read(plain.query.plan)
-        return None if near is None else SessionShortSearch(self._context, self._clock, near, plain, text)
+        if near is not None:
+            return SessionShortSearch(self._context, self._clock, near, plain, text)
+        listed, relation = prefix_read(plain.query.plan), self._only_relation(plain)
+        if listed is None or relation is None:
+            return None
+        return SessionShortList(self._context, self._clock, listed, relation, plain, text)
+
+    def _only_relation(self, plain: PlainQuery) -> StoredRelation | None:
+        """The table or view that a query reads, if it is one."""
+        relations = plain.query.relations
+        found = None
+        if relations is not None and len(relations) == 1:
+            found = self._context.database.reads.catalog.get(*relations)
+        return found if isinstance(found, Table | MaterializedView) else None
 
 
 def _log_key(catalog: Catalog, relation: StoredRelation) -> tuple[tuple[int, ...] | None, int]:

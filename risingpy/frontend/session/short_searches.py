@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from risingpy.batch import Datums, NearestRead
 from risingpy.errors import SqlError
 from risingpy.frontend.command import PlainQuery
-from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.results import TakesLonger
 from risingpy.frontend.session.short_selects import ShortSelect
 from risingpy.frontend.session.statement_clock import StatementClock
-from risingpy.frontend.session.waits import SearchWait, look_at_followed
+from risingpy.frontend.session.waits import SearchWait
 
 _MOST_TRIES = 3  # while the relation changes all the time; then its rows are compared in one snapshot
 
@@ -42,17 +41,8 @@ class SessionShortSearch(ShortSelect):
     def rows(self, parameters: Sequence[object | None]) -> Sequence[Datums]:
         """See `ShortRead`."""
         self._began = time.perf_counter()
-        context = self._context
         self._look_at_session()
-        if context.transaction.has_changes and self._has_touched():
-            raise TakesLonger
-        if context.transaction.followed:
-            look_at_followed(context.transaction)
-        glance = context.database.reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
-        if glance is None:
-            raise TakesLonger
-        state, view = glance
-        self._look_at(state)
+        _, view = self._newest()
         try:
             found = self._near.rows(view, parameters, self._find)
         except (SqlError, OverflowError):  # the view has just been released; the long way has the error of a vector

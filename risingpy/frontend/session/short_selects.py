@@ -14,8 +14,10 @@ from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.results import TakesLonger
 from risingpy.frontend.session.statement_clock import StatementClock
+from risingpy.frontend.session.waits import look_at_followed
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.epochs.published_state import is_partial
+from risingpy.meta.reads import Glance
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import StoredRelation
 
@@ -51,6 +53,19 @@ class ShortSelect:
             raise TakesLonger
         if self._context.settings.changes != self._changes:
             self._look_at_settings()
+
+    def _newest(self) -> Glance:
+        """The newest state and view, if they have all that the statement may see."""
+        transaction = self._context.transaction
+        if transaction.has_changes and self._has_touched():
+            raise TakesLonger
+        if transaction.followed:
+            look_at_followed(transaction)
+        found = self._context.database.reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+        if found is None:
+            raise TakesLonger
+        self._look_at(found[0])
+        return found
 
     def _ran(self, began: float) -> None:
         """It has run; `began` is of `time.perf_counter`."""
