@@ -17,7 +17,7 @@ from risingpy.storage.engine.storage_table import NOT_NULL, StorageTable
 from risingpy.types import TypeKind
 
 # Their keys are in the order in which SQL compares them, and equal values have one form.
-_ORDERED = (
+ORDERED = (
     *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT),
     *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
 )
@@ -33,12 +33,18 @@ def range_scan(relation: StoredRelation, scan: Scan, predicate: Expr) -> RangeSc
     if not key or key[0].descending or key[0].index not in scan.columns:
         return None
     type_ = relation.columns[key[0].index].type
-    if type_.kind not in _ORDERED:
+    if type_.kind not in ORDERED:
         return None
     place = scan.columns.index(key[0].index)
     found = (bound for condition in conjuncts(predicate) for bound in _bounds(condition, place))
     bounds = tuple(bound for bound in found if bound.value.type.arrow == type_.arrow)
     return RangeScan(relation, bounds, scan.columns) if bounds else None
+
+
+def knows_bounds(scan: RangeScan, parameters: Parameters) -> bool:
+    """Whether all bounds have values that need no evaluator."""
+    values = [constant(bound.value, parameters) for bound in scan.bounds]
+    return all(value is not None and value.value is not None for value in values)
 
 
 def range_keys(scan: RangeScan, table: StorageTable, parameters: Parameters) -> tuple[bytes, bytes]:

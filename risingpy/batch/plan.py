@@ -48,6 +48,28 @@ class RangeScan:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstRows:
+    """The first rows of a scan by the first column of the key, or if `backward` the last; and some more.
+
+    They are as many as all `counts` together, LIMIT and OFFSET, which are constants once parameters have values.
+    """
+
+    scan: FullScan | RangeScan
+    counts: tuple[Expr, ...]
+    backward: bool
+
+    @property
+    def relation(self) -> StoredRelation:
+        relation = self.scan.relation
+        assert not isinstance(relation, ExternalSource)
+        return relation
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return self.scan.columns
+
+
+@dataclass(frozen=True, slots=True)
 class PointGet:
     """The row with a whole key, if it exists.
 
@@ -131,7 +153,7 @@ class SystemRows:
     scan: SystemScan
 
 
-Input = FullScan | RangeScan | KeyRead | NearestRows | Overlay | SystemRows
+Input = FullScan | RangeScan | FirstRows | KeyRead | NearestRows | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 
@@ -169,6 +191,11 @@ class CopiedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedRows:
+    """The number of the only input's rows, all of a relation's: its store has noted it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ComputedRows:
     """DuckDB computes the query over its inputs."""
 
@@ -186,6 +213,6 @@ class BatchPlan:
 
     query: LogicalPlan
     inputs: tuple[Input, ...]
-    answer: ConstantRows | Direct | CopiedRows | ComputedRows
+    answer: ConstantRows | Direct | CopiedRows | CountedRows | ComputedRows
     custom: bool = False
     read_again: frozenset[int] = frozenset()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from risingpy.batch.first_rows import first_rows
 from risingpy.batch.index_choice import best_index
 from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
 from risingpy.batch.key_ranges import range_scan
@@ -18,6 +19,7 @@ from risingpy.batch.plan import (
     ComputedRows,
     ConstantRows,
     CopiedRows,
+    CountedRows,
     Direct,
     FoundByIndex,
     FullScan,
@@ -45,7 +47,19 @@ from risingpy.plan.catalog import (
 )
 from risingpy.plan.expression_trees import conjunction, conjuncts, walk
 from risingpy.plan.expressions import Call, Expr, InputRef
-from risingpy.plan.logical import Filter, GivenRows, Limit, LogicalPlan, Project, Recursion, Scan, SystemScan, Values
+from risingpy.plan.logical import (
+    AggCall,
+    Aggregate,
+    Filter,
+    GivenRows,
+    Limit,
+    LogicalPlan,
+    Project,
+    Recursion,
+    Scan,
+    SystemScan,
+    Values,
+)
 
 
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
@@ -60,7 +74,7 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
     chosen = _Inputs(catalog, changed)
     over = chosen.of(query)
     inputs = tuple(chosen.inputs)
-    answer = _direct(over, inputs) or _copied(over, inputs) or ComputedRows()
+    answer = _direct(over, inputs) or _copied(over, inputs) or _counted(over, inputs) or ComputedRows()
     return BatchPlan(over, inputs, answer, chosen.custom, frozenset(chosen.read_again))
 
 
@@ -118,7 +132,7 @@ class _Inputs:
                 return query
             case Filter(Scan() as scan, predicate):
                 return self._narrowed(query, scan, predicate)
-            case _ if self._has_nearest(query):
+            case _ if self._has_nearest(query) or self._has_first(query):
                 return query
         inputs, first = plan_inputs(query), len(self.inputs)
         rewritten = [self.of(each) for each in inputs]
@@ -140,6 +154,14 @@ class _Inputs:
         if rows is not None:
             self.inputs.append(rows)
         return rows is not None
+
+    def _has_first(self, query: LogicalPlan) -> bool:
+        """Takes the rows of a query for the first ones by the key, if it asks for these."""
+        rows = first_rows(query, self._relation)
+        if rows is None or self._changed_table(rows.relation) is not None:
+            return False
+        self.inputs.append(rows)
+        return True
 
     def _narrowed(self, query: Filter, scan: Scan, predicate: Expr) -> LogicalPlan:
         relation = self._relation(scan)
@@ -260,6 +282,17 @@ def _copied(query: LogicalPlan, inputs: Sequence[Input]) -> CopiedRows | None:
     if not columns or not is_whole:  # Arrow's tables without columns have no rows
         return None
     return CopiedRows(tuple(columns), *(() if limit is None else (limit.limit, limit.offset)))
+
+
+def _counted(query: LogicalPlan, inputs: Sequence[Input]) -> CountedRows | None:
+    """The count of a relation's rows, if that is the whole answer."""
+    while isinstance(query, Project) and len(query.expressions) == 1 and isinstance(query.expressions[0], InputRef):
+        query = query.input
+    match query:
+        case Aggregate(Project(Scan(), ()), (), (AggCall("count", (), _, False, None),)) if len(inputs) == 1:
+            is_stored = isinstance(inputs[0], FullScan) and not isinstance(inputs[0].relation, ExternalSource)
+            return CountedRows() if is_stored else None
+    return None
 
 
 def _is_just_of_key(query: LogicalPlan, read: Input) -> bool:

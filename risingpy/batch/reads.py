@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.batch.constants import direct_rows
+from risingpy.batch.first_rows import read_first_rows
 from risingpy.batch.key_lookup import key_values
 from risingpy.batch.key_ranges import range_keys
 from risingpy.batch.own_changes import OwnChanges, overlaid
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import (
     Direct,
+    FirstRows,
     FoundByIndex,
     FullScan,
     Input,
@@ -70,6 +72,8 @@ class PlanRun:
         match input_:
             case FullScan() | RangeScan():
                 return self._scan(input_)
+            case FirstRows():
+                return self._first(input_)
             case PointGet() | PrefixScan() | ListScan():
                 return self._by_key(input_)
             case NearestRows():
@@ -87,6 +91,11 @@ class PlanRun:
         if values is not None and len(values) < len(direct.get.key):
             return None
         return direct_rows(direct, self._point(direct.get, values), self.parameters)
+
+    def count(self, scan: Input) -> pa.RecordBatch:
+        """The number of all rows of a relation."""
+        assert isinstance(scan, FullScan) and not isinstance(scan.relation, ExternalSource)
+        return pa.record_batch([pa.array([self.view.rows_of(scan.relation.table.table_id)], pa.int64())], ["c0"])
 
     def knows_key(self, read: PointGet | PrefixScan) -> bool:
         """Whether `rows` gives just the rows of the whole key, whose values need no evaluator."""
@@ -130,6 +139,13 @@ class PlanRun:
         within = range_keys(scan, table, self.parameters) if isinstance(scan, RangeScan) else None
         batches = table.scan(columns, within)
         return pa.RecordBatchReader.from_batches(_arrow_schema(relation, columns), batches)
+
+    def _first(self, first: FirstRows) -> pa.RecordBatchReader:
+        table = StorageTable(first.relation.table, self.view)
+        batches = read_first_rows(first, table, self.parameters)
+        if batches is None:
+            return self._scan(first.scan)
+        return pa.RecordBatchReader.from_batches(_arrow_schema(first.relation, first.columns), batches)
 
     def _nearest(self, rows: NearestRows) -> Rows:
         """The rows that the index finds. All rows where it cannot answer, or has seen another state than the view's."""

@@ -12,7 +12,7 @@ from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, shards_of_vnodes
-from risingpy.storage.engine.ranges import Ranges
+from risingpy.storage.engine.ranges import Direction, Ranges
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.row_reading import read_all, read_first, read_points
 from risingpy.storage.engine.stored_rows import rows_of
@@ -45,6 +45,19 @@ class StorageTable:
             ranges = Ranges.in_each_vnode(self.schema.table_id, low, max(low, high))
         for shard in range(self._view.shards):
             yield from self._scan_shard(shard, columns, ranges)
+
+    def first_of_vnodes(
+        self, columns: Sequence[int], within: tuple[bytes, bytes], most: int, *, backward: bool
+    ) -> Iterator[pa.RecordBatch]:
+        """As `scan`, but of each vnode the first rows alone, or the last, at most `most`."""
+        low, high = within
+        ranges = Ranges.in_each_vnode(self.schema.table_id, low, max(low, high))
+        direction = Direction.BACKWARD if backward else Direction.FORWARD
+        for snapshot in self._view.snapshots:
+            with rows_of(snapshot) as rows:
+                batch = read_all(rows, ranges, np.full(len(ranges), most), direction)
+            if len(batch):
+                yield self._batch(batch.keys, batch.values, columns)
 
     def range_of(self, value: pa.Array) -> tuple[bytes, bytes]:
         """Bounds of the keys, after the vnode, whose first column has the one value: see `scan`."""

@@ -1,0 +1,155 @@
+"""The first rows by a key, counts, least and greatest keys: what is read instead of a table, and which rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from risingpy.batch.first_rows import MOST_OF_A_VNODE
+from risingpy.batch.plan import BatchPlan, CountedRows, FirstRows
+from risingpy.batch.planner import plan_query
+from risingpy.errors import SqlError
+from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.session import open_session
+from risingpy.meta.database import Database
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.optimizer.rules import optimize
+from risingpy.types import BIGINT
+from tests.frontend.binder.bench import bind
+from tests.frontend.session.conftest import Client
+
+ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    path: Path = tmp_path_factory.mktemp("first") / "data"
+    opened = Database(path, parallelism=2)
+    opened.start(InProcessRunner(path))
+    client = Client(open_session(opened, StartupParameters("root", "dev", {}, process_id=1)))
+    for text in (
+        "CREATE TABLE t (id INT PRIMARY KEY, g INT, s VARCHAR)",
+        "CREATE TABLE pairs (x BIGINT, y INT, z INT, PRIMARY KEY (x, y))",
+        "CREATE TABLE days (d TIMESTAMP PRIMARY KEY, n INT)",
+        "CREATE TABLE floats (f DOUBLE PRECISION PRIMARY KEY, n INT)",
+        "CREATE TABLE none (id INT PRIMARY KEY)",
+        "CREATE MATERIALIZED VIEW by_g AS SELECT g, count(*) AS n FROM t GROUP BY g",
+    ):
+        client.run(text)
+    client.run(f"INSERT INTO t SELECT 7 * i - 900, i % 50, i::varchar FROM generate_series(1, {ROWS}) i")
+    client.run("INSERT INTO pairs SELECT i / 10 - 20, i, i FROM generate_series(1, 900) i")
+    client.run(
+        "INSERT INTO days SELECT TIMESTAMP '1999-01-01' + i * INTERVAL '9 hours', i FROM generate_series(1, 500) i"
+    )
+    client.run("INSERT INTO days VALUES ('-infinity', 0), ('infinity', 0), ('0044-03-15 BC', 0)")
+    client.run("DELETE FROM t WHERE id % 5 = 0")
+    client.session.close()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(database: Database) -> Iterator[Client]:
+    opened = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=2)))
+    yield opened
+    opened.session.close()
+
+
+def _plan(database: Database, sql: str) -> BatchPlan:
+    catalog = database.reads.catalog
+    return plan_query(optimize(bind(sql, (), catalog).plan), catalog)
+
+
+FIRST = (
+    *("SELECT * FROM t ORDER BY id LIMIT 3", "SELECT s, id + 1 FROM t ORDER BY id DESC LIMIT 3 OFFSET 5"),
+    *(
+        "SELECT g FROM t WHERE id > 5 ORDER BY id LIMIT 3",
+        "SELECT id FROM t WHERE id >= 5 AND id < 70 ORDER BY 1 LIMIT 3",
+    ),
+    *("SELECT * FROM t ORDER BY id, g DESC LIMIT 3", "SELECT z FROM pairs ORDER BY x LIMIT 3"),
+    *("SELECT max(id) FROM t", "SELECT min(x) FROM pairs WHERE x > 7", "SELECT n FROM days ORDER BY d DESC LIMIT 4"),
+    "SELECT g FROM t WHERE id = (SELECT max(id) FROM t WHERE id < 100)",
+)
+NOT_FIRST = (
+    *("SELECT * FROM t ORDER BY g LIMIT 3", "SELECT * FROM t ORDER BY id", "SELECT * FROM t ORDER BY -id LIMIT 3"),
+    *("SELECT * FROM t WHERE g = 1 ORDER BY id LIMIT 3", "SELECT * FROM t WHERE id > 5 AND g = 1 ORDER BY id LIMIT 3"),
+    *("SELECT * FROM pairs ORDER BY x, y LIMIT 3", "SELECT * FROM floats ORDER BY f LIMIT 3", "SELECT max(g) FROM t"),
+    *(
+        "SELECT max(id) FILTER (WHERE g = 1) FROM t",
+        "SELECT min(id), max(id) FROM t",
+        "SELECT g, max(id) FROM t GROUP BY g",
+    ),
+    *("SELECT * FROM by_g ORDER BY g LIMIT 3", "SELECT * FROM t ORDER BY id FETCH FIRST 3 ROWS WITH TIES"),
+)
+
+
+@pytest.mark.parametrize("sql", FIRST)
+def test_first_rows_are_read(sql: str, database: Database) -> None:
+    assert any(isinstance(each, FirstRows) for each in _plan(database, sql).inputs)
+
+
+@pytest.mark.parametrize("sql", NOT_FIRST)
+def test_other_queries_read_all(sql: str, database: Database) -> None:
+    assert not any(isinstance(each, FirstRows) for each in _plan(database, sql).inputs)
+
+
+@pytest.mark.parametrize("sql", FIRST)
+def test_the_rows_are_those_of_a_sort(sql: str, client: Client) -> None:
+    """With an expression for the table, which nothing looks into, all of its rows are sorted."""
+    tables = {name: f"(SELECT * FROM {name} OFFSET 0) {name}" for name in ("t", "pairs", "days")}
+    hidden = " ".join(tables.get(word, word) for word in sql.replace(")", " )").split())
+    found, expected = client.run(sql), client.run(hidden)
+    if "pairs ORDER BY x" in sql:  # rows that are equal by x
+        found, expected = [(len(found),)], [(len(expected),)]
+    assert found == expected
+
+
+def test_random_bounds(client: Client) -> None:
+    random_, ids = Random(3), [row for (row,) in client.run("SELECT id FROM t")]
+    for _ in range(60):
+        low, span = random_.choice(ids) + random_.randint(-1, 1), random_.choice([1, 50, 5000])
+        limit, offset = random_.choice([0, 1, 9, MOST_OF_A_VNODE, MOST_OF_A_VNODE + 1]), random_.choice([0, 3])
+        way = random_.choice(["", " DESC"])
+        within = sorted((each for each in ids if low <= each < low + span), reverse=bool(way))
+        sql = f"SELECT id FROM t WHERE id >= $1 AND id < $2 ORDER BY id{way} LIMIT $3 OFFSET $4"
+        found = client.run(sql, low, low + span, limit, offset, oids=(23, 23, BIGINT.oid, BIGINT.oid))
+        assert found == [(each,) for each in within[offset : offset + limit]]
+
+
+def test_limits_that_are_null_or_negative(client: Client) -> None:
+    sql = "SELECT id FROM t ORDER BY id LIMIT $1"
+    assert len(client.run(sql, None, oids=(BIGINT.oid,))) == len(client.run("SELECT id FROM t"))
+    with pytest.raises(SqlError) as raised:
+        client.run(sql, -1, oids=(BIGINT.oid,))
+    assert raised.value.sqlstate == "2201W"
+    assert client.run("SELECT id FROM t WHERE id > $1 ORDER BY id LIMIT 3", None, oids=(23,)) == []
+
+
+def test_counts(client: Client, database: Database) -> None:
+    assert isinstance(_plan(database, "SELECT count(*) AS n FROM t").answer, CountedRows)
+    for sql in ("SELECT count(g) FROM t", "SELECT count(*) FROM t WHERE id > 0", "SELECT count(*) + 1 FROM t"):
+        assert not isinstance(_plan(database, sql).answer, CountedRows)
+    for relation in ("t", "pairs", "by_g", "none"):
+        assert client.run(f"SELECT count(*) FROM {relation}") == [(len(client.run(f"SELECT 1 FROM {relation}")),)]
+    assert client.run("SELECT max(id) FROM none") == [(None,)]
+    assert client.run("SELECT id FROM none ORDER BY id LIMIT 1") == []
+
+
+def test_a_transaction_sees_its_own_rows(client: Client) -> None:
+    [(before,)] = client.run("SELECT count(*) FROM t")
+    client.run("BEGIN")
+    client.run("INSERT INTO t VALUES (-5000, 0, ''), (900000, 0, '')")
+    client.run("DELETE FROM t WHERE id IN (SELECT id FROM t ORDER BY id LIMIT 2 OFFSET 1)")
+    assert client.run("SELECT count(*) FROM t") == [(before,)]
+    assert client.run("SELECT min(id), max(id) FROM t") == [(-5000, 900000)]
+    assert client.run("SELECT max(id) FROM t") == client.run("SELECT id FROM t ORDER BY id DESC LIMIT 1") == [(900000,)]
+    client.run("ROLLBACK")
+    assert client.run("SELECT count(*) FROM t") == [(before,)]
+
+
+def test_explain_tells_of_it(client: Client) -> None:
+    lines = [line for (line,) in client.run("EXPLAIN SELECT * FROM t WHERE id > 9 ORDER BY id DESC LIMIT 3 OFFSET 2")]
+    assert any("id > 9" in str(line) and "last 3 + 2 by id" in str(line) for line in lines)
