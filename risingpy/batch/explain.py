@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from risingpy.batch.plan import (
     BatchPlan,
-    FirstRows,
+    FirstOfKey,
     FullScan,
     Input,
     ListScan,
@@ -45,7 +45,7 @@ def _ranges(rows: Input) -> list[str]:
         case NearestRows():
             (key,) = rows.index.index.keys
             return [f"{key.text} near {expression_text(rows.vector, ())} by {rows.index.name}"]
-        case FirstRows():
+        case FirstOfKey():
             column = rows.relation.columns[rows.relation.table.key[0].index]
             count = " + ".join(expression_text(each, ()) for each in rows.counts)
             return [*_ranges(rows.scan), f"{'last' if rows.backward else 'first'} {count} by {column.name}"]

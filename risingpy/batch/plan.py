@@ -48,7 +48,7 @@ class RangeScan:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstRows:
+class FirstOfKey:
     """The first rows of a scan by the first column of the key, or if `backward` the last; and some more.
 
     They are as many as all `counts` together, LIMIT and OFFSET, which are constants once parameters have values.
@@ -153,7 +153,7 @@ class SystemRows:
     scan: SystemScan
 
 
-Input = FullScan | RangeScan | FirstRows | KeyRead | NearestRows | Overlay | SystemRows
+Input = FullScan | RangeScan | FirstOfKey | KeyRead | NearestRows | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 
@@ -191,7 +191,7 @@ class CopiedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedRows:
+class NotedCount:
     """The number of the only input's rows, all of a relation's: its store has noted it."""
 
 
@@ -213,6 +213,6 @@ class BatchPlan:
 
     query: LogicalPlan
     inputs: tuple[Input, ...]
-    answer: ConstantRows | Direct | CopiedRows | CountedRows | ComputedRows
+    answer: ConstantRows | Direct | CopiedRows | NotedCount | ComputedRows
     custom: bool = False
     read_again: frozenset[int] = frozenset()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from risingpy.batch.first_rows import first_rows
+from risingpy.batch.first_of_key import first_of_key
 from risingpy.batch.index_choice import best_index
 from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
 from risingpy.batch.key_ranges import range_scan
@@ -19,13 +19,13 @@ from risingpy.batch.plan import (
     ComputedRows,
     ConstantRows,
     CopiedRows,
-    CountedRows,
     Direct,
     FoundByIndex,
     FullScan,
     Input,
     KeyRead,
     ListScan,
+    NotedCount,
     Overlay,
     PointGet,
     PrefixScan,
@@ -157,7 +157,7 @@ class _Inputs:
 
     def _has_first(self, query: LogicalPlan) -> bool:
         """Takes the rows of a query for the first ones by the key, if it asks for these."""
-        rows = first_rows(query, self._relation)
+        rows = first_of_key(query, self._relation)
         if rows is None or self._changed_table(rows.relation) is not None:
             return False
         self.inputs.append(rows)
@@ -284,14 +284,14 @@ def _copied(query: LogicalPlan, inputs: Sequence[Input]) -> CopiedRows | None:
     return CopiedRows(tuple(columns), *(() if limit is None else (limit.limit, limit.offset)))
 
 
-def _counted(query: LogicalPlan, inputs: Sequence[Input]) -> CountedRows | None:
+def _counted(query: LogicalPlan, inputs: Sequence[Input]) -> NotedCount | None:
     """The count of a relation's rows, if that is the whole answer."""
     while isinstance(query, Project) and len(query.expressions) == 1 and isinstance(query.expressions[0], InputRef):
         query = query.input
     match query:
         case Aggregate(Project(Scan(), ()), (), (AggCall("count", (), _, False, None),)) if len(inputs) == 1:
             is_stored = isinstance(inputs[0], FullScan) and not isinstance(inputs[0].relation, ExternalSource)
-            return CountedRows() if is_stored else None
+            return NotedCount() if is_stored else None
     return None
 
 

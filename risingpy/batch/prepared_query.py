@@ -7,7 +7,7 @@ import pyarrow as pa
 from risingpy.batch.constants import constant_table
 from risingpy.batch.moments import Clock, GivesNumbers
 from risingpy.batch.parameters import Parameters, has_parameters, parameter_stored, with_parameters
-from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, CopiedRows, CountedRows, Direct, PrefixScan
+from risingpy.batch.plan import BatchPlan, ComputedRows, ConstantRows, CopiedRows, Direct, NotedCount, PrefixScan
 from risingpy.batch.planner import asks_for_objects, has_given_rows, has_system_scan, plan_query, scans_of
 from risingpy.batch.sql import QuerySql, to_duckdb_sql
 from risingpy.plan.catalog import Catalog
@@ -57,7 +57,7 @@ class PreparedQuery:
                 values, others = [expr for column in columns for expr in column], []
             case CopiedRows(limit=None, offset=None) if isinstance(self.plan.inputs[0], PrefixScan):
                 values, others = list(self.plan.inputs[0].key), []
-            case CopiedRows() | CountedRows() | ComputedRows():
+            case CopiedRows() | NotedCount() | ComputedRows():
                 return False
         places = sorted(place for place in map(parameter_stored, values) if place is not None)
         elsewhere = [expr for expr in values if parameter_stored(expr) is None] + others

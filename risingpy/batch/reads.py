@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.batch.constants import direct_rows
-from risingpy.batch.first_rows import read_first_rows
+from risingpy.batch.first_of_key import read_first_of_key
 from risingpy.batch.key_lookup import key_values
 from risingpy.batch.key_ranges import range_keys
 from risingpy.batch.own_changes import OwnChanges, overlaid
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import (
     Direct,
-    FirstRows,
+    FirstOfKey,
     FoundByIndex,
     FullScan,
     Input,
@@ -72,7 +72,7 @@ class PlanRun:
         match input_:
             case FullScan() | RangeScan():
                 return self._scan(input_)
-            case FirstRows():
+            case FirstOfKey():
                 return self._first(input_)
             case PointGet() | PrefixScan() | ListScan():
                 return self._by_key(input_)
@@ -140,9 +140,9 @@ class PlanRun:
         batches = table.scan(columns, within)
         return pa.RecordBatchReader.from_batches(_arrow_schema(relation, columns), batches)
 
-    def _first(self, first: FirstRows) -> pa.RecordBatchReader:
+    def _first(self, first: FirstOfKey) -> pa.RecordBatchReader:
         table = StorageTable(first.relation.table, self.view)
-        batches = read_first_rows(first, table, self.parameters)
+        batches = read_first_of_key(first, table, self.parameters)
         if batches is None:
             return self._scan(first.scan)
         return pa.RecordBatchReader.from_batches(_arrow_schema(first.relation, first.columns), batches)

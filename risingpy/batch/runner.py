@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from risingpy.batch.copied_rows import copied_rows
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
-from risingpy.batch.plan import CopiedRows, CountedRows, Direct
+from risingpy.batch.plan import CopiedRows, Direct, NotedCount
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.reads import FindsNearest, PlanRun, Rows, find_none
 from risingpy.batch.sql import GIVEN_ROWS
@@ -152,7 +152,7 @@ class BatchRunner:
             plan = query.plan_for(snapshot.catalog, changed, parameters)
             reads = PlanRun(snapshot.view, parameters, own, self._system(snapshot), self._nearest)
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
-            if isinstance(plan.answer, CountedRows):
+            if isinstance(plan.answer, NotedCount):
                 direct = reads.count(plan.inputs[0])
             copied = None
             if isinstance(plan.answer, CopiedRows):
@@ -269,7 +269,7 @@ class BatchRunner:
 
         What asks for the system's state only has no turn: so somebody can see what keeps the others waiting.
         """
-        if not query.relations or isinstance(query.plan.answer, Direct | CountedRows):
+        if not query.relations or isinstance(query.plan.answer, Direct | NotedCount):
             yield None
             return
         limits = self._limits()

@@ -21,6 +21,7 @@ from risingpy.batch.plan import (
     ConstantRows,
     CopiedRows,
     Direct,
+    FirstOfKey,
     FoundByIndex,
     FullScan,
     Input,
@@ -87,6 +88,8 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
             return f"{'row' if isinstance(rows, PointGet) else 'rows'} of {rows.relation.name}: {found}"
         case RangeScan():
             return f"range of {rows.relation.name}: {', '.join(bound.comparison for bound in rows.bounds)}"
+        case FirstOfKey():
+            return f"{'last' if rows.backward else 'first'} of {shown(rows.scan, values)}"
         case ListScan():
             return f"list of {rows.relation.name}: {', '.join(map(str, rows.values))}"
         case NearestRows():
@@ -110,6 +113,8 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
         ("select a from t where id not in (5, 6)", (), (), "all of t"),
         ("select a from t where id in (5, 6) and a = 1", (), (), "list of t: 5, 6"),
         ("select id from t where a in (5, 6)", (), (), "list of by_a: 5, 6"),
+        ("select b from t where id > 5 order by id desc limit 2", (), (), "last of range of t: gt"),
+        ("select min(id) from t", (), (), "first of all of t"),
         ("select z from pairs where x in (1, 2)", (), (), "all of pairs"),  # a row's shard depends on y, too
         ("select n from prices where price in (1.5, 2)", (), (), "all of prices"),
         ("select n from floats where f in (0, 1)", (), (), "all of floats"),

@@ -27,7 +27,6 @@ from risingpy.meta.epochs.failed_jobs import without_failed
 from risingpy.meta.epochs.followers import Followers, changelogs_of
 from risingpy.meta.epochs.graph_changes import NO_ROWS, LoggedRows
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
-from risingpy.meta.epochs.of_graph import OfGraph
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.recovered_jobs import with_started
 from risingpy.meta.epochs.rejected_messages import RejectedMessages
@@ -35,6 +34,7 @@ from risingpy.meta.epochs.result import state_after
 from risingpy.meta.epochs.runner import EpochReport, with_steps
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.epochs.work_since_start import WorkSinceStart
+from risingpy.meta.of_graph import OfGraph
 from risingpy.meta.own_pace.set_aside import with_position, with_rejoined, with_set_aside
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog, unique_keys_of

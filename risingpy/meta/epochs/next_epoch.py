@@ -112,19 +112,17 @@ def plan_epoch(
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
-    `depth`: of the state's graph. `number`, called last, gives its number, its time. `idle`: there is time to rewrite
-    rows without dropped columns. `passed`: a view changes because time has passed. `handed_over`: by job, what it takes
-    over from the job's own epochs. With `closed` it takes nothing else. `halvings`: how often the time of its jobs is
-    halved.
+    `depth`: of its graph. `number`, called last, gives its number, its time. `idle`: there is time to rewrite rows
+    without dropped columns. `passed`: a view changes because time has passed. `handed_over`: by job, what it takes over
+    from the job's own epochs. With `closed` it takes nothing else. `halvings`: how often its jobs' time is halved.
     """
     lsn, rows = (state.committed.lsn, 0) if closed else log.next_epoch(LARGEST_EPOCH_ROWS)
     read = _nothing(state) if closed else sources.next_ranges(state, LARGEST_EPOCH_ROWS)
     is_due = passed or (idle and state.compactions) or is_work_in(state, budget) or trimming.seconds_left() == 0
     if not (is_due or handed_over or lsn > state.committed.lsn or read.moves):
         return None
-    rows += read.rows
-    granted = _granted(state, budget, has_rows=rows > 0)
-    rows += sum(granted.values()) * state.shards
+    granted = _granted(state, budget, has_rows=rows + read.rows > 0)
+    rows += read.rows + sum(granted.values()) * state.shards
     descriptor = EpochDescriptor(
         epoch=number(),
         committed=state.committed.epoch,

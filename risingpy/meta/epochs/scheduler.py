@@ -12,11 +12,11 @@ from risingpy.meta.epochs.costly_jobs import work_of_jobs
 from risingpy.meta.epochs.epoch_times import EpochClock, EpochPhase
 from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch, starting_ids
 from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
-from risingpy.meta.epochs.of_graph import OfGraph
 from risingpy.meta.epochs.passing_time import PassingTime
 from risingpy.meta.epochs.runner import EpochReport
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.of_graph import OfGraph
 from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from risingpy.batch.key_ranges import ORDERED, knows_bounds, range_keys, range_scan
 from risingpy.batch.parameters import Parameters, constant
-from risingpy.batch.plan import FirstRows, FullScan, RangeScan
+from risingpy.batch.plan import FirstOfKey, FullScan, RangeScan
 from risingpy.plan.catalog import ExternalSource, ScannedRelation, StoredRelation
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef, Literal
@@ -24,7 +24,7 @@ from risingpy.types import BIGINT
 MOST_OF_A_VNODE = 1000  # more rows are found as soon by reading all
 
 
-def first_rows(query: LogicalPlan, relation_of: Callable[[Scan], ScannedRelation]) -> FirstRows | None:
+def first_of_key(query: LogicalPlan, relation_of: Callable[[Scan], ScannedRelation]) -> FirstOfKey | None:
     """What a query reads of a scan that it orders by the first column of the key, and limits; None for any other.
 
     The least or greatest value of that column is its first or last one.
@@ -40,7 +40,7 @@ def first_rows(query: LogicalPlan, relation_of: Callable[[Scan], ScannedRelation
     if wanted.has_further_keys and len(relation.table.key) > 1:  # a key of one column leaves nothing to further ones
         return None
     rows = FullScan(relation, scan.columns) if predicate is None else _just_range(relation, scan, predicate)
-    return None if rows is None else FirstRows(rows, wanted.counts, wanted.key.descending)
+    return None if rows is None else FirstOfKey(rows, wanted.counts, wanted.key.descending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _begins_key(relation: StoredRelation, scan: Scan, place: int) -> bool:
     return relation.columns[first.index].type.kind in ORDERED
 
 
-def read_first_rows(rows: FirstRows, table: StorageTable, parameters: Parameters) -> Iterator[pa.RecordBatch] | None:
+def read_first_of_key(rows: FirstOfKey, table: StorageTable, parameters: Parameters) -> Iterator[pa.RecordBatch] | None:
     """The rows; None if only the evaluator knows how many are wanted or from where on, or if they are many."""
     counts = [constant(each, parameters) for each in rows.counts]
     numbers = [each.value for each in counts if each is not None and isinstance(each.value, int)]
