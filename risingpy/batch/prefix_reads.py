@@ -19,7 +19,7 @@ from risingpy.storage.codec.datum_columns import datum_in, has_datums
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
 
-MOST_ROWS = 64  # more would keep the other connections of the loop waiting
+MOST_ROWS, MOST_BYTES = 64, 1 << 18  # more would keep the other connections of the loop waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class PrefixRead:
         if len(values) < len(self.read.key):
             return None
         prefix = [pa.array([value.value], value.type.arrow) for value in values]
-        found = StorageTable(self.read.relation.table, view).few_of_prefix(prefix, self.columns, MOST_ROWS)
+        table = StorageTable(self.read.relation.table, view)
+        found = table.few_of_prefix(prefix, self.columns, MOST_ROWS, MOST_BYTES)
         if found is None:
             return None
         return [[datum_in(column, row) for column in found.columns] for row in range(found.num_rows)]

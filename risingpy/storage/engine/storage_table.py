@@ -131,13 +131,15 @@ class StorageTable:
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
         return rows.take(pa.array(np.argsort(owner, kind="stable")))
 
-    def few_of_prefix(self, prefix: Sequence[pa.Array], columns: Sequence[int], most: int) -> pa.Table | None:
-        """The rows of one prefix that tells the vnode, these columns as c0…; None if there are more than `most`."""
+    def few_of_prefix(
+        self, prefix: Sequence[pa.Array], columns: Sequence[int], most: int, most_bytes: int
+    ) -> pa.Table | None:
+        """The rows of one prefix that tells the vnode, these columns as c0…; None if they are more than that."""
         vnodes = self._codec.vnodes(prefix)
         (shard,) = shards_of_vnodes(vnodes, self._view.shards).tolist()
         with rows_of(self._view.snapshots[shard]) as rows:
             batch = read_first(rows, Ranges.of_prefixes(self._codec.encode_keys(prefix, vnodes)), most + 1)
-        if len(batch) > most:
+        if len(batch) > most or batch.values.nbytes > most_bytes:
             return None
         return pa.Table.from_batches([self._batch(batch.keys, batch.values, columns)])
 

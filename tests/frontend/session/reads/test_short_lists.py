@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from risingpy.batch.prefix_reads import MOST_ROWS
+from risingpy.batch.prefix_reads import MOST_BYTES, MOST_ROWS
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
@@ -95,6 +95,14 @@ def test_as_many_rows_as_take_no_time(answers: Answers) -> None:
     assert answers.short(_asked(b"2")) is None
     assert b"SELECT %d" % (MOST_ROWS + 1) in answers.long(_asked(b"2"))
     assert answers.short(_asked(b"9")) == answers.long(_asked(b"9"))
+
+
+def test_rows_that_are_large_take_the_long_way(answers: Answers, client: Client) -> None:
+    _prepared(answers, "SELECT s FROM t WHERE g = $1")
+    client.run(f"INSERT INTO t VALUES (9000, 5, repeat('x', {MOST_BYTES}))")
+    client.run("FLUSH")
+    assert answers.short(_asked(b"5")) is None
+    assert len(answers.long(_asked(b"5"))) > MOST_BYTES
 
 
 def test_an_index_of_a_view(answers: Answers) -> None:
