@@ -1,7 +1,7 @@
 """The rules that every query goes through, in order; each is one file and one function from plan to plan.
 
 First subqueries become joins (`UNNESTING`; a view's by `UNNESTING_FOR_STREAM`). A view's query then goes through those
-of `STREAM_PIPELINE`, whose results only a stream plan can run.
+of `STREAM_PIPELINE`, whose results only a stream plan can run, any other through those of `BATCH_PIPELINE`.
 
 In: a bound logical plan. Out: an equivalent one with the same output columns. Called by the session's statements before
 a plan is run, explained or streamed.
@@ -29,7 +29,7 @@ from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.prune_common_subplans import prune_common_subplans
 from risingpy.optimizer.rules.range_joins import range_joins
-from risingpy.optimizer.rules.single_row_join import single_row_join
+from risingpy.optimizer.rules.single_row_join import computed_after_join, single_row_join
 from risingpy.optimizer.rules.sort_above_sets import sort_above_sets
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
@@ -68,6 +68,8 @@ PIPELINE: tuple[Rule, ...] = (
     filter_merge,
 )
 
+BATCH_PIPELINE: tuple[Rule, ...] = (computed_after_join, project_merge)
+
 STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_to_group)
 
 
@@ -81,7 +83,8 @@ def optimize(plan: LogicalPlan, check: Check = unchecked, *, for_stream: bool = 
     check_size(plan)
     plan = _after(UNNESTING_FOR_STREAM if for_stream else UNNESTING, plan, check)
     check_joins(plan)
-    return _after(PIPELINE, plan, check)
+    plan = _after(PIPELINE, plan, check)
+    return plan if for_stream else _after(BATCH_PIPELINE, plan, check)
 
 
 def _is_of_parameters(plan: LogicalPlan) -> bool:
@@ -108,7 +111,7 @@ def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, Logical
     """(rule's name, plan after it) for each rule that changes something; with `for_stream`, rules for views too."""
     check_size(plan)
     unnesting = UNNESTING_FOR_STREAM if for_stream else UNNESTING
-    for rule in (*unnesting, *PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
+    for rule in (*unnesting, *PIPELINE, *(STREAM_PIPELINE if for_stream else BATCH_PIPELINE)):
         before, plan = plan, rule(plan)
         if rule is unnesting[-1]:
             check_joins(plan)
