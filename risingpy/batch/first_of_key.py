@@ -85,7 +85,7 @@ def _scan_below(query: LogicalPlan, place: int) -> tuple[Scan, Expr | None, int]
 def _begins_key(relation: StoredRelation, scan: Scan, place: int) -> bool:
     """Whether the rows are in the order of the column, as SQL has it, within each vnode."""
     first = relation.table.key[0] if relation.table.key else None
-    if first is None or first.descending or scan.columns[place] != first.index or place not in scan.not_null:
+    if first is None or first.descending or scan.columns[place] != first.index or first.index not in scan.not_null:
         return False
     return relation.columns[first.index].type.kind in ORDERED
 
