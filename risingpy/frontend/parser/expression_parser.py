@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.frontend.parser.keywords import RESERVED, SYMBOLS
 from risingpy.frontend.parser.literals.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.literals.plain_constants import ENDS, NUMBER, constant_operand, whole_constant
-from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
+from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, cast_as_a_whole, check_terms
 from risingpy.frontend.parser.strict_lists import StrictLists
 from risingpy.sql_quoting import double_quoted
 
@@ -177,7 +177,7 @@ class ExpressionParser(StrictLists):
         right = self._needed(self._parse_range)
         if self._curr.token_type in _COMPARISON:
             self.raise_error("comparisons do not associate")
-        return self._at(_COMPARISON[token.token_type](this=left, expression=right), token)
+        return cast_as_a_whole(self._at(_COMPARISON[token.token_type](this=left, expression=right), token))
 
     def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
         left = this or self._parse_bitwise()
@@ -221,7 +221,7 @@ class ExpressionParser(StrictLists):
                 self.raise_error("expression expected")
             return self._at(test, token)
         right = self._needed(self._parse_bitwise)
-        node = self._at(_LIKE[kind](this=left, expression=right), token)
+        node = cast_as_a_whole(self._at(_LIKE[kind](this=left, expression=right), token))
         if self._match(TokenType.ESCAPE):
             return self._at(exp.Escape(this=node, expression=self._needed(self._parse_bitwise)), token)
         return node

@@ -25,6 +25,28 @@ def check_terms(terms: int) -> None:
         raise TooManyConditions(f"an expression of more than {MAX_TERMS:,} terms is too complex")
 
 
+def cast_as_a_whole(comparison: exp.Expr) -> exp.Expr:
+    """The comparison, where it ends in ANY, SOME or ALL with casts: `x = ANY (a)::int` is `(x = ANY (a))::int`."""
+    right = comparison.args.get("expression")
+    holder, place = (right, "this") if isinstance(right, exp.Any) else (comparison, "expression")
+    inner, casts = holder.args.get(place), []
+    while isinstance(inner, exp.Cast):
+        casts.append(inner)
+        inner = inner.this
+    if not casts or not (isinstance(inner, exp.Paren) if holder is right else _is_quantified(inner)):
+        return comparison
+    holder.set(place, inner)
+    for cast in reversed(casts):
+        cast.set("this", comparison)
+        comparison = cast
+    return comparison
+
+
+def _is_quantified(operand: exp.Expr | None) -> bool:
+    is_named = isinstance(operand, exp.Anonymous) and operand.name.upper() in ("ALL", "SOME")
+    return is_named or isinstance(operand, exp.Any | exp.All)
+
+
 class ParserTools(RisingWaveParser):
     """sqlglot's parser with a few verbs of ours."""
 
