@@ -76,12 +76,15 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
 
 
 def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
-    """Depth first, left to right; the Exchange and Share leaves included, and nothing below them."""
+    """Depth first, left to right; the Exchange and Share leaves included, and nothing below them.
+
+    The root may be such a leaf, where a shared part is another one's rows as they are.
+    """
     rest = [root]
     while rest:
         node = rest.pop()
         yield node
-        if node is root or not isinstance(node, Exchange | Share):
+        if not isinstance(node, Exchange | Share):
             rest += reversed(children(node))
 
 

@@ -123,7 +123,7 @@ def _check_leaves(step: StreamPlan, number: int) -> None:
     What comes through an exchange may have recursions of its own.
     """
     for node in nodes_of_fragment(step):
-        if isinstance(node, Exchange) and any(_reads(n, number) for n in nodes_of_fragment(node)):
+        if isinstance(node, Exchange) and any(_reads(n, number) for n in nodes_of_fragment(node.input)):
             raise InternalError("an exchange within the step of a recursion")
 
 
