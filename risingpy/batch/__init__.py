@@ -18,7 +18,7 @@ row_rewrite                   UPDATE and DELETE of one row by its key
 own_changes, row_keys         apply a transaction's own writes to them
 statement_reads               what all parts of a statement read
 sql/                          writes a plan as DuckDB SQL
-first_of_key                    the first rows by a key, of each vnode
+first_of_key                  the first rows by a key, of each vnode
 copied_rows                   columns of a relation as they are, without DuckDB
 runner                        runs a plan
 explain                       prints a plan

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from risingpy.batch.runner import ROWS_PER_TEXT_BATCH
 from risingpy.errors import SqlError
-from risingpy.frontend.results import StartupParameters
-from risingpy.frontend.session import open_session
-from risingpy.meta.database import Database
-from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.types import BIGINT
+from tests.batch.conftest import opened
 from tests.frontend.session.conftest import Client
 
 ROWS = 70_000  # more than a page of a shard has
@@ -21,17 +17,13 @@ ROWS = 70_000  # more than a page of a shard has
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    path: Path = tmp_path_factory.mktemp("copied") / "data"
-    database = Database(path, parallelism=1)
-    database.start(InProcessRunner(path))
-    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=1)))
-    client.run("CREATE TABLE many (id INT PRIMARY KEY, s VARCHAR)")
-    client.run(f"INSERT INTO many SELECT i, i::varchar FROM generate_series(1, {ROWS}) i")
-    client.run("CREATE TABLE few (id INT PRIMARY KEY, g INT, n NUMERIC)")
-    client.run("CREATE INDEX by_g ON few (g)")
-    client.run("INSERT INTO few VALUES (1, 1, 1.50), (2, 1, 2), (3, NULL, NULL), (4, 2, 1e30)")
-    yield client
-    client.session.close()
+    with opened(tmp_path_factory.mktemp("copied") / "data", parallelism=1) as (_, client):
+        client.run("CREATE TABLE many (id INT PRIMARY KEY, s VARCHAR)")
+        client.run(f"INSERT INTO many SELECT i, i::varchar FROM generate_series(1, {ROWS}) i")
+        client.run("CREATE TABLE few (id INT PRIMARY KEY, g INT, n NUMERIC)")
+        client.run("CREATE INDEX by_g ON few (g)")
+        client.run("INSERT INTO few VALUES (1, 1, 1.50), (2, 1, 2), (3, NULL, NULL), (4, 2, 1e30)")
+        yield client
 
 
 def test_all_rows_of_several_pages(client: Client) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,9 +14,9 @@ from risingpy.errors import SqlError
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
-from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.optimizer.rules import optimize
 from risingpy.types import BIGINT
+from tests.batch.conftest import opened
 from tests.frontend.binder.bench import bind
 from tests.frontend.session.conftest import Client
 
@@ -26,39 +25,34 @@ ROWS = 3000
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    path: Path = tmp_path_factory.mktemp("first") / "data"
-    opened = Database(path, parallelism=2)
-    opened.start(InProcessRunner(path))
-    client = Client(open_session(opened, StartupParameters("root", "dev", {}, process_id=1)))
-    for text in (
-        "CREATE TABLE t (id INT PRIMARY KEY, g INT, s VARCHAR)",
-        "CREATE TABLE pairs (x BIGINT, y INT, z INT, PRIMARY KEY (x, y))",
-        "CREATE TABLE days (d TIMESTAMP PRIMARY KEY, n INT)",
-        "CREATE TABLE floats (f DOUBLE PRECISION PRIMARY KEY, n INT)",
-        "CREATE TABLE none (id INT PRIMARY KEY)",
-        "CREATE TABLE late (a INT, id INT PRIMARY KEY)",
-        "CREATE MATERIALIZED VIEW by_g AS SELECT count(*) AS n, g FROM t GROUP BY g",
-    ):
-        client.run(text)
-    client.run(f"INSERT INTO t SELECT 7 * i - 900, i % 50, i::varchar FROM generate_series(1, {ROWS}) i")
-    client.run("INSERT INTO pairs SELECT i / 10 - 20, i, i FROM generate_series(1, 900) i")
-    client.run(
-        "INSERT INTO days SELECT TIMESTAMP '1999-01-01' + i * INTERVAL '9 hours', i FROM generate_series(1, 500) i"
-    )
-    client.run("INSERT INTO days VALUES ('-infinity', 0), ('infinity', 0), ('0044-03-15 BC', 0)")
-    client.run("DELETE FROM t WHERE id % 5 = 0")
-    client.run("UPDATE t SET g = NULL WHERE g = 7")
-    client.run("INSERT INTO late SELECT -i, i FROM generate_series(1, 50) i")
-    client.session.close()
-    yield opened
-    opened.close()
+    with opened(tmp_path_factory.mktemp("first") / "data") as (database, client):
+        for text in (
+            "CREATE TABLE t (id INT PRIMARY KEY, g INT, s VARCHAR)",
+            "CREATE TABLE pairs (x BIGINT, y INT, z INT, PRIMARY KEY (x, y))",
+            "CREATE TABLE days (d TIMESTAMP PRIMARY KEY, n INT)",
+            "CREATE TABLE floats (f DOUBLE PRECISION PRIMARY KEY, n INT)",
+            "CREATE TABLE none (id INT PRIMARY KEY)",
+            "CREATE TABLE late (a INT, id INT PRIMARY KEY)",
+            "CREATE MATERIALIZED VIEW by_g AS SELECT count(*) AS n, g FROM t GROUP BY g",
+        ):
+            client.run(text)
+        client.run(f"INSERT INTO t SELECT 7 * i - 900, i % 50, i::varchar FROM generate_series(1, {ROWS}) i")
+        client.run("INSERT INTO pairs SELECT i / 10 - 20, i, i FROM generate_series(1, 900) i")
+        client.run(
+            "INSERT INTO days SELECT TIMESTAMP '1999-01-01' + i * INTERVAL '9 hours', i FROM generate_series(1, 500) i"
+        )
+        client.run("INSERT INTO days VALUES ('-infinity', 0), ('infinity', 0), ('0044-03-15 BC', 0)")
+        client.run("DELETE FROM t WHERE id % 5 = 0")
+        client.run("UPDATE t SET g = NULL WHERE g = 7")
+        client.run("INSERT INTO late SELECT -i, i FROM generate_series(1, 50) i")
+        yield database
 
 
 @pytest.fixture
 def client(database: Database) -> Iterator[Client]:
-    opened = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=2)))
-    yield opened
-    opened.session.close()
+    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=2)))
+    yield client
+    client.session.close()
 
 
 def _plan(database: Database, sql: str) -> BatchPlan:

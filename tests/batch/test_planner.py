@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,16 +35,12 @@ from risingpy.batch.plan import (
 from risingpy.batch.planner import plan_query, scans_of
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.errors import StalePlan
-from risingpy.frontend.results import StartupParameters
-from risingpy.frontend.session import open_session
-from risingpy.meta.database import Database
-from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog
 from risingpy.types import BIGINT, INTEGER, NUMERIC, SMALLINT, VARCHAR, SqlType
 from risingpy.types.wide_numeric import to_bytes
+from tests.batch.conftest import opened
 from tests.frontend.binder.bench import bind
-from tests.frontend.session.conftest import Client
 
 TABLES = """
 CREATE TABLE t (id int PRIMARY KEY, a int, b varchar, c int);
@@ -62,15 +57,10 @@ CREATE UNIQUE INDEX part_c ON partly (a) WHERE c = 'x' AND b < 5;
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    path: Path = tmp_path_factory.mktemp("planner") / "data"
-    database = Database(path, parallelism=2)
-    database.start(InProcessRunner(path))
-    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=1)))
-    for statement in TABLES.strip().split("\n"):
-        client.run(statement)
-    yield database.reads.catalog
-    client.session.close()
-    database.close()
+    with opened(tmp_path_factory.mktemp("planner") / "data") as (database, client):
+        for statement in TABLES.strip().split("\n"):
+            client.run(statement)
+        yield database.reads.catalog
 
 
 def plan(sql: str, catalog: Catalog, *types: SqlType, changed: frozenset[int] = frozenset()) -> BatchPlan:

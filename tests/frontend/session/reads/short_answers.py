@@ -14,6 +14,7 @@ from risingpy.frontend.wire.protocol import ClientProtocol
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.short_path.series import Repeats
 from risingpy.frontend.wire.short_path.short_path import Later, ShortPath
+from tests.frontend.wire import raw_client as raw
 
 
 class _Channel:
@@ -98,3 +99,22 @@ class Answers:
             assert over.wait(30)
             answer = None if rows[0] is None else answer.answer(rows[0])
         return answer
+
+
+def prepare(answers: Answers, name: bytes, text: str, oids: tuple[int, ...] = ()) -> None:
+    """Prepares a statement in the long way."""
+    said = answers.long(raw.parse(name, text.encode(), oids) + raw.SYNC)
+    assert said[:1] == b"1", said
+
+
+def series(
+    statement: bytes,
+    values: tuple[bytes | None, ...],
+    formats: tuple[int, ...] = (),
+    results: tuple[int, ...] = (),
+    *,
+    describes: bool = True,
+) -> bytes:
+    """The messages that run a prepared statement once."""
+    described = raw.describe(b"P") if describes else b""
+    return raw.bind(b"", statement, values, formats, results) + described + raw.execute() + raw.SYNC

@@ -14,7 +14,7 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
-from tests.frontend.session.reads.short_answers import Answers
+from tests.frontend.session.reads.short_answers import Answers, prepare, series
 from tests.frontend.wire import raw_client as raw
 
 _TYPES = {
@@ -66,13 +66,11 @@ def answers(client: Client) -> Answers:
 
 
 def _prepared(answers: Answers, text: str) -> None:
-    said = answers.long(raw.parse(b"s", text.encode()) + raw.SYNC)
-    assert said[:1] == b"1", said
+    prepare(answers, b"s", text)
 
 
 def _asked(*values: bytes | None, results: tuple[int, ...] = (), describes: bool = True) -> bytes:
-    described = raw.describe(b"P") if describes else b""
-    return raw.bind(b"", b"s", values, (), results) + described + raw.execute() + raw.SYNC
+    return series(b"s", values, (), results, describes=describes)
 
 
 @pytest.mark.parametrize("name", _NAMES)

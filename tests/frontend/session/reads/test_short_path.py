@@ -16,7 +16,7 @@ from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
-from tests.frontend.session.reads.short_answers import Answers
+from tests.frontend.session.reads.short_answers import Answers, prepare, series
 from tests.frontend.wire import raw_client as raw
 
 _COLUMNS = (
@@ -57,51 +57,34 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def many(client: Client) -> Answers:
     """A session with statements that are prepared."""
     answers = Answers(client.session)
-    _prepare(answers, b"all", f"SELECT {_NAMES} FROM kinds WHERE k = $1 AND n = $2")
-    _prepare(answers, b"some", "SELECT n, t, k, n FROM kinds WHERE n = $2 AND k = $1")
-    _prepare(answers, b"sums", "SELECT * FROM sums WHERE k = $1")
-    _prepare(answers, b"one", "SELECT i, k FROM kinds WHERE k = 1 AND n = $1")
+    prepare(answers, b"all", f"SELECT {_NAMES} FROM kinds WHERE k = $1 AND n = $2")
+    prepare(answers, b"some", "SELECT n, t, k, n FROM kinds WHERE n = $2 AND k = $1")
+    prepare(answers, b"sums", "SELECT * FROM sums WHERE k = $1")
+    prepare(answers, b"one", "SELECT i, k FROM kinds WHERE k = 1 AND n = $1")
     return answers
-
-
-def _prepare(answers: Answers, name: bytes, text: str, oids: tuple[int, ...] = ()) -> None:
-    said = answers.long(raw.parse(name, text.encode(), oids) + raw.SYNC)
-    assert said[:1] == b"1", said
-
-
-def _series(
-    statement: bytes,
-    values: tuple[bytes | None, ...],
-    formats: tuple[int, ...] = (),
-    results: tuple[int, ...] = (),
-    *,
-    describes: bool = True,
-) -> bytes:
-    described = raw.describe(b"P") if describes else b""
-    return raw.bind(b"", statement, values, formats, results) + described + raw.execute() + raw.SYNC
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
 def test_all_types_in_both_forms(many: Answers, client: Client, zone: str) -> None:
     client.run(f"SET TimeZone = '{zone}'")
-    many.long(_series(b"all", _KEY))  # binds the statement again, for the zone
+    many.long(series(b"all", _KEY))  # binds the statement again, for the zone
     for results, describes in product([(), (0,), (1,), tuple(i % 2 for i in range(19))], [True, False]):
-        asked = _series(b"all", _KEY, (), results, describes=describes)
+        asked = series(b"all", _KEY, (), results, describes=describes)
         said = many.short(asked)
         assert said is not None
         assert said == many.long(asked)
 
 
 _SERIES = [
-    _series(b"some", (b"2", b"nothing")),
-    _series(b"some", (b"-3", b"")),
-    _series(b"some", (b"4", b"none")),
-    _series(b"some", (None, b"x")),
-    _series(b"some", (b" +1 ", b"x")),
-    _series(b"some", (b"\0\0\0\1", b"x"), (1, 0), (1,)),
-    _series(b"sums", (b"1",)),
-    _series(b"sums", (b"\0\0\0\2",), (1,), (1, 1, 1), describes=False),
-    _series(b"one", (b"x",), (0,)),
+    series(b"some", (b"2", b"nothing")),
+    series(b"some", (b"-3", b"")),
+    series(b"some", (b"4", b"none")),
+    series(b"some", (None, b"x")),
+    series(b"some", (b" +1 ", b"x")),
+    series(b"some", (b"\0\0\0\1", b"x"), (1, 0), (1,)),
+    series(b"sums", (b"1",)),
+    series(b"sums", (b"\0\0\0\2",), (1,), (1, 1, 1), describes=False),
+    series(b"one", (b"x",), (0,)),
     *(raw.bind(b"", b"one", (name,)) + raw.execute(limit=n) + raw.SYNC for n in (1, 2, -1) for name in (b"x", b"y")),
 ]
 
@@ -123,10 +106,10 @@ def test_prepared_statements(many: Answers, asked: bytes) -> None:
     ],
 )
 def test_keys_of_other_types(many: Answers, text: str, values: tuple[bytes, ...]) -> None:
-    _prepare(many, b"s", text)
-    said = many.short(_series(b"s", values))
+    prepare(many, b"s", text)
+    said = many.short(series(b"s", values))
     assert said is not None
-    assert said == many.long(_series(b"s", values))
+    assert said == many.long(series(b"s", values))
 
 
 def test_texts_that_recur(many: Answers) -> None:
@@ -141,13 +124,13 @@ def test_texts_that_recur(many: Answers) -> None:
 
 
 _OTHER = [
-    *(_series(b"none", _KEY), _series(b"some", (b"1",)), _series(b"some", (b"one", b"x"))),
-    *(_series(b"some", (b"99999999999", b"x")), _series(b"some", (b"1", b"\xff"))),
-    *(_series(b"some", (b"1", b"x"), (7,)), _series(b"some", _KEY, (), (1, 1))),
+    *(series(b"none", _KEY), series(b"some", (b"1",)), series(b"some", (b"one", b"x"))),
+    *(series(b"some", (b"99999999999", b"x")), series(b"some", (b"1", b"\xff"))),
+    *(series(b"some", (b"1", b"x"), (7,)), series(b"some", _KEY, (), (1, 1))),
     raw.bind(b"p", b"some", _KEY) + raw.execute(b"p") + raw.SYNC,
     raw.bind(b"", b"some", _KEY) + raw.SYNC,
     raw.bind(b"", b"some", _KEY) + raw.execute() + raw.FLUSH + raw.SYNC,
-    _series(b"some", _KEY) * 2,
+    series(b"some", _KEY) * 2,
     raw.query(b"SELECT 1"),
     raw.query(b""),
 ]
@@ -158,7 +141,7 @@ def test_other_requests_are_left_to_the_conversation(many: Answers, asked: bytes
     before = many.long(asked)
     assert many.short(asked) is None
     assert many.long(asked) == before
-    assert many.short(_series(b"some", _KEY)) is not None
+    assert many.short(series(b"some", _KEY)) is not None
 
 
 def test_whatever_comes_has_one_answer(many: Answers) -> None:
@@ -176,15 +159,15 @@ def test_whatever_comes_has_one_answer(many: Answers) -> None:
 
 
 def _is_short(answers: Answers, name: bytes = b"some") -> bool:
-    return answers.short(_series(name, _KEY)) is not None
+    return answers.short(series(name, _KEY)) is not None
 
 
 def test_a_transaction_reads_its_own_changes(many: Answers, client: Client) -> None:
     """In short or in the long way: after a large change only that can know the row."""
     for statement in (b"BEGIN", b"DELETE FROM kinds"):
         many.long(raw.query(statement))
-        found = many.long(_series(b"some", _KEY))
-        assert many.short(_series(b"some", _KEY)) in (None, found)
+        found = many.long(series(b"some", _KEY))
+        assert many.short(series(b"some", _KEY)) in (None, found)
     assert b"SELECT 0" in found
     many.long(raw.query(b"ROLLBACK"))
     assert _is_short(many)
@@ -209,24 +192,24 @@ def test_an_altered_table(many: Answers, client: Client, connect: Callable[[], C
     client.run(f"CREATE TABLE {table} (id int PRIMARY KEY, v int)")
     client.run(f"INSERT INTO {table} VALUES (1, 10), (2, NULL)")
     client.run("FLUSH")
-    _prepare(many, b"t", f"SELECT * FROM {table} WHERE id = $1")
-    asked = _series(b"t", (b"1",))
+    prepare(many, b"t", f"SELECT * FROM {table} WHERE id = $1")
+    asked = series(b"t", (b"1",))
     assert many.short(asked) is not None
     other = connect()
     other.run(f"ALTER TABLE {table} {change}")
     assert many.short(asked) is None
     many.long(asked)
-    _prepare(many, b"u", f"SELECT * FROM {table} WHERE id = $1")
+    prepare(many, b"u", f"SELECT * FROM {table} WHERE id = $1")
     other.run(f"INSERT INTO {table} (id) VALUES (3)")
     other.run("FLUSH")
     for key in (b"1", b"2", b"3"):
-        said = many.short(_series(b"u", (key,)))
-        assert said is None or said == many.long(_series(b"u", (key,)))
+        said = many.short(series(b"u", (key,)))
+        assert said is None or said == many.long(series(b"u", (key,)))
 
 
 def test_a_dropped_table_and_another_of_its_name(many: Answers, connect: Callable[[], Client]) -> None:
-    _prepare(many, b"f", "SELECT v FROM flags WHERE f = $1 AND n = $2")
-    asked = _series(b"f", (b"t", b"5"))
+    prepare(many, b"f", "SELECT v FROM flags WHERE f = $1 AND n = $2")
+    asked = series(b"f", (b"t", b"5"))
     assert many.short(asked) is not None
     other = connect()
     other.run("DROP TABLE flags")
@@ -243,13 +226,13 @@ def test_a_right_that_is_gone(many: Answers, client: Client, connect: Callable[[
     client.run("CREATE USER reader")
     client.run("GRANT SELECT ON kinds TO reader")
     client.run("SET ROLE reader")
-    many.long(_series(b"some", _KEY))
+    many.long(series(b"some", _KEY))
     assert _is_short(many)
     connect().run("REVOKE SELECT ON kinds FROM reader")
     assert not _is_short(many)
-    assert b"42501" in many.long(_series(b"some", _KEY))
+    assert b"42501" in many.long(series(b"some", _KEY))
     client.run("RESET ROLE")
-    many.long(_series(b"some", _KEY))
+    many.long(series(b"some", _KEY))
     assert _is_short(many)
 
 
@@ -257,8 +240,8 @@ def test_another_statement_of_the_name(many: Answers) -> None:
     assert _is_short(many)
     many.long(raw.close(b"S", b"some") + raw.SYNC)
     assert not _is_short(many)
-    _prepare(many, b"some", "SELECT l FROM kinds WHERE k = $1 AND n = $2")
-    assert many.short(_series(b"some", _KEY)) == many.long(_series(b"some", _KEY))
+    prepare(many, b"some", "SELECT l FROM kinds WHERE k = $1 AND n = $2")
+    assert many.short(series(b"some", _KEY)) == many.long(series(b"some", _KEY))
 
 
 def test_newer_epochs_are_read(many: Answers, connect: Callable[[], Client]) -> None:
@@ -266,12 +249,12 @@ def test_newer_epochs_are_read(many: Answers, connect: Callable[[], Client]) -> 
     for value in range(20):
         other.run(f"UPDATE kinds SET i = {value} WHERE k = 1 AND n = 'x'")
         other.run("FLUSH")
-        said = many.short(_series(b"one", (b"x",)))
+        said = many.short(series(b"one", (b"x",)))
         assert said is not None and b"\0\0\0%c%d" % (len(str(value)), value) in said
 
 
 def test_it_is_seen_and_counted(many: Answers, client: Client, database: Database) -> None:
-    many.long(_series(b"some", _KEY))
+    many.long(series(b"some", _KEY))
     counted = database.sessions.statement_times.durations()["Select"].number
     assert _is_short(many)
     assert database.sessions.statement_times.durations()["Select"].number == counted + 1
@@ -294,13 +277,13 @@ def test_a_client_that_takes_nothing_stops_nobody(client: Client, server: WireSe
         for each in (slow, quick):
             each.send(raw.parse(b"s", b"SELECT t FROM texts WHERE id = $1") + raw.SYNC)
             each.until("Z")
-            each.send(_series(b"s", (b"2",)))
+            each.send(series(b"s", (b"2",)))
             assert each.until("Z")
         time.sleep(0.1)  # both are parked
-        slow.send(_series(b"s", (b"1",)))
+        slow.send(series(b"s", (b"1",)))
         time.sleep(0.1)
         for _ in range(100):
-            quick.send(_series(b"s", (b"2",)))
+            quick.send(series(b"s", (b"2",)))
             assert [kind for kind, _ in quick.until("Z")] == ["2", "T", "D", "C", "Z"]
         slow.socket.settimeout(30)
         rows = dict(slow.until("Z"))

@@ -15,7 +15,7 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
-from tests.frontend.session.reads.short_answers import Answers
+from tests.frontend.session.reads.short_answers import Answers, prepare, series
 from tests.frontend.wire import raw_client as raw
 
 DIMENSIONS, ROWS = 8, 300
@@ -59,12 +59,11 @@ def _vectors(count: int) -> list[bytes]:
 
 
 def _prepare(answers: Answers, text: str) -> None:
-    said = answers.long(raw.parse(b"s", text.encode()) + raw.SYNC)
-    assert said[:1] == b"1", said
+    prepare(answers, b"s", text)
 
 
 def _series(values: tuple[bytes | None, ...], formats: tuple[int, ...] = (), results: tuple[int, ...] = ()) -> bytes:
-    return raw.bind(b"", b"s", values, formats, results) + raw.describe(b"P") + raw.execute() + raw.SYNC
+    return series(b"s", values, formats, results)
 
 
 def _short(answers: Answers, asked: bytes) -> bytes:
