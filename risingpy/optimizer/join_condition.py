@@ -140,7 +140,12 @@ def _scale(type_: SqlType) -> int:
 def _has_key(type_: SqlType) -> bool:
     """Whether equal values have equal keys. NULLs in arrays are equal; intervals there keep their units."""
     if type_.kind is TypeKind.ARRAY:
-        return type_.is_in_keys and type_.leaf.kind is not TypeKind.INTERVAL and _has_key(type_.leaf)
+        return (
+            type_.is_in_keys
+            and not type_.has_json
+            and type_.leaf.kind is not TypeKind.INTERVAL
+            and _has_key(type_.leaf)
+        )
     try:
         physical(type_.arrow)
     except TypeError:

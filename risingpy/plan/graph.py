@@ -9,20 +9,30 @@ from dataclasses import dataclass
 
 from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.operators import StreamPlan
-from risingpy.plan.properties import Distribution
+from risingpy.plan.properties import Distribution, Properties
 from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeSource:
     """The upstream fragment of an exchange and how its rows are spread over the shards.
 
+    `types` are those of the columns that tell the shard, if jsonb is among them: Arrow takes it for text.
     Rows that do not move (a Share's) stay on their shard. A fragment may feed several others, and one several times.
     """
 
     fragment_id: int
     distribution: Distribution
     moves: bool = True
+    types: tuple[SqlType, ...] = ()
+
+    @classmethod
+    def of(cls, fragment_id: int, rows: Properties, *, moves: bool = True) -> ExchangeSource:
+        """The rows of a fragment, as they come to the shards of the distribution in `rows`."""
+        types = tuple(rows.schema[index].type for index in rows.distribution.columns)
+        named = types if any(type_.has_json for type_ in types) else ()
+        return cls(fragment_id, rows.distribution, moves, named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,15 @@ from risingpy.types import SqlType, TypeKind
 from risingpy.types.system_types import is_json
 
 _HINT = "Cast it to varchar, or take the parts that you need."
+_NO_CLASS = "You must specify an operator class for the index or define a default operator class for the data type."
 
 
 def refuse_no_key(types: Iterable[SqlType], where: str) -> None:
-    """Raises FeatureNotSupported if a type cannot stand in `where`, the key of a table or of state."""
+    """Raises FeatureNotSupported if a type cannot stand in `where`, the key of a table or of state; 42704 for json."""
     for type_ in types:
+        if is_json(type_):
+            message = 'data type json has no default operator class for access method "btree"'
+            raise SqlError(message, sqlstate="42704", hint=_NO_CLASS)
         if not type_.is_in_keys:
             raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)
 
@@ -40,3 +44,8 @@ def refuse_unordered(types: Iterable[SqlType], where: str) -> None:
 def has_other_forms(type_: SqlType) -> bool:
     """Whether equal values of the type may have different keys: `1 month` and `30 days`."""
     return type_.kind is TypeKind.INTERVAL
+
+
+def is_shown_by_value(type_: SqlType) -> bool:
+    """Whether a relation's key does not say how a value of the type is shown, so that the row has the value, too."""
+    return type_.is_wide or type_.has_json

@@ -35,7 +35,7 @@ from typing import assert_never
 from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.plan.key_types import has_other_forms, refuse_no_key
+from risingpy.plan.key_types import has_other_forms, is_shown_by_value, refuse_no_key
 from risingpy.plan.logical import AggCall, Field, Schema, SortKey
 from risingpy.plan.operators import (
     Changelog,
@@ -126,8 +126,7 @@ def relation_table(
         columns=tuple(TableColumn(c.column_id, c.name, c.type, c.history) for c in columns),
         key=key,
         distribution=distribution,
-        # A wide numeric's key does not say how it is shown.
-        value_columns=tuple(i for i, c in enumerate(columns) if i not in key_columns or c.type.is_wide),
+        value_columns=tuple(i for i, c in enumerate(columns) if i not in key_columns or is_shown_by_value(c.type)),
         value_format=ValueFormat.ROW,
         read_prefix=len(key),
     )

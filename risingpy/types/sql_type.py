@@ -236,10 +236,15 @@ class SqlType:
 
     @property
     def is_in_keys(self) -> bool:
-        """Whether values can stand in the keys of tables and of state: not if jsonb or a map is inside."""
-        if self.kind in (TypeKind.JSONB, TypeKind.MAP):
+        """Whether values can stand in the keys of tables and of state: not if json or a map is inside."""
+        if self.kind is TypeKind.MAP or (self.kind is TypeKind.JSONB and self.system):
             return False
         return all(item.is_in_keys for item in self.items)
+
+    @property
+    def has_json(self) -> bool:
+        """Whether it is jsonb or json, or such is inside: equal values of jsonb may have different texts."""
+        return self.kind is TypeKind.JSONB or any(item.has_json for item in self.items)
 
 
 BOOLEAN = SqlType(TypeKind.BOOLEAN)

@@ -9,7 +9,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from risingpy.functions.topics.json.lookup import key_column
+from risingpy.storage.codec.json_columns import json_key_column
 from risingpy.types.jsonb import canonical
 
 VALUES = 1500
@@ -38,7 +38,7 @@ PIECES = ["a", "b", "ab", '"', "\\", "\n", "\b", "é", "\x01", "\x1f", "z", "", 
 def test_keys_are_in_postgresqls_order(postgres: psycopg.Connection, seed: int) -> None:
     chance = random.Random(seed)
     values = sorted({canonical(value(chance, 3)) for _ in range(VALUES)} | {"[]", "null", "{}", "[[]]", "[null]"})
-    keys = key_column(pa.array(values)).to_pylist()
+    keys = json_key_column(pa.array(values)).to_pylist()
     postgres.execute("CREATE TEMPORARY TABLE IF NOT EXISTS v (i INT, j JSONB)")
     postgres.execute("TRUNCATE v")
     with postgres.cursor().copy("COPY v FROM STDIN") as copy:
@@ -51,9 +51,11 @@ def test_keys_are_in_postgresqls_order(postgres: psycopg.Connection, seed: int) 
 
 
 def test_keys_of_no_value_and_of_deep_ones() -> None:
-    assert key_column(pa.array([], pa.string())).to_pylist() == []
+    assert json_key_column(pa.array([], pa.string())).to_pylist() == []
     deep = "[" * 500 + "1" + "]" * 500
-    assert key_column(pa.array(["1", deep]).slice(1)).to_pylist()[0] == b"\6\0\0\0\1" * 500 + b"\3\2\x80\0\0\0011\0"
+    assert (
+        json_key_column(pa.array(["1", deep]).slice(1)).to_pylist()[0] == b"\6\0\0\0\1" * 500 + b"\3\2\x80\0\0\0011\0"
+    )
 
 
 def value(chance: random.Random, depth: int) -> str:

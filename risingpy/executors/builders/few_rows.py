@@ -86,6 +86,8 @@ def _scan(plan: TableScan) -> FewExecutor:
 
 def _logged(plan: Dml) -> FewExecutor | None:
     types, columns = _arrow(plan), plan.properties.distribution.columns
+    if any(plan.properties.schema[index].type.has_json for index in columns):
+        return None
     if plan.properties.distribution.kind is not DistributionKind.HASH or not can_tell(types, columns):
         return None
     return FewLogged(plan.table_id, cache(partial(RowShards, types, columns)))
@@ -138,8 +140,8 @@ def _hash_agg(plan: HashAgg | SimpleAgg, group_key: Sequence[int]) -> FewExecuto
 
 def _can_group(types: Sequence[SqlType]) -> bool:
     """Whether values of these types are equal if their bits are."""
-    found = [python_type(type_.arrow) for type_ in types]
-    return all(each is not None and each.key is not None for each in found)
+    found = [python_type(type_.arrow) for type_ in types if not type_.has_json]
+    return len(found) == len(types) and all(each is not None and each.key is not None for each in found)
 
 
 def _stored_call(call: AggCall, state: AggState, *, from_partials: bool) -> StoredCall | None:

@@ -119,6 +119,7 @@ def _dml(plan: Dml, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
     return DmlExecutor(
         table_id=plan.table_id,
         distribution=plan.properties.distribution.columns,
+        types=[plan.properties.schema[index].type for index in plan.properties.distribution.columns],
         empty=empty,
         epoch_input=epoch.epoch_input,
         shard=epoch.shard,

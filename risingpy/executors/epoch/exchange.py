@@ -7,13 +7,14 @@ changes an earlier stage has made on the same shard. No plan has so many inputs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from risingpy.storage.codec.key_encoding import compute_vnodes
 from risingpy.storage.codec.table_schema import shards_of_vnodes
+from risingpy.types import SqlType
 
 PORTS_PER_FRAGMENT = 1 << 16
 FIRST_TABLE_PORT = 1 << 15
@@ -30,10 +31,12 @@ def table_port(fragment_id: int, index: int) -> int:
     return fragment_id * PORTS_PER_FRAGMENT + FIRST_TABLE_PORT + index
 
 
-def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> Iterator[tuple[int, pa.Table]]:
+def split_by_shard(
+    delta: pa.Table, columns: tuple[int, ...], shards: int, types: Sequence[SqlType] = ()
+) -> Iterator[tuple[int, pa.Table]]:
     """(shard, its rows) of a delta, by the vnode of the columns at these positions, without shards that get no rows.
 
-    Without columns, all rows go to the shard of vnode 0.
+    Without columns, all rows go to the shard of vnode 0. `types` are those of the columns, needed if one has jsonb.
     """
     if not delta.num_rows:
         return
@@ -41,7 +44,7 @@ def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> It
         yield 0, delta
         return
     arrays = [delta.column(f"c{index}").combine_chunks() for index in columns]
-    owners = shards_of_vnodes(compute_vnodes(arrays, delta.num_rows), shards)
+    owners = shards_of_vnodes(compute_vnodes(arrays, delta.num_rows, types), shards)
     if delta.num_rows == 1:
         yield int(owners[0]), delta
         return

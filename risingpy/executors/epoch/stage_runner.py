@@ -34,7 +34,7 @@ from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
 from risingpy.executors.few_rows.chunk import Chunk, FewRows, joined, table_of
 from risingpy.executors.few_rows.shards import split_few
 from risingpy.executors.relation.changelog import ChangelogExecutor
-from risingpy.plan.graph import Fragment
+from risingpy.plan.graph import ExchangeSource, Fragment
 from risingpy.plan.operator_work import OperatorPosition, WorkFigures
 from risingpy.plan.operators import Changelog, Materialize
 from risingpy.plan.properties import DistributionKind
@@ -321,18 +321,19 @@ def _send(graph: LoadedGraph, fragment: Fragment, delta: Chunk, shard: int) -> I
             for target in range(shards):
                 yield target, port, delta
         else:
-            for target, rows in _split(graph, port, delta, distribution.columns):
+            for target, rows in _split(graph, port, delta, source):
                 yield target, port, rows
     if isinstance(fragment.root, Materialize):
         for port in graph.later_readers.get(fragment.root.table.table_id, ()):
             yield shard, port, delta
 
 
-def _split(graph: LoadedGraph, port: int, delta: Chunk, columns: tuple[int, ...]) -> Iterator[tuple[int, Chunk]]:
-    owner_of = graph.row_shards(port, delta, columns) if isinstance(delta, FewRows) else None
+def _split(graph: LoadedGraph, port: int, delta: Chunk, source: ExchangeSource) -> Iterator[tuple[int, Chunk]]:
+    columns = source.distribution.columns
+    owner_of = graph.row_shards(port, delta, columns) if isinstance(delta, FewRows) and not source.types else None
     if isinstance(delta, FewRows) and owner_of is not None:
         return split_few(delta, owner_of)
-    return split_by_shard(table_of(delta), columns, graph.shards)
+    return split_by_shard(table_of(delta), columns, graph.shards, source.types)
 
 
 def _as_bytes(payload: bytes | pa.Buffer) -> bytes:

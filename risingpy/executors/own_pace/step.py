@@ -157,7 +157,8 @@ class OwnPaceJob:
             # Rows that stood only between two of the epochs go: a delta has one row of a key before, and one after.
             delta = consolidated(pa.concat_tables(parts), feed.types)
             taken += delta.num_rows
-            for shard, rows in split_by_shard(delta, feed.distribution, shards):
+            hashed = [feed.types[index] for index in feed.distribution]
+            for shard, rows in split_by_shard(delta, feed.distribution, shards, hashed):
                 for fragment in self._job.fragments:
                     for index, table_id in enumerate(fragment.upstream_tables):
                         if table_id == feed.table_id:

@@ -90,8 +90,9 @@ class TableScanExecutor:
         if position is None or not changes.num_rows:
             return changes.slice(0, 0)
         distribution = [changes.column(f"c{index}").combine_chunks() for index in self._schema.distribution]
+        types = [self._schema.columns[index].type for index in self._schema.distribution]
         keys = [changes.column(f"c{key.index}").combine_chunks() for key in self._schema.key]
-        encoded = encode_keys(self._schema, keys, compute_vnodes(distribution, changes.num_rows))
+        encoded = encode_keys(self._schema, keys, compute_vnodes(distribution, changes.num_rows, types))
         return changes.filter(pc.less_equal(encoded, pa.scalar(position, pa.binary())))
 
     def _read_progress(self) -> _Progress:

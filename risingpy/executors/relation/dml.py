@@ -11,6 +11,7 @@ from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.few_rows.chunk import table_of
 from risingpy.storage.codec.key_encoding import compute_vnodes
 from risingpy.storage.codec.table_schema import shards_of_vnodes
+from risingpy.types import SqlType
 
 
 class DmlExecutor:
@@ -21,13 +22,16 @@ class DmlExecutor:
         *,
         table_id: int,
         distribution: Sequence[int],
+        types: Sequence[SqlType],
         empty: pa.Table,
         epoch_input: EpochInput,
         shard: int,
         shards: int,
     ) -> None:
+        """`types` are those of the columns of `distribution`."""
         self._table_id = table_id
         self._distribution = distribution
+        self._types = types
         self._empty = empty
         self._input = epoch_input
         self._shard = shard
@@ -41,6 +45,6 @@ class DmlExecutor:
         if self._shards == 1:
             return logged
         keys = [logged.column(f"c{index}").combine_chunks() for index in self._distribution]
-        owners = shards_of_vnodes(compute_vnodes(keys, logged.num_rows), self._shards)
+        owners = shards_of_vnodes(compute_vnodes(keys, logged.num_rows, self._types), self._shards)
         mine = np.flatnonzero(owners == self._shard)
         return logged if len(mine) == logged.num_rows else logged.take(pa.array(mine))

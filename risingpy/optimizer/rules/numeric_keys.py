@@ -131,6 +131,8 @@ def _compared_by_keys(expr: Expr) -> Expr:
         return _comparison(_EQUAL_JSON[expr.function], *changed)
     if isinstance(expr, Call) and expr.function.removeprefix("any_").removeprefix("all_") in _COMPARISONS:
         changed = [key_of_expression(part) for part in changed]
+    if isinstance(expr, Call) and expr.function == "rw_vnode":  # as tables are spread that have these columns as keys
+        changed = [key_of_expression(part) if part.type.has_json else part for part in changed]
     if not all(new is old for new, old in zip(changed, parts, strict=True)):
         expr = with_operands(expr, changed)
     # `wide_least` and `wide_greatest` handle plain numbers.
@@ -280,7 +282,7 @@ class _Calls:
             return lambda: InputRef(place, column.type)
         key = InputRef(place, key_type(column.type))
         if not column.type.is_wide:
-            order = column.index if column.type.is_in_keys else keyed.column(Cast(column, VARCHAR))
+            order = keyed.column(Cast(column, VARCHAR)) if column.type.has_json else column.index
             return self._add(AggCall("first_value", (column.index,), column.type, order_by=(SortKey(order),)))
         bits = self._add(AggCall("scale_bits", (column.index,), BIGINT))
         return lambda: Call("wide_of_key", (key, bits()), NUMERIC)

@@ -75,7 +75,7 @@ class _Cutter:
             job_id=self.job_id,
             root=root,
             inputs=tuple(
-                ExchangeSource(source.fragment_id, each.properties.distribution, moves=isinstance(each, Exchange))
+                ExchangeSource.of(source.fragment_id, each.properties, moves=isinstance(each, Exchange))
                 for source, each in zip(feeding, exchanges, strict=True)
             ),
             upstream_tables=upstream,

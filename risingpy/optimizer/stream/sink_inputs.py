@@ -52,8 +52,7 @@ def _reading(job: Job, sinks: Collection[int], jobs: Mapping[int, Job]) -> Job:
     leaves = [node for node in nodes_of_fragment(last.root) if isinstance(node, Exchange | Share | SinkInput)]
     own = [each for leaf, each in zip(leaves, last.inputs, strict=True) if not isinstance(leaf, SinkInput)]
     root = _with_inputs(last.root, sinks)
-    distribution = root.properties.distribution
-    sources = [ExchangeSource(jobs[sink].fragments[-1].fragment_id, distribution) for sink in sinks]
+    sources = [ExchangeSource.of(jobs[sink].fragments[-1].fragment_id, root.properties) for sink in sinks]
     fragment = replace(last, root=root, inputs=(*own, *sources))
     return replace(job, fragments=(*earlier, fragment))
 

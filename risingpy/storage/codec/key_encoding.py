@@ -24,11 +24,16 @@ Each key column is a tag and, unless NULL, its bytes:
 |                              | in keys of relations 41, without its scale: the |                                 |
 |                              | number itself stands in the value               |                                 |
 | uuid, rw_int256, char        | as bytea, bytea, varchar                        |                                 |
+| jsonb                        | as bytea: its bytes of `kernels/json_keys`; in  | 1       01 03 02 80 00ff 00ff 01|
+|                              | keys of state then its text, and the text's     | 31 00ff 31 01 00ff 00ff 00ff    |
+|                              | length (u32, little-endian); in keys of         | 0000                            |
+|                              | relations it stands in the value                |                                 |
 | array, struct                | as bytea: its elements or fields as ascending   | {1} of int[]                    |
 |                              | key columns with NULLs last; 00; its datum, and | 01 01 80000001 00ff 01 01 00ff… |
 |                              | the datum's length (u32, little-endian)         |                                 |
 
-An array's order is its elements'; its datum follows them only to be read back. jsonb and maps are in no key.
+An array's order is its elements'; its datum follows them only to be read back. With jsonb inside it stands in the
+value of relations, and no datum follows. json and maps are in no key.
 A descending column has all bytes after the tag inverted. -0.0 is written as 0.0, every NaN as the one that
 is larger than all numbers (real 7fc00000, double 7ff8000000000000): PostgreSQL's order. Intervals order as
 PostgreSQL compares them, and keep their months and days to be read back; two that are equal but written
@@ -36,8 +41,8 @@ differently (1 mon, 30 days) have different keys, so a key by which rows are gro
 `canonical` columns.
 
 The vnode is the low byte of `reference_codec.hash_bytes` over the distribution columns' ascending key
-bytes; of byte strings of 42 bytes only the first 41 count, so that 1.0 and 1.00 have one vnode. The
-hash and these layouts are on-disk format: whoever changes one raises its version.
+bytes; of byte strings of 42 bytes only the first 41 count, so that 1.0 and 1.00 have one vnode. jsonb is
+hashed as bytea. The hash and these layouts are on-disk format: whoever changes one raises its version.
 
 LMDB takes keys of up to 511 bytes. Longer ones, and those of just 511, are stored as their first 495 bytes
 and a hash of 16 (`long_key_form`), so that 511 bytes mark them. They sort rightly except among keys that
@@ -71,6 +76,7 @@ from risingpy.storage.codec.column_buffers import (
     physical,
     whole,
 )
+from risingpy.storage.codec.json_columns import key_form
 from risingpy.storage.codec.plain_columns import (
     change_leaves,
     gather,
@@ -83,7 +89,7 @@ from risingpy.storage.codec.plain_columns import (
 )
 from risingpy.storage.codec.table_schema import VNODE_COUNT, KeyColumn, TableSchema, ValueFormat
 from risingpy.storage.kernels import datums, grouping, key_reading, keys, sizing
-from risingpy.types import wide_numeric
+from risingpy.types import SqlType, wide_numeric
 
 MAX_KEY_BYTES = 511  # LMDB 0.9's limit
 LONG_KEY_PREFIX = 495
@@ -119,12 +125,14 @@ def encode_keys(schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: np
     columns = []
     for key_column, column in zip(order, key_columns, strict=True):
         column = whole(column)
-        expected = schema.columns[key_column.index].type.arrow
-        if column.type != expected:
-            raise TypeError(f"key column {schema.columns[key_column.index].name} is {expected}, not {column.type}")
-        if schema.value_format is ValueFormat.ROW and schema.columns[key_column.index].type.is_wide:
-            column = wide_numeric.key_column(column)
-        columns.append(_key_buffers(column))
+        type_, is_relation = schema.columns[key_column.index].type, schema.value_format is ValueFormat.ROW
+        if column.type != type_.arrow:
+            raise TypeError(f"key column {schema.columns[key_column.index].name} is {type_.arrow}, not {column.type}")
+        if type_.has_json and not is_relation:
+            column = _read_back(key_form(column, type_), column)
+        elif type_.has_json or (is_relation and type_.is_wide):
+            column = key_form(column, type_)
+        columns.append(_key_buffers(column, to_read=not type_.has_json))
     vnodes = np.ascontiguousarray(vnodes, np.uint16)
     output, zeros = _key_room(columns, len(vnodes), PREFIX_BYTES)
     keys.write_prefixes(output.data, len(vnodes), schema.table_id, address(vnodes), address(output.positions))
@@ -133,11 +141,11 @@ def encode_keys(schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: np
     return output.finish()
 
 
-def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16]:
+def compute_vnodes(columns: Sequence[pa.Array], n: int, types: Sequence[SqlType] = ()) -> npt.NDArray[np.uint16]:
     """The vnode of each of n rows by its distribution columns; 0 if there are none.
 
     Equal values have equal vnodes, whatever the order of the key that they stand in. The types count: 1 as
-    integer and 1 as bigint have different vnodes.
+    integer and 1 as bigint have different vnodes. `types` are needed if one has jsonb, which Arrow takes for text.
     """
     vnodes = np.zeros(n, np.uint16)
     if not columns:
@@ -145,7 +153,12 @@ def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16
     if len(columns) == 1 and is_integer(columns[0].type):  # most distributions: twice as fast, and no memory
         _integer_vnodes(buffers_of(columns[0]), n, vnodes)
         return vnodes
-    buffers = [_key_buffers(_hashed(canonical(column)), to_read=False) for column in columns]
+    known: Sequence[SqlType | None] = types or [None] * len(columns)
+    forms = [
+        key_form(canonical(column), type_) if type_ is not None and type_.has_json else canonical(column)
+        for column, type_ in zip(columns, known, strict=True)
+    ]
+    buffers = [_key_buffers(_hashed(form), to_read=False) for form in forms]
     output, zeros = _key_room(buffers, n, 0)
     for column, has_zeros in zip(buffers, zeros, strict=True):
         _write_column(column, KeyColumn(0), has_zeros, output)
@@ -209,10 +222,7 @@ def decode_keys(schema: TableSchema, encoded: pa.BinaryArray) -> list[pa.Array]:
     data = buffers_of(encoded)
     positions: Integers = np.empty(data.length, np.int64)
     key_reading.start_positions(data.offsets, data.length, PREFIX_BYTES, address(positions))
-    columns = [
-        _read_column(data, schema.columns[key_column.index].type.arrow, key_column, positions)
-        for key_column in schema.key
-    ]
+    columns = [_read_column(data, schema, key_column, positions) for key_column in schema.key]
     if datums.count_unfinished(data.offsets + 4, 0, 0, data.length, address(positions)):
         raise CorruptData("a stored key is longer than its columns")
     return columns
@@ -237,6 +247,11 @@ def _key_buffers(column: pa.Array, *, to_read: bool = True) -> ColumnBuffers:
     return buffers_of(_nested_keys(column, to_read=to_read) if is_nested(column.type) else column)
 
 
+def _read_back(form: pa.Array, column: pa.Array) -> pa.BinaryArray:
+    """The bytes of a `key_form`, and after them the datums of its column."""
+    return _with_datums(_nested_keys(form, to_read=False) if is_nested(form.type) else form, column)
+
+
 def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
     """The bytes by which nested values order, and after them their datums."""
     if pa.types.is_struct(column.type):
@@ -244,14 +259,20 @@ def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
     else:
         offsets, parts = list_parts(column)
         ordered = regrouped(ascending_keys(parts, len(parts[0])), offsets)
-    pieces = [ordered, pa.scalar(b"\0")]
-    if to_read:
-        values = nested_datums(change_leaves(column, _without_minus_zero))
-        filled = pc.fill_null(values, b"")
-        sizes = np.ascontiguousarray(pc.binary_length(filled).to_numpy(), "<i4")
-        lengths = pa.Array.from_buffers(pa.binary(4), len(sizes), [None, pa.py_buffer(sizes)])
-        pieces += [filled, lengths.cast(pa.binary())]
-    return with_validity(pc.binary_join_element_wise(*pieces, b""), column)
+    keys = with_validity(pc.binary_join_element_wise(ordered, pa.scalar(b"\0"), b""), column)
+    return _with_datums(keys, column) if to_read else keys
+
+
+def _with_datums(keys: pa.BinaryArray, column: pa.Array) -> pa.BinaryArray:
+    """The keys of values, each followed by the value's datum and its length. NULL stays NULL."""
+    if is_nested(column.type):
+        datums_of = nested_datums(change_leaves(column, _without_minus_zero))
+    else:
+        datums_of = column.cast(pa.binary())
+    filled = pc.fill_null(datums_of, b"")
+    sizes = np.ascontiguousarray(pc.binary_length(filled).to_numpy(), "<i4")
+    lengths = pa.Array.from_buffers(pa.binary(4), len(sizes), [None, pa.py_buffer(sizes)])
+    return pc.binary_join_element_wise(keys, filled, lengths.cast(pa.binary()), b"")
 
 
 def ascending_keys(columns: Sequence[pa.Array], n: int) -> pa.BinaryArray:
@@ -268,7 +289,7 @@ def _without_minus_zero(column: pa.Array) -> pa.Array:
 
 
 def _nested_values(keys: pa.BinaryArray, arrow_type: pa.DataType) -> pa.Array:
-    """What `_nested_keys` was given."""
+    """What `_with_datums` was given."""
     encoded = buffers_of(keys)
     present = encoded.present
     room = pc.binary_length(keys).to_numpy(zero_copy_only=False)[present] - 5  # the least that there is besides
@@ -329,13 +350,14 @@ def _write_column(column: ColumnBuffers, key_column: KeyColumn, has_zeros: int, 
             keys.write_binaries(column.data, column.offsets, *rows, null_tag, flip, has_zeros, *target)
 
 
-def _read_column(
-    encoded: ColumnBuffers, arrow_type: pa.DataType, key_column: KeyColumn, positions: Integers
-) -> pa.Array:
-    """Takes one column off the keys."""
+def _read_column(encoded: ColumnBuffers, schema: TableSchema, key_column: KeyColumn, positions: Integers) -> pa.Array:
+    """Takes one column off the keys. What stands in the value comes as the key's bytes, which no caller reads."""
     null_tag, flip = _tag_and_flip(key_column)
-    if is_nested(arrow_type):
-        return _nested_values(_read_binaries(encoded, pa.binary(), null_tag, flip, positions), arrow_type)
+    type_ = schema.columns[key_column.index].type
+    arrow_type = type_.arrow
+    if type_.has_json or is_nested(arrow_type):
+        found = _read_binaries(encoded, pa.binary(), null_tag, flip, positions)
+        return found if type_.has_json and schema.value_format is ValueFormat.ROW else _nested_values(found, arrow_type)
     shape = physical(arrow_type)
     n = encoded.length
     valid: Bytes = np.empty(n, np.uint8)

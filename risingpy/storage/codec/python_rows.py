@@ -90,6 +90,7 @@ class PythonRows:
         types = [python_type(column.type.arrow) for column in schema.columns]
         known = [each for each in types if each is not None]
         keyed = all(each is not None and each.key is not None for each in (types[part.index] for part in schema.key))
+        keyed = keyed and not any(schema.columns[part.index].type.has_json for part in schema.key)
         plain = all(column.history is None for column in schema.columns)
         if len(known) < len(types) or not keyed or not plain or schema.value_format is not ValueFormat.ROW:
             return None

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, assert_never
 
+from risingpy.storage.codec.reference_json import json_key
 from risingpy.types import SqlType, TypeKind
 
 
@@ -49,10 +50,9 @@ def key_column(value: Value, type_: SqlType, descending: bool, nulls_first: bool
 
 
 def _nested_key(value: Value, type_: SqlType) -> Value:
-    """A nested value as the bytes that stand in a key: by what it orders, and what it is read back from."""
-    if not type_.is_nested or value is None:
+    """A nested value, or jsonb, as the bytes that stand in a key of state: by what it orders, what it is read from."""
+    if not (type_.is_nested or type_.has_json) or value is None:
         return value
-    assert isinstance(value, tuple)
     body = datum(_without_minus_zero(value), type_)
     return _ordered(value, type_) + body + struct.pack("<I", len(body))
 
@@ -63,15 +63,20 @@ def _without_minus_zero(value: Value) -> Value:
     return value + 0.0 if isinstance(value, float) else value
 
 
-def _ordered(value: Nested, type_: SqlType) -> bytes:
+def _ordered(value: Value, type_: SqlType, *, with_json: bool = False) -> bytes:
+    """By what a nested value or jsonb orders. Beside jsonb in a nested value, a numeric's scale does not count."""
+    if isinstance(value, str):
+        return json_key(value)
+    assert isinstance(value, tuple)
+    with_json |= type_.has_json
     columns = b""
     for item, item_type in _items(value, type_):
         if item is None:
             columns += b"\2"
-        elif item_type.is_nested:
-            assert isinstance(item, tuple)
-            columns += b"\1" + key_bytes(_ordered(item, item_type), item_type.kind)
+        elif item_type.is_nested or item_type.has_json:
+            columns += b"\1" + key_bytes(_ordered(item, item_type, with_json=with_json), item_type.kind)
         else:
+            item = _hashed(item) if with_json and item_type.is_wide else item
             columns += key_column(item, item_type, descending=False, nulls_first=False)
     return columns + b"\0"
 
@@ -154,9 +159,9 @@ def _hashed(value: Value) -> Value:
 
 def _hashed_column(value: Value, type_: SqlType) -> bytes:
     """A key column; a nested value by its order alone."""
-    if type_.is_nested and value is not None:
-        assert isinstance(value, tuple)
-        return b"\1" + key_bytes(_ordered(value, type_), type_.kind)
+    if (type_.is_nested or type_.has_json) and value is not None:
+        ordered = _ordered(value, type_)
+        return b"\1" + key_bytes(ordered if type_.is_nested else _hashed(ordered), type_.kind)
     return key_column(value, type_, descending=False, nulls_first=False)
 
 

@@ -56,6 +56,7 @@ class TableCodec:
         self._value_types = [self.types[column].arrow for column in schema.value_columns]
         # Where in the key the distribution columns stand.
         self._distribution = tuple(self._key.index(column) for column in schema.distribution)
+        self._hashed_types = [self.types[column] for column in schema.distribution]
         key_types = tuple(self.types[column] for column in self._key)
         self._key_shape = _only_one(schema.key, key_types, self._distribution)
         widths = [datum_width(self.types[column].arrow) for column in self._key]
@@ -77,7 +78,10 @@ class TableCodec:
 
     def vnodes(self, key: Sequence[pa.Array]) -> npt.NDArray[np.uint16]:
         """The vnode of each key, or prefix of one that tells it."""
-        return compute_vnodes([key[position] for position in self._distribution], len(key[0]) if key else 1)
+        return self._vnodes(key, len(key[0]) if key else 1)
+
+    def _vnodes(self, key: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16]:
+        return compute_vnodes([key[position] for position in self._distribution], n, self._hashed_types)
 
     def encode_keys(
         self,
@@ -122,8 +126,7 @@ class TableCodec:
         table_id, shape = self.schema.table_id, self._key_shape
         keys = known.find(table_id, shape, key) if known else None
         if keys is None:
-            vnodes = compute_vnodes([key[position] for position in self._distribution], n)
-            keys = encode_keys(self.schema, key, vnodes)
+            keys = encode_keys(self.schema, key, self._vnodes(key, n))
             if known and key:
                 known.remember(table_id, shape, key, keys)
         return keys

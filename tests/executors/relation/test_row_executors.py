@@ -169,6 +169,7 @@ def test_dml_goes_to_one_shard_each_in_log_order(keys: list[int], shards: int) -
         DmlExecutor(
             table_id=3,
             distribution=(0,),
+            types=TYPES[:1],
             empty=chunk([], TYPES),
             epoch_input=Input(1, logged={3: logged}),
             shard=shard,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from itertools import pairwise
@@ -14,6 +15,7 @@ from risingpy import types
 from risingpy.storage.codec.reference_codec import Interval, Value
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import SqlType, TypeKind, int256
+from risingpy.types.jsonb import canonical
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
 
 ALL_TYPES = (
@@ -43,10 +45,15 @@ ALL_TYPES = (
     types.struct_of(["a", "b"], [types.BIGINT, types.array_of(types.BOOLEAN)]),
     types.array_of(types.struct_of(["x"], [types.NUMERIC])),
 )
-STORED_TYPES = (
+KEY_TYPES = (
     *ALL_TYPES,
     types.JSONB,
     types.array_of(types.JSONB),
+    types.struct_of(["n", "j", "m"], [types.NUMERIC, types.array_of(types.JSONB), types.array_of(types.NUMERIC)]),
+)
+"""Those, and such as order by other bytes than those of the values that Arrow has."""
+STORED_TYPES = (
+    *KEY_TYPES,
     types.map_of(types.VARCHAR, types.INTEGER),
     types.map_of(types.BIGINT, types.array_of(types.map_of(types.VARCHAR, types.JSONB))),
 )
@@ -71,6 +78,21 @@ def _wide_bytes(unscaled: int) -> bytes:
     return to_bytes(Decimal(unscaled).scaleb(-DECIMALS, Context(prec=WHOLE_DIGITS + DECIMALS)))
 
 
+def _jsons() -> st.SearchStrategy[str]:
+    texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5).map(json.dumps)
+    numbers = st.decimals(allow_nan=False, allow_infinity=False).map(lambda number: f"{number:f}"[:400])
+    leaves = st.sampled_from(["null", "true", "false", "1", "1.0", "-0.00", "100", "0.010", "-20.50"]) | texts
+    nested = st.recursive(
+        leaves | numbers,
+        lambda items: (
+            st.lists(items, max_size=3).map(lambda each: f"[{','.join(each)}]")
+            | st.lists(st.tuples(texts, items), max_size=3).map(lambda each: f"{{{','.join(map(':'.join, each))}}}")
+        ),
+        max_leaves=8,
+    )
+    return nested.map(canonical)
+
+
 def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
     """Values of a type, its edges among them."""
     match type_.kind:
@@ -92,7 +114,9 @@ def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
             limit = 10 ** (type_.precision or 0) - 1
             unscaled = st.integers(-limit, limit) | st.sampled_from([-limit, -1, 0, 1, limit])
             return unscaled.map(_wide_bytes) if type_.is_wide else unscaled
-        case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.JSONB:
+        case TypeKind.JSONB:
+            return _jsons()
+        case TypeKind.VARCHAR | TypeKind.CHARACTER:
             text = st.characters(exclude_categories=["Cs"])
             return st.text(text, max_size=30) | st.text("\0a\U0010ffff", max_size=20)
         case TypeKind.UUID:

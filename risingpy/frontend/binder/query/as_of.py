@@ -160,7 +160,7 @@ def tie_columns(right: LogicalPlan) -> tuple[int, ...]:
     key = _key(right)
     if key is not None:
         return key
-    return tuple(i for i, field in enumerate(right.schema) if field.type.is_in_keys)
+    return tuple(i for i, field in enumerate(right.schema) if field.type.is_in_keys and not field.type.has_json)
 
 
 def _key(plan: LogicalPlan) -> tuple[int, ...] | None:

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from risingpy.errors import InvalidParameterValue
 from risingpy.functions.topics.calling import Compute, Function, fail_where
 from risingpy.storage.codec.column_buffers import ColumnBuffers, address, buffers_of
+from risingpy.storage.codec.json_columns import json_key_column
 from risingpy.storage.codec.plain_columns import gather
 from risingpy.storage.kernels import json as kernels
-from risingpy.storage.kernels import json_containment, json_keys
+from risingpy.storage.kernels import json_containment
 from risingpy.types.jsonb import quote
 
 Integers = npt.NDArray[np.int64]
@@ -206,23 +207,6 @@ def _equal(left: pa.Array, right: pa.Array) -> pa.Array:
     return pa.array(found.astype(np.bool_))
 
 
-def key_column(values: pa.Array) -> pa.Array:
-    """Byte strings in the order of the values, which equal values share (`storage/kernels/json_keys.py`)."""
-    text = buffers_of(values)
-    lengths = pc.binary_length(values)
-    most = pc.max(lengths).as_py() or 0
-    open_containers = np.empty(2 * (most + 1), np.int64)
-    out = np.empty(max(json_keys.MOST_BYTES_OF_BYTE * (pc.sum(lengths).as_py() or 0), 1), np.uint8)
-    sizes = np.empty(len(values), np.int64)
-    json_keys.write_keys(text.data, text.offsets, len(values), address(open_containers), address(out), address(sizes))
-    offsets = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    data = pa.py_buffer(out[: offsets[-1]].copy())
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(values), [None, pa.py_buffer(offsets), data]).cast(
-        pa.binary()
-    )
-
-
 def _listed(kind: str, of: str, shape: Callable[[Parts], pa.Array], message: str) -> Function:
     """The elements of arrays, or the keys or values of objects, as lists; `message` is about what has none."""
 
@@ -268,7 +252,7 @@ JSONB: dict[str, Function] = {
     "jsonb_contains": Function(_contains),
     "jsonb_contained": Function(lambda left, right: _contains(right, left)),
     "jsonb_equal": Function(_equal),
-    "jsonb_key": Function(key_column),
+    "jsonb_key": Function(json_key_column),
     "jsonb_quote": Function(quoted),
     "jsonb_array_elements": _listed("array", "values", Parts.json, _NO_ELEMENTS),
     "jsonb_array_elements_text": _listed("array", "values", Parts.plain, _NO_ELEMENTS),

@@ -77,13 +77,16 @@ def test_a_view_made_before_and_one_made_after_agree(client: Client) -> None:
     assert client.run("SELECT data_type FROM information_schema.columns WHERE table_name = 'copied'") == [("json",)]
 
 
+NO_CLASS = 'data type json has no default operator class for access method "btree"'
+
+
 @pytest.mark.parametrize(
     ("sql", "sqlstate", "message"),
     [
         ("SELECT '{\"a\":'::json", "22P02", "invalid input syntax for type json"),
         ("SELECT '{\"a\":NaN}'::json", "22P02", "invalid input syntax for type json"),
         ("SELECT ''::text::json", "22P02", "invalid input syntax for type json"),
-        ("CREATE TABLE k (j json PRIMARY KEY)", "0A000", "type json in the key of a table or view is not supported"),
+        ("CREATE TABLE k (j json PRIMARY KEY)", "42704", NO_CLASS),
         ("SELECT json_typeof()", "42883", "function json_typeof() does not exist"),
     ],
 )
