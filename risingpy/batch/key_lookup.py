@@ -13,13 +13,15 @@ from risingpy.plan.catalog import Index, StoredRelation
 from risingpy.plan.expression_trees import conjuncts, walk
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Scan
-from risingpy.types import BYTEA, MAX_PRECISION, NUMERIC, SqlType, TypeKind
+from risingpy.storage.codec.reference_json import json_key
+from risingpy.types import BYTEA, JSONB, MAX_PRECISION, NUMERIC, SqlType, TypeKind
 from risingpy.types.wide_numeric import KEY_BYTES, of_key, to_decimal
 
 # Equal values of these may have different keys: 0 and -0, 1 month and 30 days.
 _SEVERAL_FORMS = (TypeKind.REAL, TypeKind.DOUBLE, TypeKind.INTERVAL)
 _INTEGERS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT)
 MOST_LISTED = 50_000  # values that are looked up one by one; more are found by reading all rows
+_KEYS = ("numeric_key", "jsonb_key")
 _ARITHMETIC = ("add", "subtract", "multiply")
 _WIDE = Context(prec=2 * MAX_PRECISION)
 
@@ -45,6 +47,11 @@ def list_scan(relation: StoredRelation, scan: Scan, condition: Expr) -> ListScan
         case Call("in", (InputRef(index), *args)) if all(isinstance(arg, Literal) for arg in args):
             items = [arg for arg in args if isinstance(arg, Literal)]
             values, types = [item.value for item in items], {item.type for item in items}
+        case Call("in" | "any_eq", (Call("jsonb_key", (InputRef(index),)), *args)):
+            found = _listed_json(args)
+            if found is None:
+                return None
+            values, types = found, {JSONB}
         case _:
             return None
     schema = relation.table
@@ -55,9 +62,25 @@ def list_scan(relation: StoredRelation, scan: Scan, condition: Expr) -> ListScan
         return None
     if column.kind in _SEVERAL_FORMS:
         return None
-    distinct = dict.fromkeys(values)
+    distinct = _distinct_json(values) if column.kind is TypeKind.JSONB else dict.fromkeys(values)
     distinct.pop(None, None)
     return ListScan(relation, tuple(distinct), scan.columns)
+
+
+def _listed_json(args: Sequence[Expr]) -> Sequence[object] | None:
+    """The constants whose keys a list has, or an array; None if they are no constants."""
+    match args:
+        case (Call("numeric_keys", (Literal(tuple(values)),)),):
+            return values
+    keys = [arg.args[0] for arg in args if isinstance(arg, Call) and arg.function == "jsonb_key"]
+    constants = [key.value for key in keys if isinstance(key, Literal)]
+    return constants if len(constants) == len(args) else None
+
+
+def _distinct_json(values: Sequence[object]) -> dict[object, None]:
+    """Of equal values the first: each row is found once."""
+    by_key = {json_key(value): value for value in values if isinstance(value, str)}
+    return dict.fromkeys(by_key.values())
 
 
 def may_become_list(relation: StoredRelation, indexes: Iterable[Index], scan: Scan, predicate: Expr) -> bool:
@@ -68,7 +91,9 @@ def may_become_list(relation: StoredRelation, indexes: Iterable[Index], scan: Sc
     columns |= {part.index for part in relation.table.key[:1]}
     for condition in conjuncts(predicate):
         match condition:
-            case Call("in" | "any_eq", (InputRef(index), *args)) if scan.columns[index] in columns:
+            case Call("in" | "any_eq", (InputRef(index) | Call("jsonb_key", (InputRef(index),)), *args)) if (
+                scan.columns[index] in columns
+            ):
                 if any(isinstance(part, Parameter) for arg in args for part in walk(arg)):
                     return True
     return False
@@ -173,10 +198,12 @@ def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
 
 
 def _uncast(expr: Expr) -> Expr:
-    """The column without a cast to a wide numeric; the number itself if its key is compared."""
+    """The column without a cast to a wide numeric; the number or the jsonb itself if its key is compared."""
     match expr:
         case Call("numeric_key", (number,)):
             return _uncast(number)
+        case Call("jsonb_key", (value,)):
+            return value
         case Literal(bytes(key)) if expr.type == BYTEA and len(key) == KEY_BYTES:
             return Literal(of_key(key), NUMERIC)
     return expr.arg if isinstance(expr, Cast) and expr.type.is_wide and not expr.arg.type.is_float else expr
@@ -185,9 +212,9 @@ def _uncast(expr: Expr) -> Expr:
 def _equalities(predicate: Expr) -> Iterator[tuple[int, Expr]]:
     """(column, constant) of the equalities that must all hold."""
     for condition in conjuncts(predicate):
-        if isinstance(condition, Call) and condition.function in ("eq", "in"):
+        if isinstance(condition, Call) and condition.function in ("eq", "in", "jsonb_eq"):
             # IN (…) of one value is an equality; the patterns below take no longer list.
-            by_key = any(isinstance(arg, Call) and arg.function == "numeric_key" for arg in condition.args)
+            by_key = any(isinstance(arg, Call) and arg.function in _KEYS for arg in condition.args)
             match tuple(map(_uncast, condition.args)) if by_key else condition.args:
                 case (InputRef(index=index), value) if is_key_expression(value):
                     yield index, value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -33,7 +34,7 @@ def range_scan(relation: StoredRelation, scan: Scan, predicate: Expr) -> RangeSc
     if not key or key[0].descending or key[0].index not in scan.columns:
         return None
     type_ = relation.columns[key[0].index].type
-    if type_.kind not in ORDERED:
+    if type_.kind not in ORDERED and type_.kind is not TypeKind.JSONB:
         return None
     place = scan.columns.index(key[0].index)
     found = (bound for condition in conjuncts(predicate) for bound in _bounds(condition, place))
@@ -69,10 +70,19 @@ def range_keys(scan: RangeScan, table: StorageTable, parameters: Parameters) -> 
 
 def _bounds(condition: Expr, place: int) -> Iterator[KeyBound]:
     """Those that the condition, which must hold, sets to the column at `place` of the scan."""
-    match condition:
+    match _of_values(condition):
         case Call(function, (InputRef(index), value)) if function in _SWAPPED and index == place:
             if is_key_expression(value):
                 yield KeyBound(function, value)
         case Call(function, (value, InputRef(index))) if function in _SWAPPED and index == place:
             if is_key_expression(value):
                 yield KeyBound(_SWAPPED[function], value)
+
+
+def _of_values(condition: Expr) -> Expr:
+    """A comparison of the keys of jsonb as one of the values: a relation can be read by either."""
+    match condition:
+        case Call(_, (Call("jsonb_key", (left,)), Call("jsonb_key", (right,)))):
+            return replace(condition, args=(left, right))
+        case _:
+            return condition

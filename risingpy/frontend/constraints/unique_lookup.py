@@ -19,6 +19,7 @@ from risingpy.plan.catalog import IndexDefinition, Table
 from risingpy.plan.catalog.index_keys import key_expressions, keys_if_indexed
 from risingpy.plan.expressions import Literal
 from risingpy.plan.logical import Field, LogicalPlan
+from risingpy.types import TypeKind
 
 MOST_KEYS_LOOKED_UP = 8
 """Of more keys, a join with the whole table may take less than a query for each."""
@@ -31,7 +32,7 @@ def can_look_up(table: Table, definition: IndexDefinition, rows: int) -> bool:
     """Whether so many rows' keys are looked up one by one: few, of types whose values are constants as they are."""
     rule = definition.unique
     types = [key.type for key in key_expressions(definition, table)]
-    is_plain = all(each.kind in PLAIN_KEYS and not each.system for each in types)
+    is_plain = all(each.kind in (*PLAIN_KEYS, TypeKind.JSONB) and not each.system for each in types)
     return rows <= MOST_KEYS_LOOKED_UP and is_plain and rule is not None and rule.nulls_distinct
 
 

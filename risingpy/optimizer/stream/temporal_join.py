@@ -199,9 +199,12 @@ def _prefix(table: TableSchema, by_column: dict[int, EquiKey]) -> list[int] | No
 
 
 def _of_numbers(key: EquiKey) -> EquiKey:
-    """An equality of numeric keys as an equality of the numbers: a table can be read by either."""
+    """An equality of keys as one of the numbers, or of the jsonb, that have them: a table can be read by either."""
     match key.left, key.right:
-        case Call("numeric_key", (left,)), Call("numeric_key", (InputRef() as right,)):
+        case (Call("numeric_key", (left,)), Call("numeric_key", (InputRef() as right,))) | (
+            Call("jsonb_key", (left,)),
+            Call("jsonb_key", (InputRef() as right,)),
+        ):
             return replace(key, left=left, right=right)
         case _:
             return key

@@ -15,12 +15,13 @@ import pyarrow as pa
 from risingpy.storage.codec.column_buffers import CorruptData, joined_bytes
 from risingpy.storage.codec.key_encoding import MAX_KEY_BYTES, vnode_prefix
 from risingpy.storage.codec.reference_codec import hash_bytes, key_bytes
+from risingpy.storage.codec.reference_json import json_key
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, ValueFormat
 from risingpy.storage.kernels import key_probing
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import SqlType, TypeKind, wide_numeric
 
 _INTEGER_BYTES = {TypeKind.SMALLINT: 2, TypeKind.INTEGER: 4, TypeKind.BIGINT: 8, TypeKind.ENUM: 8}
-_KINDS = (*_INTEGER_BYTES, TypeKind.BOOLEAN, TypeKind.VARCHAR, TypeKind.UUID)
+_KINDS = (*_INTEGER_BYTES, TypeKind.BOOLEAN, TypeKind.VARCHAR, TypeKind.UUID, TypeKind.JSONB)
 _VALUE = b"\1"  # the tag of a column that is not NULL
 _SMALL = 0x85  # the flags of a row whose ids and offsets have one byte each
 _BYTES = {1: 1, 2: 2, 3: 4}  # by their code in the flags
@@ -29,7 +30,8 @@ _ColumnKey = Callable[..., bytes]
 
 
 class SingleKeys:
-    """Makes stored keys of a table's key columns, given as Python values: int, bool, str, or bytes for uuid.
+    """Makes stored keys of a table's key columns, given as Python values: int, bool, str (also for jsonb), or
+    bytes for uuid.
 
     Or, of the first `columns` of them, what such keys begin with.
     """
@@ -91,7 +93,10 @@ def can_make_keys(schema: TableSchema, columns: int | None = None) -> bool:
     if not {*schema.distribution} <= {part.index for part in parts}:
         return False
     ascending = not any(part.descending for part in parts)
-    return ascending and all(_is_known(schema.columns[part.index].type) for part in parts)
+    types = [schema.columns[part.index].type for part in parts]
+    if schema.value_format is not ValueFormat.ROW and any(type_.has_json for type_ in types):
+        return False
+    return ascending and all(map(_is_known, types))
 
 
 def _is_known(type_: SqlType) -> bool:
@@ -103,7 +108,16 @@ def _column_key(kind: TypeKind) -> _ColumnKey:
     if width is not None:
         half = 1 << (8 * width - 1)
         return lambda value: _VALUE + (value + half).to_bytes(width)
+    if kind is TypeKind.JSONB:
+        return _json_column_key
     return lambda value: _VALUE + key_bytes(value, kind)
+
+
+def _json_column_key(value: str) -> bytes:
+    key = json_key(value)
+    if len(key) == wide_numeric.BYTES:
+        raise OverflowError("a key whose last byte does not count for its vnode")
+    return _VALUE + key_bytes(key, TypeKind.BYTEA)
 
 
 def key_datum(value: object, type_: SqlType) -> bytes:

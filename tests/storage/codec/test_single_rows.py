@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -10,10 +12,12 @@ from hypothesis import strategies as st
 from risingpy import types
 from risingpy.storage.codec.column_buffers import CorruptData
 from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.codec.reference_json import json_key
 from risingpy.storage.codec.row_encoding import encode_rows
 from risingpy.storage.codec.single_rows import SingleKeys, can_make_keys, datums, key_datum
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import SqlType
+from tests.storage.codec.columns import not_null
 
 _VALUES: dict[SqlType, st.SearchStrategy[object]] = {
     types.SMALLINT: st.integers(-(2**15), 2**15 - 1),
@@ -22,6 +26,7 @@ _VALUES: dict[SqlType, st.SearchStrategy[object]] = {
     types.BOOLEAN: st.booleans(),
     types.VARCHAR: st.text(max_size=50).map(lambda text: text.replace("\0", "")),
     types.UUID: st.binary(min_size=16, max_size=16),
+    types.JSONB: not_null(types.JSONB).filter(lambda text: len(json_key(str(text))) < 42),
 }
 
 
@@ -39,7 +44,7 @@ def test_keys(data: st.DataObject) -> None:
     schema = _schema(key, distribution)
     assert can_make_keys(schema)
     columns = [pa.array([value], type_.arrow) for value, type_ in zip(row, key, strict=True)]
-    vnodes = compute_vnodes([columns[i] for i in distribution], 1)
+    vnodes = compute_vnodes([columns[i] for i in distribution], 1, [key[i] for i in distribution])
     expected = encode_keys(schema, columns, vnodes)[0].as_py()
     assert SingleKeys(schema).encode(row) == (int(vnodes[0]), expected)
     for value, column, type_ in zip(row, columns, key, strict=True):
@@ -57,6 +62,9 @@ def test_keys_of_several_rows(data: st.DataObject) -> None:
 
 
 def test_some_keys_are_made_by_kernels() -> None:
+    with pytest.raises(OverflowError, match="does not count"):  # of 42 bytes, one is not hashed
+        SingleKeys(_schema([types.JSONB], (0,))).encode([f'"{"x" * 40}"'])
+    assert not can_make_keys(replace(_schema([types.JSONB], (0,)), value_format=ValueFormat.PLAIN))
     assert not can_make_keys(_schema([types.DOUBLE], (0,)))
     assert not can_make_keys(_schema([types.INTEGER], (0,), descending=True))
     for schema, value in ((_schema([types.INTEGER], (0,)), 2**31), (_schema([types.VARCHAR], (0,)), "x" * 600)):
