@@ -49,5 +49,5 @@ def looked_up_twice(
         constants = [Literal(value, key.type) for value, key in zip(values, keys, strict=True)]
         found = first(duplicated_keys(rows_with_key(table, definition, constants), definition, table))
         if found is not None:
-            return found
+            return [*values, *found[len(values) :]]  # as the new row writes it: 1.0, and not the 1 that is there
     return None
