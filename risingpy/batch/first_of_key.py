@@ -16,7 +16,7 @@ from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import FirstOfKey, FullScan, RangeScan
 from risingpy.plan.catalog import ExternalSource, ScannedRelation, StoredRelation
 from risingpy.plan.expression_trees import conjuncts
-from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import AggCall, Aggregate, Filter, Limit, LogicalPlan, Project, Scan, Sort, SortKey
 from risingpy.storage.engine.storage_table import NOT_NULL, StorageTable
 from risingpy.types import BIGINT
@@ -71,10 +71,11 @@ def _just_range(relation: StoredRelation, scan: Scan, predicate: Expr) -> RangeS
 def _scan_below(query: LogicalPlan, place: int) -> tuple[Scan, Expr | None, int] | None:
     """The scan below projections and a condition, the condition, and where the scan has the column at `place`."""
     while isinstance(query, Project):
-        column = query.expressions[place]
-        if not isinstance(column, InputRef):
-            return None
-        query, place = query.input, column.index
+        match query.expressions[place]:
+            case InputRef(index) | Call("jsonb_key", (InputRef(index),)):
+                query, place = query.input, index
+            case _:
+                return None
     predicate = None
     if isinstance(query, Filter):
         predicate = query.predicate

@@ -21,6 +21,7 @@ from risingpy.types import TypeKind
 ORDERED = (
     *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT),
     *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
+    TypeKind.JSONB,  # of which queries compare the keys, and a relation's rows have no other form in theirs
 )
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
@@ -34,7 +35,7 @@ def range_scan(relation: StoredRelation, scan: Scan, predicate: Expr) -> RangeSc
     if not key or key[0].descending or key[0].index not in scan.columns:
         return None
     type_ = relation.columns[key[0].index].type
-    if type_.kind not in ORDERED and type_.kind is not TypeKind.JSONB:
+    if type_.kind not in ORDERED:
         return None
     place = scan.columns.index(key[0].index)
     found = (bound for condition in conjuncts(predicate) for bound in _bounds(condition, place))

@@ -33,6 +33,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
             "CREATE TABLE floats (f DOUBLE PRECISION PRIMARY KEY, n INT)",
             "CREATE TABLE none (id INT PRIMARY KEY)",
             "CREATE TABLE late (a INT, id INT PRIMARY KEY)",
+            "CREATE TABLE jsons (j JSONB PRIMARY KEY, n INT)",
             "CREATE MATERIALIZED VIEW by_g AS SELECT count(*) AS n, g FROM t GROUP BY g",
         ):
             client.run(text)
@@ -42,6 +43,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
             "INSERT INTO days SELECT TIMESTAMP '1999-01-01' + i * INTERVAL '9 hours', i FROM generate_series(1, 500) i"
         )
         client.run("INSERT INTO days VALUES ('-infinity', 0), ('infinity', 0), ('0044-03-15 BC', 0)")
+        client.run("INSERT INTO jsons SELECT (i || '.0')::jsonb, i FROM generate_series(-80, 300) i")
+        client.run("INSERT INTO jsons VALUES ('[]', 1), ('null', 2), ('{\"a\": 1}', 3), ('[2]', 4), ('\"x\"', 5)")
+        long = "'[\"' || repeat('x', 600) || '\", ' || i || ']'"  # keys that agree in what is stored of long ones
+        client.run(f"INSERT INTO jsons SELECT ({long})::jsonb, 1000 + i FROM generate_series(1, 30) i")
         client.run("DELETE FROM t WHERE id % 5 = 0")
         client.run("UPDATE t SET g = NULL WHERE g = 7")
         client.run("INSERT INTO late SELECT -i, i FROM generate_series(1, 50) i")
@@ -70,6 +75,9 @@ FIRST = (
     *("SELECT max(id) FROM t", "SELECT min(x) FROM pairs WHERE x > 7", "SELECT n FROM days ORDER BY d DESC LIMIT 4"),
     *("SELECT id FROM late ORDER BY id LIMIT 3", "SELECT max(id) FROM late"),
     "SELECT g FROM t WHERE id = (SELECT max(id) FROM t WHERE id < 100)",
+    *("SELECT j, n FROM jsons ORDER BY j LIMIT 9", "SELECT n FROM jsons ORDER BY j DESC LIMIT 12 OFFSET 2"),
+    "SELECT n FROM jsons WHERE j > '299' ORDER BY j LIMIT 20",
+    "SELECT n FROM jsons WHERE j >= '17' AND j < '25.00' ORDER BY j DESC LIMIT 5",
 )
 NOT_FIRST = (
     *("SELECT * FROM t ORDER BY g LIMIT 3", "SELECT * FROM t ORDER BY id", "SELECT * FROM t ORDER BY -id LIMIT 3"),
@@ -80,6 +88,7 @@ NOT_FIRST = (
         "SELECT min(id), max(id) FROM t",
         "SELECT g, max(id) FROM t GROUP BY g",
     ),
+    *("SELECT n FROM jsons ORDER BY j::text LIMIT 3", "SELECT n FROM jsons WHERE n > 3 ORDER BY j LIMIT 3"),
     *("SELECT g FROM by_g ORDER BY g DESC LIMIT 3", "SELECT * FROM t ORDER BY id FETCH FIRST 3 ROWS WITH TIES"),
 )
 
@@ -97,7 +106,9 @@ def test_other_queries_read_all(sql: str, database: Database) -> None:
 @pytest.mark.parametrize("sql", [*FIRST, "SELECT g FROM by_g ORDER BY g DESC LIMIT 3"])
 def test_the_rows_are_those_of_a_sort(sql: str, client: Client) -> None:
     """With an expression for the table, which nothing looks into, all of its rows are sorted."""
-    tables = {name: f"(SELECT * FROM {name} OFFSET 0) {name}" for name in ("t", "pairs", "days", "late", "by_g")}
+    tables = {
+        name: f"(SELECT * FROM {name} OFFSET 0) {name}" for name in ("t", "pairs", "days", "late", "by_g", "jsons")
+    }
     hidden = " ".join(tables.get(word, word) for word in sql.replace(")", " )").split())
     found, expected = client.run(sql), client.run(hidden)
     if "pairs ORDER BY x" in sql:  # rows that are equal by x
