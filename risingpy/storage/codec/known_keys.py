@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import address
-from risingpy.storage.codec.table_schema import KeyColumn
+from risingpy.storage.codec.table_schema import KeyColumn, ValueFormat
 from risingpy.storage.kernels import keys as kernels
 from risingpy.types import SqlType
 
-# The order of the key's columns, their types, and which of them tell the vnode.
-KeyShape = tuple[tuple[KeyColumn, ...], tuple[SqlType, ...], tuple[int, ...]]
+# The order of the key's columns, their types, which of them tell the vnode, and the rows' format if keys depend on it.
+KeyShape = tuple[tuple[KeyColumn, ...], tuple[SqlType, ...], tuple[int, ...], ValueFormat | None]
 
 
 class KnownKeys:

@@ -58,7 +58,10 @@ class TableCodec:
         self._distribution = tuple(self._key.index(column) for column in schema.distribution)
         self._hashed_types = [self.types[column] for column in schema.distribution]
         key_types = tuple(self.types[column] for column in self._key)
-        self._key_shape = _only_one(schema.key, key_types, self._distribution)
+        # Of these types relations have other keys than state has: both may encode the same columns.
+        has_forms = any(type_.is_wide or type_.has_json for type_ in key_types)
+        form = schema.value_format if has_forms else None
+        self._key_shape = _only_one(schema.key, key_types, self._distribution, form)
         widths = [datum_width(self.types[column].arrow) for column in self._key]
         # Many columns of fixed width make a long key too, as the joins of a hundred tables have it. A part of a key is
         # never wider than twice its datum and two bytes.
