@@ -112,8 +112,8 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
 
 
 def _set_not_allowed(binder: ExpressionBinder, position: int) -> FeatureNotSupported:
-    if binder.clause == "aggregate":
-        message = "aggregate function calls cannot contain set-returning function calls"
+    if binder.clause in ("aggregate", "window"):
+        message = f"{binder.clause} function calls cannot contain set-returning function calls"
         return FeatureNotSupported(message, position=position, hint="Move the function into FROM: FROM t, f(t.a) AS x.")
     return FeatureNotSupported(f"set-returning functions are not allowed in {binder.clause}", position=position)
 

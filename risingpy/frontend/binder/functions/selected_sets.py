@@ -3,8 +3,8 @@
 SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
 SELECT generate_series(1, generate_series(1, n)) =>  ProjectSet(generate_series(1, $2); ProjectSet(…; t))
 
-Those that stand in the arguments of others are expanded first, level by level, as in PostgreSQL. ORDER BY and GROUP BY
-may have calls of their own, which are expanded beside the list's; a call that the list has, too, is one with that.
+Those that stand in the arguments of others are expanded first, level by level, as in PostgreSQL. ORDER BY, GROUP BY,
+DISTINCT ON and windows may have calls of their own, which are expanded beside the list's; equal calls there are one.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def place_sets(
             twice.append((call, same[call]))
         else:
             _add_to_levels(binder, call, levels)
+            same[call] = call
     for level in levels:
         plan = _placed(plan, binder, level)
     for call, first in twice:

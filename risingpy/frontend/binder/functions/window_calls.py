@@ -195,9 +195,11 @@ def _aggregate(
 def _window(binder: ExpressionBinder, tree: exp.Window, windows: WindowCalls) -> BoundWindow:
     """The window of an OVER clause, or of a WINDOW clause's item, with what it takes over from the one it names."""
     inner = ExpressionBinder(binder.context, binder.scope, "window definitions", binder.aggregates)
-    partition_by = tuple(inner.settled(part) for part in tree.args.get("partition_by") or ())
+    keys = ExpressionBinder(binder.context, binder.scope, "window definitions", binder.aggregates)
+    keys.sets = binder.sets
+    partition_by = tuple(keys.settled(part) for part in tree.args.get("partition_by") or ())
     order = tree.args.get("order")
-    order_by = tuple(_order_item(inner, item) for item in (order.expressions if order is not None else ()))
+    order_by = tuple(_order_item(keys, item) for item in (order.expressions if order is not None else ()))
     spec = tree.args.get("spec")
     base_name = tree.args.get("alias")
     if base_name is None:

@@ -92,7 +92,8 @@ class Grouping:
         return transform(expr, self._replacement)
 
     def _replacement(self, expr: Expr) -> Expr | None:
-        if isinstance(expr, Call) and expr.function == GROUPING:
+        if is_grouping(expr):
+            assert isinstance(expr, Call)
             return self._grouping(expr)
         if expr in self._keys:
             return InputRef(self._keys.index(expr), expr.type)
@@ -121,6 +122,11 @@ class Grouping:
             for mask in sorted(set(masks))
         )
         return Case(branches, Literal(None, INTEGER), INTEGER)
+
+
+def is_grouping(expr: Expr) -> bool:
+    """True for GROUPING(…)."""
+    return isinstance(expr, Call) and expr.function == GROUPING
 
 
 def _is_one_of(copy: Expr, numbers: Sequence[int]) -> Expr:

@@ -17,25 +17,20 @@ from risingpy.frontend.binder.functions.window_calls import check_definitions, d
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.query.determined_columns import with_determined
 from risingpy.frontend.binder.query.from_clause import FromBinder, Queries
-from risingpy.frontend.binder.query.grouped_sets import grouped, of_groups
 from risingpy.frontend.binder.query.grouping_sets import grouping_sets
+from risingpy.frontend.binder.query.selected_rows import SelectedRows
 from risingpy.frontend.binder.query.sorted_sets import reads_elements, sorted_below_sets
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.stars import is_star
-from risingpy.frontend.binder.scope.windows import (
-    WindowCalls,
-    is_window,
-    no_window,
-    place_windows_below_sets,
-)
+from risingpy.frontend.binder.scope.windows import WindowCalls, is_window, no_window
 from risingpy.frontend.binder.trees import begin_of, name_of, number_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.functions.volatile import ADVISORY_CALLS, SEQUENCE_CALLS
 from risingpy.plan.expression_trees import remapped, walk
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
-from risingpy.plan.logical import Filter, Limit, LogicalPlan, ProjectSet, Sort, SortKey, TopN
+from risingpy.plan.logical import Filter, Limit, LogicalPlan, Sort, SortKey, TopN
 from risingpy.types import BIGINT, TypeKind
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
@@ -74,11 +69,8 @@ class SelectBinder:
         if where is not None:
             plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
         collected, windows = AggregateCalls(), WindowCalls(definitions_of(tree))
-        of_sets = ExpressionBinder(self._context, scope, "SELECT", collected)
-        beside = [*_ordered(tree), *([tree.args["group"]] if tree.args.get("group") else [])]
-        plan, levels = place_sets(plan, of_sets, tree.expressions, beside)
         binder = ExpressionBinder(self._context, scope, "SELECT", collected, windows)
-        binder.sets = of_sets.sets
+        rows = SelectedRows(*place_sets(plan, binder, tree.expressions, _beside_list(tree)))
         items = self._items(tree, binder)
         having = tree.args.get("having")
         having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
@@ -88,17 +80,15 @@ class SelectBinder:
         sort_exprs, sort_keys = self._order(tree, binder, items)
         on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
         exprs = [item.operand.expr for item in items]
-        below: Callable[[Expr], Expr] = _itself
         if sets is not None or condition is not None or collected.is_grouped:
-            keys = with_determined(sets or [()], scope, collected)
-            plan, below = grouped(plan, keys, collected, levels)
-            exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
+            rows.group(with_determined(sets or [()], scope, collected), collected)
+            rows.check([*exprs, *sort_exprs])
             if condition is not None:
-                plan = of_groups(plan, below(condition))
-        levels = levels if isinstance(plan, ProjectSet) else 0  # elements that are grouped are columns like others
-        plan, over_windows = place_windows_below_sets(plan, levels, windows, below)
-        exprs, sort_exprs = ([over_windows(expr) for expr in group] for group in (exprs, sort_exprs))
-        return self._output(tree, plan, levels, scope, items, exprs, sort_exprs, sort_keys, on)
+                rows.having(condition)
+        rows.place_windows(windows)
+        rows.expand([*exprs, *sort_exprs])
+        exprs, sort_exprs = ([rows.over(expr) for expr in group] for group in (exprs, sort_exprs))
+        return self._output(tree, rows.plan, rows.levels, scope, items, exprs, sort_exprs, sort_keys, on)
 
     # -- the clauses ----------------------------------------------------------------------------------------------
 
@@ -264,8 +254,11 @@ def distinct_on(
     return tuple(dict.fromkeys(positions))
 
 
-def _itself(expr: Expr) -> Expr:
-    return expr
+def _beside_list(tree: exp.Select) -> list[exp.Expr]:
+    """The clauses that may have set-returning functions beside the select list."""
+    distinct_ = tree.args.get("distinct")
+    clauses = [tree.args.get("group"), None if distinct_ is None else distinct_.args.get("on")]
+    return [*_ordered(tree), *(each for each in clauses if each is not None), *(tree.args.get("windows") or ())]
 
 
 def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:

@@ -11,13 +11,13 @@ Sessions become parts of partitions (`sessions.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from risingpy.errors import WindowError
-from risingpy.frontend.binder.plans import expanded_rows, project, references, with_expanded_rows
+from risingpy.frontend.binder.plans import project, references
 from risingpy.frontend.binder.scope.sessions import WindowSessions, place_sessions
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, InputRef, Literal, Parameter
@@ -58,6 +58,15 @@ class BoundCall:
     window: BoundWindow
     filter: Expr | None = None
     ignore_nulls: bool = False
+
+    @property
+    def exprs(self) -> Iterator[Expr]:
+        """What it reads."""
+        yield from self.args
+        yield from self.window.partition_by
+        yield from (item.expr for item in self.window.order_by)
+        if self.filter is not None:
+            yield self.filter
 
 
 @dataclass(slots=True)
@@ -107,19 +116,6 @@ def place_windows(
         return transform(expr, lambda e: _position(e, positions))
 
     return plan, over_windows
-
-
-def place_windows_below_sets(
-    plan: LogicalPlan, levels: int, windows: WindowCalls, below: Callable[[Expr], Expr]
-) -> tuple[LogicalPlan, Callable[[Expr], Expr]]:
-    """As `place_windows` for a select list with set-returning functions, of which `plan` has the elements.
-
-    Windows are computed first, as in PostgreSQL: they see each row once, however many elements it has. None of them
-    reads an element: set-returning functions are not allowed in windows.
-    """
-    rows, over_windows = place_windows(expanded_rows(plan, levels), windows, below)
-    above, moved = with_expanded_rows(plan, levels, rows)
-    return above, lambda expr: over_windows(moved(expr))
 
 
 def _position(expr: Expr, positions: dict[int, int]) -> Expr | None:
