@@ -18,7 +18,14 @@ from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_h
 from risingpy.frontend.binder.functions.multiranges import RANGE_AGGREGATES, ranges_together
 from risingpy.frontend.binder.functions.percentile_arrays import TAKE_ARRAYS, percentiles
 from risingpy.frontend.binder.functions.user_defined import chosen_function, definition_text, has_kind
-from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, OrderKey, make_aggregate, where_counted
+from risingpy.frontend.binder.scope.aggregates import (
+    GROUPING,
+    AggregateCall,
+    OrderKey,
+    make_aggregate,
+    no_key,
+    where_counted,
+)
 from risingpy.frontend.binder.scope.context import CallArguments
 from risingpy.frontend.binder.scope.stars import is_star
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
@@ -300,16 +307,32 @@ def _present(call: AggregateCall) -> Expr | None:
     return condition
 
 
-def bind_grouping(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Expr:
-    """GROUPING(a, b): which of the expressions the row's grouping set has not, as a number of bits."""
+def bind_grouping(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
+    """GROUPING(a, b): which of the expressions the row's grouping set has not, as a number of bits.
+
+    In a subquery it may be of the groups of a query around, whose columns its arguments are then. As in PostgreSQL,
+    expressions of such columns are no arguments there.
+    """
+    position, args = position_of(tree), tree.expressions
+    outside = _of_the_query_around(binder, tree)
+    if outside is not None:
+        computed = next((arg for arg in args if not isinstance(arg.unnest(), exp.Column)), None)
+        if computed is not None:
+            raise no_key(begin_of(computed))
+        return outside
     if binder.aggregates is None:
         message = f"grouping operations are not allowed in {binder.clause}"
+        if binder.clause == "aggregate":
+            message = "aggregate function calls cannot be nested"
         raise GroupingError(message, position=position)
+    if any(id(part) in binder.sets for part in tree.walk()):
+        message = "aggregate function calls cannot contain set-returning function calls"
+        raise FeatureNotSupported(message, position=position)
     if not 0 < len(args) <= _MAX_GROUPING_ARGS:
         raise SqlError("GROUPING must have fewer than 32 arguments", sqlstate="54023", position=position)
     binder.aggregates.has_grouping = True
     coercer = binder.context.coercer
-    return Call(GROUPING, tuple(coercer.settled(arg) for arg in args), INTEGER)
+    return Call(GROUPING, tuple(coercer.settled(binder.bind(arg)) for arg in args), INTEGER)
 
 
 def bind_within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:

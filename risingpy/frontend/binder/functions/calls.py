@@ -83,6 +83,8 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         return array_query(binder, tree)
     if name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name):
         return bind_aggregate(binder, tree, name)
+    if name == GROUPING:
+        return bind_grouping(binder, tree)
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
@@ -128,8 +130,6 @@ def _refuse_what_aggregates_take(tree: exp.Anonymous, name: str) -> None:
 
 def _scalar_call(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     """The call of a function of one row. Casts written as calls, and users' functions, come after the built-in ones."""
-    if name == GROUPING:
-        return bind_grouping(binder, args, position)
     special = SPECIAL.get(name) or MAP_FUNCTIONS.get(name) or SYSTEM_FUNCTIONS.get(name)
     if special is not None:
         return special(binder, name, args, position)

@@ -250,7 +250,7 @@ class FromBinder:
         if left is None:
             return self._subquery(_aliased(tree.this, alias)), ()
         assert self._context.subqueries is not None
-        outer = Outer(ExpressionBinder(self._context, left[1], "FROM"))
+        outer = Outer(ExpressionBinder(self._context, left[1], "FROM clause of their own query level"))
         binder = FromBinder(self._context, replace(self._queries, bind=lambda q: self._lateral_query(q, outer)))
         return binder._subquery(_aliased(tree.this, alias)), tuple(outer.values)
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from risingpy.errors import FeatureNotSupported, GroupingError
 from risingpy.frontend.binder.plans import project, references
-from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, AggregateCalls
+from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, AggregateCalls, no_key
 from risingpy.frontend.binder.scope.windows import is_window
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
@@ -111,8 +111,9 @@ class Grouping:
 
     def _grouping(self, call: Call) -> Expr:
         """A bit for each argument, the last one's lowest: 1 where the row's set has it not."""
-        if any(arg not in self._keys for arg in call.args):
-            raise GroupingError("arguments to GROUPING must be grouping expressions of the associated query level")
+        other = next((arg for arg in call.args if arg not in self._keys), None)
+        if other is not None:
+            raise no_key(self._collected.position_in(other))
         masks = [sum((arg not in each) << i for i, arg in enumerate(reversed(call.args))) for each in self._sets]
         if len(set(masks)) == 1:
             return Literal(masks[0], INTEGER)

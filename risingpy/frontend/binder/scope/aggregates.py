@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from risingpy.errors import GroupingError
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import fitting, no_function
@@ -68,10 +69,21 @@ class AggregateCalls:
         """Whether the SELECT is over groups even without a GROUP BY."""
         return bool(self.calls) or self.has_grouping
 
+    def position_in(self, expr: Expr) -> int | None:
+        """Where the first column that `expr` reads stands."""
+        found = (self.references.get(id(part)) for part in walk(expr))
+        return next((reference[1] for reference in found if reference is not None), None)
+
     def note(self, reference: InputRef, position: int, shown: str, *, outer: bool = False) -> None:
         self.references[id(reference)] = (reference, position, shown)
         if outer:
             self.outer_references.add(id(reference))
+
+
+def no_key(position: int | None) -> GroupingError:
+    """The error for an argument of GROUPING that is no key of the groups."""
+    message = "arguments to GROUPING must be grouping expressions of the associated query level"
+    return GroupingError(message, position=position)
 
 
 def _element(coercer: Coercer, name: str, arg: Operand) -> Expr:

@@ -157,3 +157,10 @@ select * from t join u using ('a')
 select * from t join u using (a.*)
 select * from t join u using (*)
 select * from t join u using ((a))
+select grouping(b) from t group by a
+select a, (select grouping(t.b)) from t group by a
+select a, (select grouping(t.a + 1)) from t group by a
+select a from t where (select grouping(t.a)) = 0 group by a
+select a, sum(grouping(a)) from t group by a
+select a, (select max(grouping(t.a)) from u) from t group by a
+select l.g from t, lateral (select grouping(t.a) as g) l
