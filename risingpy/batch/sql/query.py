@@ -132,7 +132,8 @@ class _QueryWriter:
                 )
             case Expand():
                 copies = f"(SELECT CAST(range AS BIGINT) AS c{len(plan.schema) - 1} FROM range({plan.copies})) AS n"
-                return f"SELECT * FROM {self._input(plan.input)} CROSS JOIN {copies}"
+                listed = "*" if plan.input.schema else "n.*"
+                return f"SELECT {listed} FROM {self._input(plan.input)} CROSS JOIN {copies}"
             case Sort() | Limit():
                 return f"SELECT * FROM {self._ordered(plan)}"
             case TopN():

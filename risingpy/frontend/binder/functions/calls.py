@@ -68,10 +68,9 @@ def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
         return bind_field(binder, tree)
     schema = users_schema(inner)
     if schema is not None:
-        if id(inner) in binder.sets:
-            return binder.sets[id(inner)]
-        if is_set_returning(binder, inner):
-            raise _set_not_allowed(binder, position_of(tree))
+        element = _element(binder, inner, position_of(tree))
+        if element is not None:
+            return element
         args = bound_arguments(binder, inner.expressions)
         return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
     return bind_function(binder, inner)
@@ -88,10 +87,9 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
-    if id(tree) in binder.sets:
-        return binder.sets[id(tree)]
-    if is_set_returning(binder, tree):
-        raise _set_not_allowed(binder, position)
+    element = _element(binder, tree, position)
+    if element is not None:
+        return element
     if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     _refuse_what_aggregates_take(tree, name)
@@ -111,6 +109,15 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         return bound_row(binder, row_items(binder, arguments), position)
     args = without_results([binder.bind(argument) for argument in in_order(name, arguments)])
     return _scalar_call(binder, name, json_arguments(binder, tree, args), position)
+
+
+def _element(binder: ExpressionBinder, tree: exp.Anonymous, position: int) -> Expr | None:
+    """What stands for a set-returning call of a select list; None of another function. Raises for one elsewhere."""
+    if id(tree) in binder.sets:
+        return binder.sets[id(tree)]
+    if is_set_returning(binder, tree):
+        raise _set_not_allowed(binder, position)
+    return None
 
 
 def _set_not_allowed(binder: ExpressionBinder, position: int) -> FeatureNotSupported:

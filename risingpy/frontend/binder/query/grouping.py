@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from risingpy.errors import FeatureNotSupported, GroupingError
 from risingpy.frontend.binder.plans import project, references
+from risingpy.frontend.binder.query.grouping_sets import GroupKey
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, AggregateCalls, no_key
 from risingpy.frontend.binder.scope.windows import is_window
 from risingpy.plan.expression_trees import transform
@@ -34,11 +35,18 @@ from risingpy.types import BIGINT, BOOLEAN, INTEGER
 class Grouping:
     """The Aggregate over `plan`, and the way from expressions over the FROM clause to expressions over the groups."""
 
-    def __init__(self, plan: LogicalPlan, sets: Sequence[Sequence[Expr]], collected: AggregateCalls) -> None:
+    def __init__(self, plan: LogicalPlan, sets: Sequence[Sequence[GroupKey]], collected: AggregateCalls) -> None:
+        self._several = len(sets) > 1
+        if not self._several:  # equal keys have the same values
+            sets = [[GroupKey(expr) for expr in dict.fromkeys(key.expr for key in sets[0])]]
         self._sets = sets
         self._keys = list(dict.fromkeys(key for keys in sets for key in keys))
         self._collected = collected
-        self._several = len(sets) > 1
+        places = {key: place for place, key in enumerate(self._keys)}
+        # PostgreSQL takes an expression for the first item of the select list that is such a key.
+        first = sorted(self._keys, key=lambda key: len(places) if key.item is None else key.item, reverse=True)
+        self._places = {key.expr: places[key] for key in first}
+        self.items = {key.item: self._reference(places[key]) for key in self._keys if key.item is not None}
         for argument in collected.direct:
             self.over_groups(argument.expr)  # raises for a column that is not grouped
             if self._several:  # the aggregate reads the column in each row, and there it is not NULL as a set has it
@@ -47,7 +55,7 @@ class Grouping:
         self.plan = self._of_sets(plan) if self._several else self._of_keys(plan)
 
     def _of_keys(self, plan: LogicalPlan) -> LogicalPlan:
-        columns = {key: i for i, key in enumerate(self._keys)}
+        columns = {key.expr: i for i, key in enumerate(self._keys)}
         calls = [_placed(call, columns) for call in self._collected.calls]
         names = [f"key{i}" for i in range(len(self._keys))]
         names += [f"arg{i}" for i in range(len(columns) - len(self._keys))]
@@ -58,7 +66,7 @@ class Grouping:
         calls = [_placed(call, arguments) for call in self._collected.calls]
         keys = len(self._keys)
         names = [*(f"key{i}" for i in range(keys)), *(f"arg{i}" for i in range(len(arguments))), "real"]
-        rows = project(plan, [*self._keys, *arguments, Literal(True, BOOLEAN)], names)
+        rows = project(plan, [*(key.expr for key in self._keys), *arguments, Literal(True, BOOLEAN)], names)
         schema = (*rows.schema, Field("copy", BIGINT))
         copies: LogicalPlan = Expand(rows, len(self._sets), schema)
         empty = [number for number, each in enumerate(self._sets) if not each]
@@ -87,6 +95,9 @@ class Grouping:
         fields = [*input.schema[:keys], *(Field(call.function, call.type) for call in calls)]
         return Aggregate(input, tuple(range(keys)), tuple(calls), tuple(fields))
 
+    def _reference(self, place: int) -> InputRef:
+        return InputRef(place, self._keys[place].expr.type)
+
     def over_groups(self, expr: Expr) -> Expr:
         """`expr` over the Aggregate's output. Raises GroupingError for a column that is not grouped."""
         return transform(expr, self._replacement)
@@ -95,8 +106,8 @@ class Grouping:
         if is_grouping(expr):
             assert isinstance(expr, Call)
             return self._grouping(expr)
-        if expr in self._keys:
-            return InputRef(self._keys.index(expr), expr.type)
+        if expr in self._places:
+            return self._reference(self._places[expr])
         if not isinstance(expr, InputRef):
             return None
         if is_window(expr):  # has its place when the groups are there
@@ -111,10 +122,12 @@ class Grouping:
 
     def _grouping(self, call: Call) -> Expr:
         """A bit for each argument, the last one's lowest: 1 where the row's set has it not."""
-        other = next((arg for arg in call.args if arg not in self._keys), None)
+        other = next((arg for arg in call.args if arg not in self._places), None)
         if other is not None:
             raise no_key(self._collected.position_in(other))
-        masks = [sum((arg not in each) << i for i, arg in enumerate(reversed(call.args))) for each in self._sets]
+        # PostgreSQL takes an argument for the first such key of GROUP BY.
+        keys = [next(key for key in self._keys if key.expr == arg) for arg in call.args]
+        masks = [sum((key not in each) << i for i, key in enumerate(reversed(keys))) for each in self._sets]
         if len(set(masks)) == 1:
             return Literal(masks[0], INTEGER)
         copy = InputRef(len(self._keys), BIGINT)

@@ -7,19 +7,33 @@ GROUP BY GROUPING SETS ((a, b), CUBE (c))    (a, b), (c), ()
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations, product
 
 from sqlglot import exp
 
-from risingpy.errors import SqlError
+from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.binder.trees import begin_of, refuse_unknown
 from risingpy.plan.expressions import Expr
 
 MAX_SETS = 4096  # PostgreSQL's
 _MAX_CUBE = 12  # columns of a CUBE: 4096 sets
 
-BindKey = Callable[[exp.Expr], Expr]
-Set = tuple[Expr, ...]
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """An expression that is grouped. `item` is its number in the select list; None if the list does not have it.
+
+    Equal items are keys of their own, as in PostgreSQL: in the two sets of `SELECT a AS x, a AS y … GROUP BY x,
+    ROLLUP (y)`, x is always `a`, and y is NULL in one.
+    """
+
+    expr: Expr
+    item: int | None = None
+
+
+BindKey = Callable[[exp.Expr], GroupKey]
+Set = tuple[GroupKey, ...]
 
 
 def grouping_sets(group: exp.Group, bind: BindKey) -> list[Set]:
@@ -46,24 +60,36 @@ def _sets(tree: exp.Expr, bind: BindKey) -> list[Set]:
         case exp.GroupingSets():
             return [each for part in tree.expressions for each in _sets(part, bind)]
         case exp.Rollup():
-            parts = [_members(part, bind) for part in tree.expressions]
+            parts = [_members(part, bind) for part in _elements(tree)]
             return [_union(parts[:size]) for size in range(len(parts), -1, -1)]
         case exp.Cube():
             if len(tree.expressions) > _MAX_CUBE:
                 message = f"CUBE is limited to {_MAX_CUBE} elements"
                 raise SqlError(message, sqlstate="54011", position=begin_of(tree))
-            parts = [_members(part, bind) for part in tree.expressions]
+            parts = [_members(part, bind) for part in _elements(tree)]
             sizes = range(len(parts), -1, -1)
             return [_union(chosen) for size in sizes for chosen in combinations(parts, size)]
         case _:
             return [_members(tree, bind)]
 
 
+def _elements(tree: exp.Rollup | exp.Cube) -> list[exp.Expr]:
+    """What stands in the parentheses: something, and no empty set."""
+    parts: list[exp.Expr] = tree.expressions
+    empty = next((part for part in parts if isinstance(part, exp.Tuple) and not part.expressions), None)
+    if empty is not None or not parts:
+        position = begin_of(tree) if empty is None else begin_of(empty) + 1
+        raise SyntaxError_('syntax error at or near ")"', position=position)
+    return parts
+
+
 def _members(tree: exp.Expr, bind: BindKey) -> Set:
-    """An expression, or several in parentheses."""
-    trees = tree.expressions if isinstance(tree, exp.Tuple) else [tree]
-    return tuple(bind(part.unnest() if isinstance(part, exp.Paren) else part) for part in trees)
+    """An expression, or several in parentheses, which may be in more parentheses."""
+    inner = tree.unnest()
+    if isinstance(inner, exp.Tuple):
+        return tuple(key for part in inner.expressions for key in _members(part, bind))
+    return (bind(inner),)
 
 
 def _union(parts: Sequence[Set]) -> Set:
-    return tuple(dict.fromkeys(expr for part in parts for expr in part))
+    return tuple(dict.fromkeys(key for part in parts for key in part))

@@ -17,7 +17,7 @@ from risingpy.frontend.binder.functions.window_calls import check_definitions, d
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.query.determined_columns import with_determined
 from risingpy.frontend.binder.query.from_clause import FromBinder, Queries
-from risingpy.frontend.binder.query.grouping_sets import grouping_sets
+from risingpy.frontend.binder.query.grouping_sets import GroupKey, grouping_sets
 from risingpy.frontend.binder.query.selected_rows import SelectedRows
 from risingpy.frontend.binder.query.sorted_sets import reads_elements, sorted_below_sets
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
@@ -81,13 +81,14 @@ class SelectBinder:
         on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
         exprs = [item.operand.expr for item in items]
         if sets is not None or condition is not None or collected.is_grouped:
-            rows.group(with_determined(sets or [()], scope, collected), collected)
+            rows.group(with_determined([()] if sets is None else sets, scope, collected), collected)
             rows.check([*exprs, *sort_exprs])
             if condition is not None:
                 rows.having(condition)
         rows.place_windows(windows)
         rows.expand([*exprs, *sort_exprs])
-        exprs, sort_exprs = ([rows.over(expr) for expr in group] for group in (exprs, sort_exprs))
+        exprs = [rows.item(i, expr) for i, expr in enumerate(exprs)]
+        sort_exprs = [rows.over(expr) for expr in sort_exprs]
         return self._output(tree, rows.plan, rows.levels, scope, items, exprs, sort_exprs, sort_keys, on)
 
     # -- the clauses ----------------------------------------------------------------------------------------------
@@ -107,10 +108,10 @@ class SelectBinder:
 
     def _grouping_sets(
         self, group: exp.Group | None, selected: ExpressionBinder, items: list[Item]
-    ) -> list[tuple[Expr, ...]] | None:
+    ) -> list[tuple[GroupKey, ...]] | None:
         return None if group is None else grouping_sets(group, lambda tree: self._group_key(tree, selected, items))
 
-    def _group_key(self, tree: exp.Expr, selected: ExpressionBinder, items: list[Item]) -> Expr:
+    def _group_key(self, tree: exp.Expr, selected: ExpressionBinder, items: list[Item]) -> GroupKey:
         position = begin_of(tree)
         scope = selected.scope
         binder = ExpressionBinder(self._context, scope, "GROUP BY")
@@ -128,7 +129,8 @@ class SelectBinder:
             if any(isinstance(e, InputRef) and e.index < 0 for e in walk(expr)):
                 message = "aggregate functions are not allowed in GROUP BY"
                 raise GroupingError(message, position=item.operand.position)
-        return expr
+        same = (i for i, each in enumerate(items) if (each is item if item is not None else each.operand.expr == expr))
+        return GroupKey(expr, next(same, None))
 
     def _order(self, tree: exp.Select, binder: ExpressionBinder, items: list[Item]) -> tuple[list[Expr], list[SortKey]]:
         """Sort keys over the select list, and after it the expressions that only the order needs."""

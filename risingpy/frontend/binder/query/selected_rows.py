@@ -16,12 +16,14 @@ call above the groups reads the keys that calls below them became: `generate_ser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from risingpy.errors import GroupingError, WindowError
 from risingpy.frontend.binder.functions.table_functions import project_set
 from risingpy.frontend.binder.plans import expanded_rows
 from risingpy.frontend.binder.query.grouping import Grouping, is_grouping
+from risingpy.frontend.binder.query.grouping_sets import GroupKey
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.windows import WindowCalls, is_window, place_windows
 from risingpy.optimizer.rewrite import is_volatile
@@ -50,6 +52,7 @@ class SelectedRows:
         self._places: dict[int, Expr] = {}  # where `plan` has the elements that it has
         self._grouped: dict[int, Expr] = {}  # where the elements that are grouped were below the groups
         self._key: Callable[[Expr], Expr | None] = _no_key
+        self._items: Mapping[int, Expr] = {}  # items of the select list that are keys, over the groups
         self._over_columns: Over = _itself
         self._over_windows: Over = _itself
         self._collect(bound, levels)
@@ -68,20 +71,20 @@ class SelectedRows:
 
     # -- the stages ---------------------------------------------------------------------------------------------------
 
-    def group(self, sets: Sequence[Sequence[Expr]], collected: AggregateCalls) -> None:
+    def group(self, sets: Sequence[Sequence[GroupKey]], collected: AggregateCalls) -> None:
         """GROUP BY the grouping sets."""
-        needed = self._closure(self._needed(key for keys in sets for key in keys))
+        needed = self._closure(self._needed(key.expr for keys in sets for key in keys))
         for part in (part for index in needed for part in walk(self._lists[index])):
             if is_window(part):
                 raise WindowError("window functions are not allowed in GROUP BY")
             if isinstance(part, InputRef) and part.index < 0:
                 raise GroupingError("aggregate functions are not allowed in GROUP BY")
         self._expand(needed)
-        keys = [[self.over(key) for key in each] for each in sets]
+        keys = [[replace(key, expr=self.over(key.expr)) for key in each] for each in sets]
         grouping = Grouping(self.plan, keys, collected)
         self._grouped, self._places = self._places, {}
-        self._over_columns = grouping.over_groups
-        known = {key for each in keys for key in each}
+        self._over_columns, self._items = grouping.over_groups, grouping.items
+        known = {key.expr for each in keys for key in each}
 
         def key_of(expr: Expr) -> Expr | None:
             """The group's value of an expression with elements, if it is a key or GROUPING of keys."""
@@ -134,6 +137,11 @@ class SelectedRows:
         if not self._lists:
             return self._over_windows(self._over_columns(expr))
         return self._over_windows(transform(expr, self._replacement))
+
+    def item(self, number: int, expr: Expr) -> Expr:
+        """`expr`, which is an item of the select list, over `plan`."""
+        key = self._items.get(number)
+        return self.over(expr) if key is None else key
 
     # -- elements -----------------------------------------------------------------------------------------------------
 
