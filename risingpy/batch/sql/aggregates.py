@@ -147,7 +147,7 @@ def _sorted_values(call: AggCall) -> tuple[str, str, str]:
 
 
 def _in_range(fraction: str, result: str, type_: SqlType) -> str:
-    message = f"concat('percentile value ', {fraction}, ' is not between 0 and 1')"
+    message = f"concat('percentile value ', printf('%g', {fraction}), ' is not between 0 and 1')"
     error = raised("22003", message, type_)
     return f"CASE WHEN {fraction} < 0 OR {fraction} > 1 THEN {error} WHEN {fraction} >= 0 THEN {result} END"
 

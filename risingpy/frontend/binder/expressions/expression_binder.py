@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from risingpy import errors
 from risingpy.errors import FeatureNotSupported, SyntaxError_, UndefinedColumn, UndefinedTable
-from risingpy.frontend.binder.scope.aggregates import AggregateCalls
+from risingpy.frontend.binder.scope.aggregates import DIRECT, AggregateCalls
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.scope.stars import is_star, star_columns
@@ -20,7 +20,7 @@ from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.signature_calls import Calls
 from risingpy.frontend.parser.nested_parser import CurrentOf, LambdaExpression, Variadic
 from risingpy.nesting import MAX_NESTING
-from risingpy.plan.expressions import Expr, InputRef, Parameter
+from risingpy.plan.expressions import Call, Expr, InputRef, Parameter
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
 UNSUPPORTED_NODES: dict[type[exp.Expr], str] = {
@@ -154,7 +154,8 @@ class ExpressionBinder:
             return column.expr
         name = name_of(tree.this)
         shown = self.shown_name(name) if table is None else f"{name_of(table)}.{name}"
-        return self.read(column, shown, position, outer=outer)
+        value = self.read(column, shown, position, outer=outer)
+        return Call(DIRECT, (value,), value.type) if tree.meta.get(DIRECT) == id(self.scope) else value
 
     def read(self, column: ScopeColumn, shown: str, position: int, *, outer: bool = False) -> Expr:
         """The value of a column of this scope, which the statement reads; errors call the column `shown`."""

@@ -90,7 +90,10 @@ def bind_aggregate(
         array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
         return ranges_together(binder, name, array, position)
     if name in TAKE_ARRAYS and within is not None:
-        array_of_them = percentiles(binder, tree, partial(_bind_plain, binder, name, within, condition))
+        values = exp.Anonymous(this="count", expressions=[key.this.copy() for key in within])
+        values.meta.update(tree.meta)
+        count = partial(_bind_plain, binder, "count", None, condition, values)
+        array_of_them = percentiles(binder, tree, partial(_bind_plain, binder, name, within, condition), count)
         if array_of_them is not None:
             return array_of_them
     if name == "sum0":
@@ -354,7 +357,8 @@ def _modified(binder: ExpressionBinder, tree: exp.Expr, condition: exp.Expr | No
     if isinstance(tree, exp.Anonymous) and (name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name)):
         return bind_aggregate(binder, tree, name, within=within, condition=condition)
     if within is not None and isinstance(tree, exp.Anonymous) and name in HYPOTHETICAL:
-        return bind_hypothetical(binder, tree, within, condition)
+        outside = _of_the_query_around(binder, tree)
+        return bind_hypothetical(binder, tree, within, condition) if outside is None else outside
     if name in SCALARS:
         word = "FILTER" if within is None else "WITHIN GROUP"
         message = f"{word} specified, but {name} is not an aggregate function"

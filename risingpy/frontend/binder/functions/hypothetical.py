@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, UndefinedFunction
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.scope.aggregates import DIRECT
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE
@@ -39,6 +40,9 @@ def bind_hypothetical(
             hint=f"To use the hypothetical-set aggregate {name}, the number of hypothetical direct arguments "
             f"(here {len(values)}) must match the number of ordering columns (here {len(keys)}).",
         )
+    inner = ExpressionBinder(binder.context, binder.scope, "aggregate")
+    for key in keys:
+        inner.bind(key.this)  # raises for what an aggregate may not take
     note_direct(binder, values)
     before = _before(values, keys)
 
@@ -66,9 +70,15 @@ def bind_hypothetical(
 
 
 def note_direct(binder: ExpressionBinder, values: Sequence[exp.Expr]) -> None:
-    """The direct arguments of an aggregate WITHIN GROUP, whose columns have to be grouped."""
-    if binder.aggregates is not None:
-        binder.aggregates.direct += [binder.bind(value) for value in values if value.find(exp.Column)]
+    """The direct arguments of an aggregate WITHIN GROUP, whose columns have to be grouped, and are marked."""
+    inner = ExpressionBinder(binder.context, binder.scope, "aggregate")
+    for value in values:
+        inner.bind(value)  # raises for what an aggregate may not take
+    if binder.aggregates is None:
+        return
+    binder.aggregates.direct += [binder.bind(value) for value in values if value.find(exp.Column)]
+    for column in (column for value in values for column in value.find_all(exp.Column)):
+        column.meta[DIRECT] = id(binder.scope)
 
 
 def _before(values: Sequence[exp.Expr], keys: Sequence[exp.Ordered]) -> exp.Expr:

@@ -1,12 +1,14 @@
 """percentile_cont(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY x): an array of the results, one for each element.
 
-The calls for the elements are calls of the same lists, so they share what they keep. Of no rows there is no array,
-where an element alone would be NULL. (PostgreSQL's manual, 9.21, table 9.61.)
+percentile_cont(ARRAY[[0.25, a], [0.75, NULL]]) …                 likewise, of as many dimensions
+
+The calls for the elements are calls of the same lists, so they share what they keep. Of no values there is no array;
+of a fraction that is NULL, the element is NULL. (PostgreSQL's manual, 9.21, table 9.61.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
@@ -18,17 +20,24 @@ from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.parser.parser_tools import START
 from risingpy.functions.evaluation.evaluate import evaluate_constants
 from risingpy.plan.expressions import Call, Case, Expr, Literal
-from risingpy.types import BOOLEAN, DOUBLE, TypeKind, array_of
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind, array_of
 
 TAKE_ARRAYS = frozenset({"percentile_cont", "percentile_disc"})
 
+Fractions = list["exp.Expr | Fractions"]
+Numbers = list["float | Numbers | None"]
+
 
 def percentiles(
-    binder: ExpressionBinder, tree: exp.Anonymous, bind_one: Callable[[exp.Anonymous], Expr]
+    binder: ExpressionBinder,
+    tree: exp.Anonymous,
+    bind_one: Callable[[exp.Anonymous], Expr],
+    bind_count: Callable[[], Expr],
 ) -> Expr | None:
     """The array of results; None if the call's first argument is no array. `bind_one` binds the call of one element.
 
-    Raises FeatureNotSupported for an array that is no constant, or of several dimensions.
+    `bind_count` gives the number of values. Raises FeatureNotSupported for an array that is neither a constant nor
+    written as ARRAY[…].
     """
     first = tree.expressions[0] if tree.expressions else None
     if first is None or isinstance(first, exp.Distinct | exp.Order):
@@ -37,33 +46,63 @@ def percentiles(
     if bound.type.kind is not TypeKind.ARRAY:
         return None
     fractions = _fractions(binder, first, bound)
+
+    def bind(fraction: exp.Expr) -> Expr:
+        return bind_one(_with_fraction(tree, fraction))
+
     if fractions is None:
-        return Literal(None, array_of(bind_one(_with_fraction(tree, exp.Null())).type))
-    results = [bind_one(_with_fraction(tree, fraction)) for fraction in fractions]
-    if not results:
-        return Literal((), array_of(bind_one(_with_fraction(tree, exp.Null())).type))
-    array = constructed("array", results, array_of(results[0].type))
-    known = next((r for r, each in zip(results, fractions, strict=True) if not isinstance(each, exp.Null)), None)
-    if known is None:
-        return array
-    is_empty = Call("is_null", (known,), BOOLEAN)
+        return Literal(None, _nested(bind(exp.Null()).type, bound.type.depth))
+    array = _results(fractions, bind)
+    # A fraction that is a number has a result if there are values.
+    number = next((each for each in _leaves(fractions) if isinstance(each, exp.Literal)), None)
+    if number is not None:
+        is_empty = Call("is_null", (bind(number),), BOOLEAN)
+    else:
+        is_empty = Call("eq", (bind_count(), Literal(0, BIGINT)), BOOLEAN)
     return Case(((is_empty, Literal(None, array.type)),), array, array.type)
 
 
-def _fractions(binder: ExpressionBinder, tree: exp.Expr, bound: Operand) -> list[exp.Expr] | None:
-    """The elements of the array; None if it is NULL."""
-    if bound.type.depth > 1:
-        raise FeatureNotSupported("percentiles of several dimensions are not supported", position=begin_of(tree))
+def _results(fractions: Fractions, bind: Callable[[exp.Expr], Expr]) -> Expr:
+    if not fractions:
+        return Literal((), array_of(bind(exp.Null()).type))
+    parts = [_results(each, bind) if isinstance(each, list) else bind(each) for each in fractions]
+    return constructed("array", parts, array_of(parts[0].type))
+
+
+def _leaves(fractions: Fractions) -> Iterator[exp.Expr]:
+    for each in fractions:
+        yield from _leaves(each) if isinstance(each, list) else [each]
+
+
+def _nested(element: SqlType, depth: int) -> SqlType:
+    return array_of(element) if depth == 1 else array_of(_nested(element, depth - 1))
+
+
+def _fractions(binder: ExpressionBinder, tree: exp.Expr, bound: Operand) -> Fractions | None:
+    """The elements of the array, lists of several dimensions; None if it is NULL."""
     if isinstance(tree, exp.Array):
-        return list(tree.expressions)
+        return _written(tree)
     if not isinstance(bound.expr, Literal):
         raise FeatureNotSupported("percentiles other than constants are not supported", position=begin_of(tree))
-    expression = binder.context.coercer.coerce(bound, array_of(DOUBLE), Context.IMPLICIT)
+    expression = binder.context.coercer.coerce(bound, _nested(DOUBLE, bound.type.depth), Context.IMPLICIT)
     ((value,), _) = evaluate_constants([expression])
-    numbers: list[float | None] | None = value[0].as_py()
-    if numbers is None:
-        return None
-    return [exp.Null() if number is None else exp.Literal.number(repr(number)) for number in numbers]
+    numbers: Numbers | None = value[0].as_py()
+    return None if numbers is None else _constants(numbers)
+
+
+def _written(tree: exp.Array) -> Fractions:
+    return [_written(each) if isinstance(each, exp.Array) else each for each in tree.expressions]
+
+
+def _constants(numbers: Numbers) -> Fractions:
+    return [
+        _constants(number)
+        if isinstance(number, list)
+        else exp.Null()
+        if number is None
+        else exp.Literal.number(repr(number))
+        for number in numbers
+    ]
 
 
 def _with_fraction(tree: exp.Anonymous, fraction: exp.Expr) -> exp.Anonymous:

@@ -18,11 +18,12 @@ With several grouping sets every row is copied once per set, and the number of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from risingpy.errors import FeatureNotSupported, GroupingError
+from risingpy.errors import GroupingError
 from risingpy.frontend.binder.plans import project, references
+from risingpy.frontend.binder.query.direct_arguments import aggregated_columns, is_direct, of_copy, plain
 from risingpy.frontend.binder.query.grouping_sets import GroupKey
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, AggregateCalls, no_key
 from risingpy.frontend.binder.scope.windows import is_window
@@ -48,25 +49,32 @@ class Grouping:
         self._places = {key.expr: places[key] for key in first}
         self.items = {key.item: self._reference(places[key]) for key in self._keys if key.item is not None}
         for argument in collected.direct:
-            self.over_groups(argument.expr)  # raises for a column that is not grouped
-            if self._several:  # the aggregate reads the column in each row, and there it is not NULL as a set has it
-                message = "a column in a direct argument of an aggregate is not supported with several grouping sets"
-                raise FeatureNotSupported(message, position=argument.position)
+            self._check_direct(plain(argument.expr))
         self.plan = self._of_sets(plan) if self._several else self._of_keys(plan)
+
+    def _check_direct(self, argument: Expr) -> None:
+        try:
+            self.over_groups(argument)
+        except GroupingError as error:
+            error.detail = "Direct arguments of an ordered-set aggregate must use only grouped columns."
+            raise
 
     def _of_keys(self, plan: LogicalPlan) -> LogicalPlan:
         columns = {key.expr: i for i, key in enumerate(self._keys)}
-        calls = [_placed(call, columns) for call in self._collected.calls]
+        calls = self._calls(lambda expr: columns.setdefault(plain(expr), len(columns)))
         names = [f"key{i}" for i in range(len(self._keys))]
         names += [f"arg{i}" for i in range(len(columns) - len(self._keys))]
         return self._aggregate(project(plan, list(columns), names), len(self._keys), calls)
 
     def _of_sets(self, plan: LogicalPlan) -> LogicalPlan:
         arguments: dict[Expr, int] = {}  # beside the keys, which become NULL where a set has them not
-        calls = [_placed(call, arguments) for call in self._collected.calls]
+        calls = self._calls(lambda expr: arguments.setdefault(expr, len(arguments)))
+        # What is made of direct arguments is computed in the copies; the others once, before the row is copied.
+        parts = (part for expr in arguments for part in (aggregated_columns(expr) if is_direct(expr) else [expr]))
+        read = {part: place for place, part in enumerate(dict.fromkeys(parts), len(self._keys))}
         keys = len(self._keys)
-        names = [*(f"key{i}" for i in range(keys)), *(f"arg{i}" for i in range(len(arguments))), "real"]
-        rows = project(plan, [*(key.expr for key in self._keys), *arguments, Literal(True, BOOLEAN)], names)
+        names = [*(f"key{i}" for i in range(keys)), *(f"arg{i}" for i in range(len(read))), "real"]
+        rows = project(plan, [*(key.expr for key in self._keys), *read, Literal(True, BOOLEAN)], names)
         schema = (*rows.schema, Field("copy", BIGINT))
         copies: LogicalPlan = Expand(rows, len(self._sets), schema)
         empty = [number for number, each in enumerate(self._sets) if not each]
@@ -76,13 +84,25 @@ class Grouping:
             copies = Union((copies, Values(values, schema)), schema)
         *columns, real, copy = references(schema)
         nulled = [self._nulled(key, copy) for key in columns[:keys]]
-        exprs, shown = [*nulled, copy, *columns[keys:], real], ["copy", *names[keys:]]
+        own = dict(zip(self._places, (nulled[place] for place in self._places.values()), strict=True))
+
+        def over_copies(expr: Expr) -> Expr:
+            if expr in read:
+                return columns[read[expr]]
+            made = of_copy(expr, own, lambda column: columns[read[column]])
+            return Case(((real, made),), Literal(None, made.type), made.type) if empty else made
+
+        exprs = [*nulled, copy, *map(over_copies, arguments), real]
+        shown = ["copy", *(f"arg{i}" for i in range(len(arguments))), "real"]
         places = {i: i + keys + 1 for i in range(len(arguments))}
         moved = [call.moved(places) for call in calls]
         if empty:
             real_at = len(exprs) - 1
             moved = [call if call.filter is not None else _only(call, real_at) for call in moved]
         return self._aggregate(project(copies, exprs, [*names[:keys], *shown]), keys + 1, moved)
+
+    def _calls(self, column: Callable[[Expr], int]) -> list[AggCall]:
+        return [_placed(call, column) for call in self._collected.calls]
 
     def _nulled(self, key: InputRef, copy: Expr) -> Expr:
         """The key in the copies for the sets that have it."""
@@ -152,13 +172,9 @@ def _only(call: AggCall, real: int) -> AggCall:
     return replace(call, filter=real)
 
 
-def _placed(call: AggregateCall, columns: dict[Expr, int]) -> AggCall:
-    args = tuple(_column(arg, columns) for arg in call.args)
-    condition = None if call.filter is None else _column(call.filter, columns)
-    order = tuple(SortKey(_column(key.expr, columns), key.descending, key.nulls_first) for key in call.order_by)
+def _placed(call: AggregateCall, column: Callable[[Expr], int]) -> AggCall:
+    """The call, which reads `column`."""
+    args = tuple(map(column, call.args))
+    condition = None if call.filter is None else column(call.filter)
+    order = tuple(SortKey(column(key.expr), key.descending, key.nulls_first) for key in call.order_by)
     return AggCall(call.function, args, call.type, call.distinct, condition, order, call.definition)
-
-
-def _column(expr: Expr, columns: dict[Expr, int]) -> int:
-    """The place of `expr` among `columns`, to which it is added where it is new."""
-    return columns.setdefault(expr, len(columns))

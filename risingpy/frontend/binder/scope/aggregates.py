@@ -20,6 +20,9 @@ from risingpy.types import DOUBLE, SqlType, TypeKind, array_of
 _SPREADS = frozenset(("avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"))
 
 GROUPING = "grouping"  # a Call of it stands for GROUPING(…) until its groups are known
+# A Call of it marks a column in a direct argument of an aggregate WITHIN GROUP. In trees it is the meta key of such a
+# column, whose value is the id of the aggregate's scope: a subquery in the argument has columns of its own.
+DIRECT = "direct_argument"
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,3 +164,7 @@ select a from t where (select grouping(t.a)) = 0 group by a
 select a, sum(grouping(a)) from t group by a
 select a, (select max(grouping(t.a)) from u) from t group by a
 select l.g from t, lateral (select grouping(t.a) as g) l
+select a, rank(b) within group (order by b) from t group by rollup (a)
+select a, percentile_cont(b) within group (order by b) from t group by a
+select a, rank(count(*)) within group (order by b) from t group by a
+select a, rank(sum(b) over ()) within group (order by b) from t group by a
