@@ -39,7 +39,9 @@ def place_sets(
     levels: list[list[exp.Expr]] = []
     for call in calls_in(binder, trees):
         _add_to_levels(binder, call, levels)
-    same = {call: call for level in levels for call in level}
+    same: dict[exp.Expr, exp.Expr] = {}  # the first of equal calls
+    for call in (call for level in levels for call in level):
+        same.setdefault(call, call)
     twice: list[tuple[exp.Expr, exp.Expr]] = []
     for call in calls_in(binder, others):
         if call in same:

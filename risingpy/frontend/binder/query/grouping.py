@@ -123,8 +123,7 @@ class Grouping:
         return transform(expr, self._replacement)
 
     def _replacement(self, expr: Expr) -> Expr | None:
-        if is_grouping(expr):
-            assert isinstance(expr, Call)
+        if isinstance(expr, Call) and expr.function == GROUPING:
             return self._grouping(expr)
         if expr in self._places:
             return self._reference(self._places[expr])
@@ -156,11 +155,6 @@ class Grouping:
             for mask in sorted(set(masks))
         )
         return Case(branches, Literal(None, INTEGER), INTEGER)
-
-
-def is_grouping(expr: Expr) -> bool:
-    """True for GROUPING(…)."""
-    return isinstance(expr, Call) and expr.function == GROUPING
 
 
 def _is_one_of(copy: Expr, numbers: Sequence[int]) -> Expr:

@@ -76,7 +76,7 @@ class SelectBinder:
         having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
         condition = None if having is None else having_binder.condition(having.this, "HAVING")
         check_definitions(binder, windows)
-        sets = self._grouping_sets(tree.args.get("group"), binder, items)
+        sets = self._grouping_sets(tree.args.get("group"), binder, items, rows)
         sort_exprs, sort_keys = self._order(tree, binder, items)
         on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
         exprs = [item.operand.expr for item in items]
@@ -107,11 +107,22 @@ class SelectBinder:
         return items
 
     def _grouping_sets(
-        self, group: exp.Group | None, selected: ExpressionBinder, items: list[Item]
+        self, group: exp.Group | None, selected: ExpressionBinder, items: list[Item], rows: SelectedRows
     ) -> list[tuple[GroupKey, ...]] | None:
-        return None if group is None else grouping_sets(group, lambda tree: self._group_key(tree, selected, items))
+        if group is None:
+            return None
+        exprs = [rows.unified(item.operand.expr) for item in items]
 
-    def _group_key(self, tree: exp.Expr, selected: ExpressionBinder, items: list[Item]) -> GroupKey:
+        def key(tree: exp.Expr) -> GroupKey:
+            expr, item = self._group_key(tree, selected, items)
+            expr = rows.unified(expr)
+            same = (i for i, each in enumerate(items) if (exprs[i] == expr if item is None else each is item))
+            return GroupKey(expr, next(same, None))
+
+        return grouping_sets(group, key)
+
+    def _group_key(self, tree: exp.Expr, selected: ExpressionBinder, items: list[Item]) -> tuple[Expr, Item | None]:
+        """An expression of GROUP BY, and the item of the select list that it names."""
         position = begin_of(tree)
         scope = selected.scope
         binder = ExpressionBinder(self._context, scope, "GROUP BY")
@@ -129,8 +140,7 @@ class SelectBinder:
             if any(isinstance(e, InputRef) and e.index < 0 for e in walk(expr)):
                 message = "aggregate functions are not allowed in GROUP BY"
                 raise GroupingError(message, position=item.operand.position)
-        same = (i for i, each in enumerate(items) if (each is item if item is not None else each.operand.expr == expr))
-        return GroupKey(expr, next(same, None))
+        return expr, item
 
     def _order(self, tree: exp.Select, binder: ExpressionBinder, items: list[Item]) -> tuple[list[Expr], list[SortKey]]:
         """Sort keys over the select list, and after it the expressions that only the order needs."""

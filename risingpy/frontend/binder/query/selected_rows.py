@@ -22,7 +22,7 @@ from dataclasses import replace
 from risingpy.errors import GroupingError, WindowError
 from risingpy.frontend.binder.functions.table_functions import project_set
 from risingpy.frontend.binder.plans import expanded_rows
-from risingpy.frontend.binder.query.grouping import Grouping, is_grouping
+from risingpy.frontend.binder.query.grouping import Grouping
 from risingpy.frontend.binder.query.grouping_sets import GroupKey
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls
 from risingpy.frontend.binder.scope.windows import WindowCalls, is_window, place_windows
@@ -63,7 +63,7 @@ class SelectedRows:
             placed = expanded_rows(bound, level)
             assert isinstance(placed, ProjectSet)
             for at, each in enumerate(placed.lists, len(placed.input.schema) + 1):
-                unified = transform(each, self._unified)
+                unified = self.unified(each)
                 if not is_volatile(unified) and numbers.setdefault(unified, at) != at:
                     self._same[at] = numbers[unified]
                 else:
@@ -87,11 +87,12 @@ class SelectedRows:
         known = {key.expr for each in keys for key in each}
 
         def key_of(expr: Expr) -> Expr | None:
-            """The group's value of an expression with elements, if it is a key or GROUPING of keys."""
-            if not self._reads_elements(expr):
+            """The group's value of an expression with elements, if it is a key."""
+            elements = [self._number(part) for part in walk(expr) if self._is_element(part)]
+            if not elements or not all(number in self._grouped for number in elements):
                 return None
-            below = transform(expr, lambda e: self._grouped.get(self._number(e)) if self._is_element(e) else None)
-            return grouping.over_groups(below) if below in known or is_grouping(expr) else None
+            below = transform(expr, lambda e: self._grouped[self._number(e)] if self._is_element(e) else None)
+            return grouping.over_groups(below) if below in known else None
 
         self._key = key_of
         self.plan, self.levels = grouping.plan, 0
@@ -152,8 +153,9 @@ class SelectedRows:
         assert isinstance(element, InputRef)
         return self._same.get(element.index, element.index)
 
-    def _unified(self, expr: Expr) -> Expr | None:
-        return InputRef(self._number(expr), expr.type) if self._is_element(expr) else None
+    def unified(self, expr: Expr) -> Expr:
+        """`expr` with one element for those of equal calls: expressions that are equal so have equal values."""
+        return transform(expr, lambda e: InputRef(self._number(e), e.type) if self._is_element(e) else None)
 
     def _reads_elements(self, expr: Expr) -> bool:
         return any(self._is_element(part) for part in walk(expr))
