@@ -85,10 +85,11 @@ def _elements(tree: exp.Rollup | exp.Cube) -> list[exp.Expr]:
 
 def _members(tree: exp.Expr, bind: BindKey) -> Set:
     """An expression, or several in parentheses, which may be in more parentheses."""
-    inner = tree.unnest()
-    if isinstance(inner, exp.Tuple):
-        return tuple(key for part in inner.expressions for key in _members(part, bind))
-    return (bind(inner),)
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    if isinstance(tree, exp.Tuple):
+        return tuple(key for part in tree.expressions for key in _members(part, bind))
+    return (bind(tree),)
 
 
 def _union(parts: Sequence[Set]) -> Set:
