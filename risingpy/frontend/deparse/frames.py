@@ -64,8 +64,11 @@ class Frames:
         return (frame.scope for frame in reversed(self._stack))
 
     def of(self, alias: str, depth: int) -> QueryFrame:
-        """The frame whose FROM has the alias: the top one for depth 0, else the nearest around."""
-        if depth == 0:
+        """The frame whose FROM has the alias: the top one for depth 0, else the nearest around.
+
+        In an aggregate or GROUPING of a query around, the depth counts from there.
+        """
+        if depth == 0 and (alias in self.top.names or len(self._stack) == 1):
             return self.top
         for frame in reversed(self._stack[:-1]):
             if alias in frame.names:
