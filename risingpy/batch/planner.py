@@ -32,6 +32,7 @@ from risingpy.batch.plan import (
     RangeScan,
     SystemRows,
 )
+from risingpy.batch.sql import ROUNDS
 from risingpy.errors import StalePlan
 from risingpy.functions.evaluation.sql.catalog import CATALOG
 from risingpy.optimizer.rewrite import expressions_of, plan_inputs, subqueries_of, with_inputs
@@ -54,6 +55,7 @@ from risingpy.plan.logical import (
     GivenRows,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     Project,
     Recursion,
     Scan,
@@ -120,6 +122,7 @@ class _Inputs:
     inputs: list[Input] = field(default_factory=list)
     custom: bool = False
     read_again: set[int] = field(default_factory=set)
+    recursions: list[MutualRecursion] = field(default_factory=list)
 
     def of(self, query: LogicalPlan) -> LogicalPlan:
         """The query with the chosen indexes in place of their relations."""
@@ -134,10 +137,14 @@ class _Inputs:
                 return self._narrowed(query, scan, predicate)
             case _ if self._has_nearest(query) or self._has_first(query):
                 return query
+        if query in self.recursions:  # one of several items that are read: it has been computed
+            return GivenRows(query.schema, f"{ROUNDS}{self.recursions.index(query)}")
         inputs, first = plan_inputs(query), len(self.inputs)
         rewritten = [self.of(each) for each in inputs]
-        if isinstance(query, Recursion):
+        if isinstance(query, Recursion | MutualRecursion):
             self.read_again.update(range(first, len(self.inputs)))
+        if isinstance(query, MutualRecursion):
+            self.recursions.append(query)
         if all(new is old for new, old in zip(rewritten, inputs, strict=True)):
             return query
         return with_inputs(query, rewritten)

@@ -18,12 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from risingpy.batch.copied_rows import copied_rows
+from risingpy.batch.mutual_recursion import rows_after_rounds
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
 from risingpy.batch.plan import CopiedRows, Direct, NotedCount
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.reads import FindsNearest, PlanRun, Rows, find_none
-from risingpy.batch.sql import GIVEN_ROWS
+from risingpy.batch.sql import GIVEN_ROWS, ROUNDS, QuerySql
 from risingpy.batch.statement_reads import StatementReads, TakeSnapshot, rows_of
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
@@ -165,10 +166,10 @@ class BatchRunner:
                 sql = query.sql(plan, changed, parameters)
                 inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
                 inputs |= {f"scan_{i}": self._kept(inputs[f"scan_{i}"]) for i in plan.read_again}
-                inputs |= reads.system.lookups(names_in(sql.text))
+                inputs |= reads.system.lookups(names_in(" ".join(sql.texts)))
                 inputs |= sql.values
                 inputs |= {**rows_of(parts), **({} if given is None else {GIVEN_ROWS: given})}
-                yield from self._run_in_duckdb(sql.text, query.schema, inputs, turn)
+                yield from self._run_in_duckdb(sql, query.schema, inputs, turn)
         except SqlError as error:
             raise (snapshot.view.ended or error) from error.__cause__  # DuckDB wraps the errors of scans in its own
         finally:
@@ -244,10 +245,16 @@ class BatchRunner:
             return self._as_table(schema, batches)
 
     def _run_in_duckdb(
-        self, sql: str, schema: Schema, inputs: Mapping[str, Rows], turn: QueryTurn | None
+        self, sql: QuerySql, schema: Schema, inputs: dict[str, Rows], turn: QueryTurn | None
     ) -> Iterator[pa.RecordBatch]:
-        with self._lease() as (lease, limits), joins_by_bounds(lease.cursor, sql):
-            yield from self._batches(lease, limits, sql, schema, inputs, turn)
+        with self._lease() as (lease, limits), joins_by_bounds(lease.cursor, sql.text):
+
+            def computed(text: str, columns: Schema, tables: Mapping[str, pa.Table]) -> pa.Table:
+                return self._as_table(columns, self._batches(lease, limits, text, columns, {**inputs, **tables}, turn))
+
+            for number, recursion in enumerate(sql.recursions):
+                inputs[f"{ROUNDS}{number}"] = rows_after_rounds(recursion, computed)
+            yield from self._batches(lease, limits, sql.text, schema, inputs, turn)
 
     def _passed_on(
         self, batches: Iterator[pa.RecordBatch], schema: Schema, turn: QueryTurn | None

@@ -10,7 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
-from risingpy.plan.logical import Aggregate, Join, Limit, LogicalPlan, OverWindow, Recursion, TopN, Values
+from risingpy.plan.logical import (
+    Aggregate,
+    Join,
+    Limit,
+    LogicalPlan,
+    MutualRecursion,
+    OverWindow,
+    Recursion,
+    TopN,
+    Values,
+)
 
 _STATEFUL = (Aggregate, Join, TopN, OverWindow, Limit)
 _ANY = Values((), ())  # stands for an input that has a number
@@ -25,6 +35,8 @@ def common_subplans(plan: LogicalPlan) -> dict[int, int]:
     result is valid as long as `plan` lives.
     """
     parts = list(_parts(plan))
+    if any(isinstance(part, MutualRecursion) for part in parts):
+        return _common_recursions(plan)
     if sum(isinstance(part, _STATEFUL) for part in parts) < 2 or any(isinstance(p, Recursion) for p in parts):
         return {}
     shapes = _Shapes()
@@ -33,6 +45,27 @@ def common_subplans(plan: LogicalPlan) -> dict[int, int]:
     common = [n for n in shapes.inner_first if readers[n] > 1 and n in shapes.stateful]
     numbers = {shape: i for i, shape in enumerate(common, 1)}
     return {at: numbers[shape] for at, shape in shapes.of.items() if shape in numbers}
+
+
+def _common_recursions(plan: LogicalPlan) -> dict[int, int]:
+    """The mutual recursions that occur several times, as one does for each of its items that a query reads.
+
+    Nothing else is common then: what a recursion's step reads must come from its own fragment.
+    """
+    found: list[list[int]] = []
+    known: list[MutualRecursion] = []
+    rest = [plan]
+    while rest:
+        part = rest.pop()
+        if not isinstance(part, MutualRecursion):
+            rest += plan_inputs(part)
+        elif part in known:
+            found[known.index(part)].append(id(part))
+        else:
+            known.append(part)
+            found.append([id(part)])
+    several = [occurrences for occurrences in found if len(occurrences) > 1]
+    return {at: number for number, occurrences in enumerate(several, 1) for at in occurrences}
 
 
 def _parts(plan: LogicalPlan) -> Iterator[LogicalPlan]:

@@ -17,6 +17,7 @@ from risingpy.plan.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     OverWindow,
     Project,
     ProjectSet,
@@ -67,6 +68,8 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
         case ProjectSet():
             below = not_null_columns(plan.input)
             return below if plan.outer else below | {len(plan.input.schema)}
+        case MutualRecursion():
+            return frozenset({0})
         case SystemScan() | Recursion() | RecursiveScan() | GivenRows():
             return frozenset()
         case _:
@@ -168,7 +171,7 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
             return frozenset(key | {number} for key in unique_keys(plan.input))
         case Join() | Apply() | Union() | ChangeLog() | Values():
             return frozenset()
-        case Recursion() | RecursiveScan() | SystemScan() | GivenRows():
+        case Recursion() | RecursiveScan() | MutualRecursion() | SystemScan() | GivenRows():
             return frozenset()
         case _:
             assert_never(plan)
@@ -197,7 +200,9 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return plan.copies <= 1 and at_most_one_row(plan.input)
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
-        case Scan() | SystemScan() | GivenRows() | ProjectSet() | ChangeLog() | Recursion() | RecursiveScan():
+        case Scan() | SystemScan() | GivenRows() | ProjectSet() | ChangeLog():
+            return False
+        case Recursion() | RecursiveScan() | MutualRecursion():
             return False
         case _:
             assert_never(plan)

@@ -21,6 +21,7 @@ from risingpy.plan.logical import (
     Join,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     OverWindow,
     Project,
     ProjectSet,
@@ -55,6 +56,8 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
             return ()
         case Recursion():
             return (plan.start, plan.step)
+        case MutualRecursion():
+            return plan.items
         case Filter() | Project() | ProjectSet() | Aggregate() | ChangeLog() | Expand():
             return (plan.input,)
         case Sort() | Limit() | TopN() | OverWindow():
@@ -74,6 +77,8 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
             return plan
         case Recursion():
             return replace(plan, start=inputs[0], step=inputs[1])
+        case MutualRecursion():
+            return replace(plan, items=tuple(inputs))
         case Filter() | Project() | ProjectSet() | Aggregate() | ChangeLog() | Expand():
             return replace(plan, input=inputs[0])
         case Sort() | Limit() | TopN() | OverWindow():
@@ -118,7 +123,7 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, calls=tuple(map_window_call(call, change) for call in plan.calls))
         case Scan() | Aggregate() | Union() | ChangeLog() | Expand() | Sort() | TopN():
             return plan
-        case SystemScan() | Recursion() | RecursiveScan() | GivenRows():
+        case SystemScan() | Recursion() | RecursiveScan() | MutualRecursion() | GivenRows():
             return plan
         case _:
             assert_never(plan)

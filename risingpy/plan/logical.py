@@ -322,10 +322,32 @@ class Recursion:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class RecursiveScan:
-    """The rows that the innermost Recursion of that name added last."""
+    """The rows that the innermost Recursion of that name added last, or those of an item of a MutualRecursion."""
 
     name: str
     schema: Schema
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class MutualRecursion:
+    """WITH MUTUALLY RECURSIVE: its `items` are computed one after the other, again and again, until none changes.
+
+    All items begin empty. Within each, a RecursiveScan of one of `names` reads the rows that this item had last: those
+    of the same round if it comes before, else those of the round before. Output: the number of an item (integer, from
+    0), then the columns of all items, which are NULL in the rows of others.
+    `limit`: after so many rounds the query fails, or, with `returns_at_limit`, has the rows of the last round.
+    """
+
+    items: tuple[LogicalPlan, ...]
+    names: tuple[str, ...]
+    schema: Schema
+    limit: int | None = None
+    returns_at_limit: bool = False
+
+    def columns_of(self, number: int) -> range:
+        """The positions of an item's columns in the output."""
+        first = 1 + sum(len(item.schema) for item in self.items[:number])
+        return range(first, first + len(self.items[number].schema))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -355,5 +377,6 @@ LogicalPlan = (
     | OverWindow
     | Recursion
     | RecursiveScan
+    | MutualRecursion
     | GivenRows
 )

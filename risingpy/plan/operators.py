@@ -22,7 +22,7 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import SortKey
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, Properties
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.storage.codec.table_schema import TableSchema
 
 
@@ -376,6 +376,8 @@ StreamPlan = (
     | StreamChangeLog
     | StreamExpand
     | StreamRecursion
+    | StreamLet
+    | StreamMoments
     | StreamRecursiveScan
     | Exchange
     | Share

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from risingpy.plan.properties import ColumnIndex, Properties
@@ -20,6 +21,8 @@ class RecursiveRows:
     is compared, and `carried` the others. `derivations`: `identity | level → carried, in how many ways the step (or,
     at level 0, the start) gives the row at that level`. `members`, only of UNION: `identity → level, carried`, the
     least level of each row, where the step reads it.
+    `weighted`, of WITH MUTUALLY RECURSIVE: the step gives rows with weights, and `derivations` has the sum of those of
+    a level, perhaps a negative one, in place of their number.
     """
 
     width: int
@@ -27,6 +30,7 @@ class RecursiveRows:
     carried: tuple[ColumnIndex, ...]
     derivations: TableSchema
     members: TableSchema | None
+    weighted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class StreamRecursion:
     A row at a level beyond `limit` stops the job `view`.
     Output: a row's columns; UNION ALL adds its level and its number among equal rows of that level.
     Stream key: the identity, and those two. State: `rows`.
+    WITH MUTUALLY RECURSIVE has differences for rows (`optimizer/stream/recursion/differences.py`), and the weight in
+    place of the number, which is not in the key. A round goes through `levels_of_round` levels. With `returns_at_limit`
+    levels beyond `limit` are left out.
     """
 
     start: StreamPlan
@@ -49,11 +56,68 @@ class StreamRecursion:
     limit: int
     view: str
     properties: Properties
+    levels_of_round: int = 1
+    returns_at_limit: bool = False
+
+
+class MomentsOf(Enum):
+    """What comes of differences.
+
+    ROWS and DISTINCT_ROWS: the contents at each moment, rows as often as they are or once. Differences again: GROUPS,
+    when groups come and go; LEAST and GREATEST, the row of each group that is so by the column after the group's.
+    """
+
+    ROWS = "rows"
+    DISTINCT_ROWS = "distinct_rows"
+    GROUPS = "groups"
+    LEAST = "least"
+    GREATEST = "greatest"
+
+    @property
+    def are_contents(self) -> bool:
+        return self in (MomentsOf.ROWS, MomentsOf.DISTINCT_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMoments:
+    """What groups of the input's rows contain at each of their moments, the levels at which one of their rows changes.
+
+    Input: the level and weight of a row, and its columns, `width` of them. Of these, counted from 0, the columns
+    `identity` tell it apart, the first `grouped` of them its group; `carried` are the others. Other columns follow.
+    Output: the level of the moment and that of the group's next one (NULL if none follows), a row that the group then
+    has, and, for ROWS, its number among equal ones; or, if it gives no contents, differences: a level, a weight, a row.
+    Stream key: the level, the identity, that number.
+    State: one table, `group | level | rest of the identity → carried, weight`.
+    """
+
+    input: StreamPlan
+    grouped: int
+    width: int
+    identity: tuple[ColumnIndex, ...]
+    carried: tuple[ColumnIndex, ...]
+    gives: MomentsOf
+    table: TableSchema
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLet:
+    """Computes `input` once in each run, for all StreamRecursiveScans of its `number` within `body`.
+
+    Output: that of `body`. Stream key: the same. No state. A Share, unlike this, ends a fragment.
+    """
+
+    number: int
+    input: StreamPlan
+    body: StreamPlan
+    properties: Properties
 
 
 @dataclass(frozen=True, slots=True)
 class StreamRecursiveScan:
     """The rows of the recursion `number`: the level, the row's columns; for UNION ALL its number among equal rows.
+
+    Or those of the StreamLet of that number.
 
     In one run of the step these are the changes of one level, and of rows that another level had too early. Stream
     key: the level, the identity, that number. No state.

@@ -18,6 +18,16 @@ def derivations_table(table_id: int, job: str, identity: Sequence[Field], carrie
     return internal_table(table_id, f"{job}_derivations_{table_id}", columns, key, (), read_prefix=len(identity))
 
 
+def moments_table(
+    table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field], grouped: int
+) -> TableSchema:
+    """`group | level | rest of the identity → carried, weight`: the differences of groups of rows."""
+    fields = (*identity[:grouped], Field("level", BIGINT), *identity[grouped:], *carried, Field("weight", BIGINT))
+    key = tuple(KeyColumn(i) for i in range(len(identity) + 1))
+    columns = [(field.name, field.type) for field in fields]
+    return internal_table(table_id, f"{job}_moments_{table_id}", columns, key, (), read_prefix=grouped)
+
+
 def members_table(table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field]) -> TableSchema:
     """`identity → level, carried`: the least level of each row of a recursion."""
     columns = [(field.name, field.type) for field in (*identity, Field("level", BIGINT), *carried)]

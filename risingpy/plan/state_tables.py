@@ -20,6 +20,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     Ttl                   rows, times of rows       input's stream key                          the other columns; time
     Recursion             derivations               row | level                                 count, rest of the row
                           members, of UNION         row                                         level, rest of the row
+    Moments               differences               group | level | rest of the row             weight, rest of the row
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
                           rows that will end (Ttl)  watermark column, or time | relation's key  (none)
@@ -63,7 +64,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
@@ -86,12 +87,12 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | StreamTtl():
             return (plan.table, *plan.tables_of_ends)
-        case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
+        case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | StreamMoments() | EowcSort():
             return (plan.table,)
         case StreamRecursion():  # how often each row is derived at each level; for UNION, the least level of each row
             both = (plan.rows.derivations, plan.rows.members)
             return tuple(table for table in both if table is not None)
-        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput():
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput() | StreamLet():
             return ()
         case (
             LocalTopN()

@@ -34,7 +34,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -46,6 +46,8 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return ()
         case StreamRecursion():
             return (plan.start, plan.step)
+        case StreamLet():
+            return (plan.input, plan.body)
         case WatermarkFilter() | EowcSort() | StreamTtl() | StreamFilter() | StreamProject() | StreamProjectSet():
             return (plan.input,)
         case LocalAgg() | HashAgg() | SimpleAgg():
@@ -58,6 +60,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             | StreamOverWindow()
             | StreamChangeLog()
             | StreamExpand()
+            | StreamMoments()
             | TemporalJoin()
             | Exchange()
             | Share()

@@ -6,6 +6,6 @@ as_of_ties          decides which of several nearest rows an ASOF join takes
 guarded_conjuncts   keeps the order of conditions that may fail
 """
 
-from risingpy.batch.sql.query import GIVEN_ROWS, QuerySql, ScanName, to_duckdb_sql
+from risingpy.batch.sql.query import GIVEN_ROWS, ROUNDS, MutualRecursionSql, QuerySql, ScanName, to_duckdb_sql
 
-__all__ = ["GIVEN_ROWS", "QuerySql", "ScanName", "to_duckdb_sql"]
+__all__ = ["GIVEN_ROWS", "ROUNDS", "MutualRecursionSql", "QuerySql", "ScanName", "to_duckdb_sql"]

@@ -38,12 +38,14 @@ from risingpy.plan.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     OverWindow,
     Project,
     ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
+    Schema,
     Sort,
     SortKey,
     SystemScan,
@@ -56,6 +58,8 @@ from risingpy.sql_quoting import double_quoted
 
 ScanName = Callable[[Scan | SystemScan], str]
 
+ROUNDS = "rounds_"
+"""What the rows of a MutualRecursion are called in DuckDB, with its number from 0: those inside it come first."""
 GIVEN_ROWS = "given_rows"
 """What the rows of GivenRows are called in DuckDB, unless they have a name of their own."""
 VALUES_ROWS = "values_rows_"
@@ -80,17 +84,46 @@ _JOIN_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
+class ItemSql:
+    """The SQL of an item of a MutualRecursion, and its columns."""
+
+    text: str
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class MutualRecursionSql:
+    """A MutualRecursion whose rows are computed before the query that reads them; items are read by their `names`."""
+
+    names: tuple[str, ...]
+    items: tuple[ItemSql, ...]
+    schema: Schema
+    limit: int | None
+    returns_at_limit: bool
+
+
+@dataclass(frozen=True, slots=True)
 class QuerySql:
-    """SQL, and the rows of long VALUES, which DuckDB reads by name: to parse constants takes it longest of all."""
+    """SQL, and the rows of long VALUES, which DuckDB reads by name: to parse constants takes it longest of all.
+
+    The rows of `recursions`, one after the other, are called ROUNDS and their number.
+    """
 
     text: str
     values: Mapping[str, pa.Table]
+    recursions: tuple[MutualRecursionSql, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The SQL of everything that is computed."""
+        return (self.text, *(item.text for recursion in self.recursions for item in recursion.items))
 
 
 def to_duckdb_sql(plan: LogicalPlan, scan_name: ScanName) -> QuerySql:
     """The SQL of `plan`; parameters must have values already. `scan_name` gives the name of a scan's rows in DuckDB."""
     writer = _QueryWriter(scan_name)
-    return QuerySql(writer.write(plan), writer.long_values)
+    text = writer.write(plan)
+    return QuerySql(text, writer.long_values, tuple(writer.recursions))
 
 
 def _column(index: int) -> str:
@@ -105,6 +138,7 @@ class _QueryWriter:
     def __init__(self, scan_name: ScanName) -> None:
         self._scan_name = scan_name
         self.long_values: dict[str, pa.Table] = {}
+        self.recursions: list[MutualRecursionSql] = []
         self._beside: list[str] | None = None  # the WITH items beside the recursion that is written
 
     def write(self, plan: LogicalPlan) -> str:
@@ -142,10 +176,12 @@ class _QueryWriter:
                 return self._over_window(plan)
             case Recursion():
                 return self._recursion(plan)
+            case MutualRecursion():
+                return self._mutual_recursion(plan)
             case GivenRows():
                 return f"SELECT {_column_names(len(plan.schema))} FROM {plan.name}"
             case RecursiveScan():
-                return f"SELECT {_column_names(len(plan.schema))} FROM {_recursive_name(plan.name)}"
+                return f"SELECT {_column_names(len(plan.schema))} FROM {double_quoted(recursive_name(plan.name))}"
             case Apply():
                 raise InternalError("a subquery was not unnested")
             case _:
@@ -206,7 +242,7 @@ class _QueryWriter:
         return f"SELECT {', '.join(listed)} FROM {self._input(plan.input)}"
 
     def _recursion(self, plan: Recursion) -> str:
-        name, columns = _recursive_name(plan.name), _column_names(len(plan.schema))
+        name, columns = double_quoted(recursive_name(plan.name)), _column_names(len(plan.schema))
         around, self._beside = self._beside, []
         start, step = self.write(plan.start), self.write(plan.step)
         beside, self._beside = "".join(f"{item}, " for item in self._beside), around
@@ -214,6 +250,12 @@ class _QueryWriter:
             return _keyed_recursion(plan, start, step, name, columns, beside)
         parts = f"({start}) {'UNION' if plan.distinct else 'UNION ALL'} ({step})"
         return f"SELECT * FROM (WITH RECURSIVE {beside}{name}({columns}) AS ({parts}) SELECT * FROM {name}) AS t"
+
+    def _mutual_recursion(self, plan: MutualRecursion) -> str:
+        items = tuple(ItemSql(self.write(item), item.schema) for item in plan.items)
+        names = tuple(map(recursive_name, plan.names))
+        self.recursions.append(MutualRecursionSql(names, items, plan.schema, plan.limit, plan.returns_at_limit))
+        return f"SELECT {_column_names(len(plan.schema))} FROM {ROUNDS}{len(self.recursions) - 1}"
 
     def _values(self, plan: Values) -> str:
         if not plan.schema:
@@ -335,8 +377,9 @@ def _column_names(width: int) -> str:
     return ", ".join(f"c{i}" for i in range(width))
 
 
-def _recursive_name(name: str) -> str:
-    return double_quoted(f"recursive {name}")
+def recursive_name(name: str) -> str:
+    """What the rows of a RecursiveScan are called in DuckDB."""
+    return f"recursive {name}"
 
 
 def _limit(plan: Limit) -> str:

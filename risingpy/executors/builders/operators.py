@@ -17,7 +17,7 @@ from risingpy.executors.builders.few_rows import few_executor
 from risingpy.executors.builders.join import as_of_join, hash_join, temporal_join
 from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
-from risingpy.executors.builders.recursion import recursion, recursive_scan
+from risingpy.executors.builders.recursion import let, moments, recursion, recursive_scan
 from risingpy.executors.builders.state_cleaning import cleaned
 from risingpy.executors.builders.watermark import (
     eowc_hash_agg,
@@ -85,7 +85,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.plan.traversal import children, nodes_of_fragment, over_now
 from risingpy.types import SqlType
 
@@ -122,7 +122,7 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return received(next(numbers.exchanges), empty)
         case TableScan() | Dml() | Source() | StreamValues() | Now():
             return leaf(plan, empty)
-        case StreamRecursion() | StreamRecursiveScan():
+        case StreamRecursion() | StreamLet() | StreamRecursiveScan():
             return _recursive(plan, empty, numbers)
         case DynamicFilter():
             return _filter_by_bound(plan, empty, numbers)
@@ -140,6 +140,8 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return over_window(plan, empty, _operator(plan.input, numbers))
         case LocalTopN():
             return local_top_n(plan, empty, _operator(plan.input, numbers))
+        case StreamMoments():
+            return moments(plan, empty, _operator(plan.input, numbers))
         case StreamTopN():
             return top_n(plan, empty, _operator(plan.input, numbers))
         case TemporalJoin():
@@ -178,9 +180,13 @@ def _driven_by_time(
     assert_never(plan)
 
 
-def _recursive(plan: StreamRecursion | StreamRecursiveScan, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:
+def _recursive(
+    plan: StreamRecursion | StreamLet | StreamRecursiveScan, empty: pa.Table, numbers: _Numbers
+) -> CompiledOperator:
     if isinstance(plan, StreamRecursiveScan):
         return recursive_scan(plan, empty)
+    if isinstance(plan, StreamLet):
+        return let(plan, empty, _operator(plan.input, numbers), _operator(plan.body, numbers))
     return recursion(plan, empty, _operator(plan.start, numbers), _operator(plan.step, numbers))
 
 

@@ -11,8 +11,10 @@ from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, F
 from risingpy.executors.recursion.counted_rows import CountedRows
 from risingpy.executors.recursion.derived_rows import Derivations, LevelRows, RecursiveRowLayout
 from risingpy.executors.recursion.distinct_rows import DistinctRows
+from risingpy.executors.recursion.moments import MomentsExecutor
 from risingpy.executors.recursion.recursion import RecursionExecutor
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.executors.recursion.weighted_rows import WeightedRows
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 
 
 def recursion(
@@ -31,6 +33,8 @@ def recursion(
         levels: LevelRows = CountedRows(derivations)
         if rows.members is not None:
             levels = DistinctRows(derivations, epoch.transaction.state_table(rows.members))
+        if rows.weighted:
+            levels = WeightedRows(derivations)
         return RecursionExecutor(
             rows=levels,
             step=_RecursionStep(step, plan.number, epoch).run,
@@ -38,6 +42,9 @@ def recursion(
             types=types,
             limit=plan.limit,
             view=plan.view,
+            weighted=rows.weighted,
+            levels_of_round=plan.levels_of_round,
+            returns_at_limit=plan.returns_at_limit,
         )
 
     return CompiledOperator(make, empty, (start, step))
@@ -47,6 +54,43 @@ def recursive_scan(plan: StreamRecursiveScan, empty: pa.Table) -> CompiledOperat
     """The operator of a recursion's scan: it has rows only when the recursion runs its step."""
     reader = _RecursionReader(plan.number)
     return CompiledOperator(reader, empty, wakes=reader.has_rows, wakes_by_rows=True)
+
+
+def let(plan: StreamLet, empty: pa.Table, input: CompiledOperator, body: CompiledOperator) -> CompiledOperator:
+    """The operator that gives what `body` does, whose scans of this number read the rows of `input`."""
+    keeper = CompiledOperator(lambda epoch: _LetInput(plan.number, epoch), input.empty, (input,))
+    return CompiledOperator(lambda epoch: _LetBody(), empty, (keeper, body))
+
+
+def moments(plan: StreamMoments, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
+    """The operator of a StreamMoments."""
+    types = [field.type for field in plan.input.properties.schema[2 : 2 + plan.width]]
+    layout = RecursiveRowLayout(tuple(types), plan.identity, plan.carried)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        table = epoch.transaction.state_table(plan.table)
+        return MomentsExecutor(table=table, layout=layout, grouped=plan.grouped, gives=plan.gives)
+
+    return CompiledOperator(make, empty, (input,))
+
+
+@dataclass(frozen=True, slots=True)
+class _LetInput:
+    """Keeps the rows for the scans, which come later in the same run."""
+
+    number: int
+    epoch: FragmentEpoch
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        (rows,) = inputs
+        self.epoch.recursive = {**self.epoch.recursive, self.number: rows}
+        return rows.slice(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _LetBody:
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        return inputs[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class CountedRows:
         counted = self._derivations.count(level, changes)
         columns = self._derivations.layout.in_order(counted.identity, counted.carried)
         fewer, more = np.minimum(counted.before, counted.after), np.maximum(counted.before, counted.after)
-        rows, numbers = _between(fewer, more)
+        rows, numbers = numbers_between(fewer, more)
         came = (counted.after > counted.before)[rows]
         taken = pa.array(rows)
         ops = np.where(came, 1, -1).astype(np.int8)
@@ -27,7 +27,7 @@ class CountedRows:
         return Levelled(ops, levels, [*(column.take(taken) for column in columns), pa.array(numbers)]), None
 
 
-def _between(low: Integers, high: Integers) -> tuple[Integers, Integers]:
+def numbers_between(low: Integers, high: Integers) -> tuple[Integers, Integers]:
     """Each position i with each of the numbers from low[i] up to, and without, high[i]."""
     lengths = high - low
     rows = np.repeat(np.arange(len(low)), lengths)

@@ -65,7 +65,7 @@ class LevelRows(Protocol):
 
 
 class Derivations:
-    """The table `identity | level → carried, count` in one epoch."""
+    """The table `identity | level → carried, count` in one epoch; the counts may be sums of weights."""
 
     def __init__(self, table: StateTable, layout: RecursiveRowLayout) -> None:
         self._table = table
@@ -73,11 +73,22 @@ class Derivations:
 
     def count(self, level: int, changes: pa.Table) -> Counted:
         """Adds the changes of one level, a row's op being +1, -1 or 0. Equal rows keep the form of the first."""
+        counted = self._added(level, changes, ops_of(changes).astype(np.int64))
+        if len(counted.after) and counted.after.min() < 0:
+            raise InternalError("more rows of a recursion were deleted than inserted")
+        return counted
+
+    def add(self, level: int, changes: pa.Table) -> Counted:
+        """As `count`; each change counts as often as its weight says, its last column."""
+        weights = np.asarray(columns_of(changes)[len(self.layout.types)].to_numpy(), np.int64)
+        return self._added(level, changes, ops_of(changes).astype(np.int64) * weights)
+
+    def _added(self, level: int, changes: pa.Table, numbers: Integers) -> Counted:
         columns, layout = columns_of(changes), self.layout
         identity_types = [layout.types[i] for i in layout.identity]
         groups = group_by([columns[i] for i in layout.identity], identity_types, changes.num_rows)
         net = np.zeros(groups.number, np.int64)
-        np.add.at(net, groups.codes, ops_of(changes).astype(np.int64))
+        np.add.at(net, groups.codes, numbers)
         _, firsts = np.unique(groups.codes, return_index=True)
         levels = pa.array(np.full(groups.number, level, np.int64))
         found, (*stored, counts) = self._table.get_rows([*groups.keys, levels])
@@ -86,11 +97,9 @@ class Derivations:
         carried = [pa.compute.if_else(known, old, new) for old, new in zip(stored, came, strict=True)]
         before = np.asarray(counts.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
         after = before + net
-        if len(after) and after.min() < 0:
-            raise InternalError("more rows of a recursion were deleted than inserted")
         changed = pa.array(net != 0)
         written = [*groups.keys, levels, *carried, pa.array(after)]
-        ops = np.where(after > 0, 1, -1).astype(np.int8)[net != 0]
+        ops = np.where(after != 0, 1, -1).astype(np.int8)[net != 0]
         self._table.apply(ops, [column.filter(changed) for column in written])
         return Counted(groups.keys, carried, before, after)
 

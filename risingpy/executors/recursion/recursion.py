@@ -25,7 +25,9 @@ class RecursionExecutor:
     """Inputs: the changes of the start, and those of the step by what else it reads.
 
     `step` gives the changes of the step's output by changes of the rows that it reads; `width` is a row's number of
-    columns, and `types` are the output's. Raises StatementTooComplex at a level beyond `limit`.
+    columns, and `types` are the output's. A `weighted` row has its weight as a further column.
+    A level beyond `limit` is left out if it `returns_at_limit`; else it raises StatementTooComplex, which tells of
+    rounds of `levels_of_round` levels.
     """
 
     def __init__(
@@ -37,6 +39,9 @@ class RecursionExecutor:
         types: Sequence[SqlType],
         limit: int,
         view: str,
+        weighted: bool = False,
+        levels_of_round: int = 1,
+        returns_at_limit: bool = False,
     ) -> None:
         self._rows = rows
         self._step = step
@@ -44,19 +49,24 @@ class RecursionExecutor:
         self._types = types
         self._limit = limit
         self._view = view
+        self._taken = width + 1 if weighted else width
+        self._steps = (limit + 1) // levels_of_round if weighted else limit
+        self._returns_at_limit = returns_at_limit
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         start, step = inputs
         pending = _PendingLevels()
-        pending.add(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._width])
+        pending.add(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._taken])
         self._note(pending, step)
         outputs = [make_chunk(np.empty(0, np.int8), [pa.array([], type_.arrow) for type_ in self._types])]
         while pending.by_level:
             look()
             level, changes = pending.lowest()
+            if level > self._limit and self._returns_at_limit:
+                break
             if level > self._limit:
                 raise StatementTooComplex(
-                    f'the recursion in "{self._view}" has not ended after {self._limit} steps',
+                    f'the recursion in "{self._view}" has not ended after {self._steps} steps',
                     hint="Have it end earlier, by UNION or a condition, or create the view WITH (recursion_limit = …).",
                 )
             read, again = self._rows.update(level, changes)
@@ -70,7 +80,7 @@ class RecursionExecutor:
     def _note(self, pending: _PendingLevels, step: pa.Table) -> None:
         """Adds what the step gives, whose first column is the level."""
         level, *columns = columns_of(step)
-        pending.add(ops_of(step), np.asarray(level.to_numpy(), np.int64), columns[: self._width])
+        pending.add(ops_of(step), np.asarray(level.to_numpy(), np.int64), columns[: self._taken])
 
     def _output(self, read: Levelled) -> pa.Table:
         row, number = read.columns[: self._width], read.columns[self._width :]

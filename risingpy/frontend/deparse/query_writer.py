@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from risingpy.errors import UndefinedTable
 from risingpy.frontend.binder.expressions.output_names import output_name
-from risingpy.frontend.binder.query.recursion import in_order
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn
 from risingpy.frontend.binder.scope.stars import star_columns
 from risingpy.frontend.binder.trees import name_of
@@ -25,6 +24,13 @@ from risingpy.frontend.deparse.nodes import Name, Node
 from risingpy.frontend.deparse.notes import NotedColumn, Notes, Unprinted, table_of
 from risingpy.frontend.deparse.operands import Typed, as_type
 from risingpy.frontend.deparse.types_shown import operand_types, text_of
+from risingpy.frontend.deparse.with_items import (
+    Columns,
+    begin_of_with,
+    declared_columns,
+    definitions,
+    items_in_order,
+)
 from risingpy.frontend.deparse.writer import STANDARD, Writer
 from risingpy.frontend.parser.with_parser import CHANGELOG
 from risingpy.functions.topics.texts.text import quote_ident
@@ -33,7 +39,6 @@ from risingpy.types.system_types import TEXT
 
 FORMS = {**EXPRESSIONS, **COMPARISONS, **CALLS}
 _TAIL = ("with_", "order", "limit", "offset")
-Columns = list[tuple[str, SqlType]]
 
 
 class QueryWriter:
@@ -107,9 +112,10 @@ class QueryWriter:
         before = self.common
         with_ = tree.args.get("with_")
         if with_ is not None:
-            self.common = dict(before)
+            declared = declared_columns(with_, self.notes.types)
+            self.common = {**before, **declared}
             with self._within(tree):
-                for cte in in_order(with_) if with_.args.get("recursive") else with_.expressions:
+                for cte in () if declared else items_in_order(with_):
                     self._add_common(cte)
         return before
 
@@ -230,10 +236,13 @@ class QueryWriter:
         seen = {name_of(cte.args["alias"].this): 1 for cte in with_.expressions} if with_.args.get("recursive") else {}
         own = {name_of(cte.args["alias"].this) for cte in with_.expressions}
         out.indent += STANDARD
-        out.add(" WITH RECURSIVE " if with_.args.get("recursive") else " WITH ")
+        declared = declared_columns(with_, self.notes.types)
+        out.add(begin_of_with(with_))
         for place, cte in enumerate(with_.expressions):
             alias = cte.args["alias"]
             columns = [quote_ident(name_of(column)) for column in alias.args.get("columns") or ()]
+            if declared:
+                columns = definitions(declared[name_of(alias.this)], self.names.type)
             if cte.meta.get(CHANGELOG) and self._from.has_renamed(cte.this):
                 columns = [quote_ident(name) for name in self._from.old_names(cte)]
             materialized = cte.args.get("materialized")

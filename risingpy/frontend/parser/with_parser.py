@@ -1,4 +1,6 @@
-"""WITH: queries and statements that have names; SEARCH and CYCLE, and RisingWave's `name AS changelog FROM t`."""
+"""WITH: queries and statements that have names; SEARCH and CYCLE, RisingWave's `name AS changelog FROM t`, and
+Materialize's WITH MUTUALLY RECURSIVE.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +32,12 @@ class CycleClause(exp.Expression):
         "default": False,
         "using": False,
     }
+
+
+class MutuallyRecursive(exp.Expression):
+    """The `recursive` of WITH MUTUALLY RECURSIVE: after `limit` rounds an error, or with `returns` the rows so far."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"limit": False, "returns": False}
 
 
 class WithParser(ExpressionParser):
@@ -66,6 +74,21 @@ class WithParser(ExpressionParser):
         if isinstance(query, exp.Values) and stands_after_with:  # sqlglot's Values has no WITH
             query = self._at(exp.select(exp.Star()).from_(exp.Subquery(this=query)), token)
         return query
+
+    def _parse_with(self, skip_with_token: bool = False) -> exp.With | None:
+        index = self._index
+        if (skip_with_token or self._match(TokenType.WITH)) and self._match_text_seq("MUTUALLY", "RECURSIVE"):
+            recursive = MutuallyRecursive()
+            if self._match(TokenType.L_PAREN):
+                recursive.set("returns", self._match_text_seq("RETURN", "AT"))
+                if not recursive.args["returns"]:
+                    self._match_text_seq("ERROR", "AT")
+                self._expect_words("RECURSION", "LIMIT")
+                recursive.set("limit", self._parse_number())
+                self._match_r_paren()
+            return self.expression(exp.With(expressions=self._parse_csv(self._parse_cte), recursive=recursive))
+        self._retreat(index)
+        return super()._parse_with(skip_with_token)
 
     def _parse_cte(self) -> Any:
         """RisingWave's `name AS changelog FROM table` besides the usual form."""

@@ -33,6 +33,7 @@ from risingpy.plan.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     OverWindow,
     Project,
     ProjectSet,
@@ -69,7 +70,7 @@ def explain_batch(
 def _names(plan: LogicalPlan) -> list[str]:
     """A name for every output column, which shows its origin: a relation's column, or an expression."""
     match plan:
-        case Scan() | SystemScan() | Values() | Recursion() | RecursiveScan() | GivenRows():
+        case Scan() | SystemScan() | Values() | Recursion() | RecursiveScan() | MutualRecursion() | GivenRows():
             return column_names(plan.schema)
         case Filter() | Sort() | Limit() | TopN():
             return _names(plan.input)
@@ -131,6 +132,8 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Join", _join_fields(plan)
         case Recursion():
             return "Recursion", {"name": plan.name, "all": "false" if plan.distinct else "true"}
+        case MutualRecursion():
+            return "MutualRecursion", {"names": list(plan.names)}
         case RecursiveScan():
             return "RecursiveScan", {"name": plan.name}
         case GivenRows():

@@ -35,7 +35,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -54,7 +54,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
         case StreamOverWindow(passed=PassedRows() as passed):
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}{_cleaned_by(passed, plan.table)}"]
-        case StreamTopN() | StreamOverWindow() | EowcSort():
+        case StreamTopN() | StreamOverWindow() | StreamMoments() | EowcSort():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case TemporalJoin():
             return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
@@ -82,6 +82,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             | StreamUnion()
             | StreamChangeLog()
             | StreamExpand()
+            | StreamLet()
             | StreamRecursiveScan()
             | Share()
         ):

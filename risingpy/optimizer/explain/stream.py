@@ -50,7 +50,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Distribution, DistributionKind
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.plan.traversal import children
 from risingpy.plan.watermark_use import cleaning_watermark
 
@@ -135,7 +135,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
-        case StreamRecursion() | StreamRecursiveScan():
+        case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():
             return _described_recursion(plan)
         case StreamUnion() | StreamChangeLog() | TableInputs() | StreamExpand() | Share():
             return _described_plainly(plan)
@@ -186,11 +186,19 @@ def _described_plainly(
             return "StreamShare", {"id": str(plan.number)}
 
 
-def _described_recursion(plan: StreamRecursion | StreamRecursiveScan) -> tuple[str, dict[str, FieldValue]]:
+def _described_recursion(
+    plan: StreamRecursion | StreamLet | StreamMoments | StreamRecursiveScan,
+) -> tuple[str, dict[str, FieldValue]]:
     match plan:
         case StreamRecursion():
             union: dict[str, FieldValue] = {"all": "true"} if plan.rows.members is None else {}
             return "StreamRecursion", {"id": str(plan.number), **union, "limit": str(plan.limit)}
+        case StreamLet():
+            return "StreamLet", {"id": str(plan.number)}
+        case StreamMoments():
+            names = _input_names(plan)
+            group = [names[2 + i] for i in plan.identity[: plan.grouped]]
+            return "StreamMoments", {"group_key": group, "of": plan.gives.value}
         case StreamRecursiveScan():
             return "StreamRecursiveScan", {"id": str(plan.number), "columns": column_names(plan.properties.schema)}
 
@@ -324,6 +332,7 @@ def _input_names(
     | StreamTopN
     | Dedup
     | StreamOverWindow
+    | StreamMoments
     | Exchange
     | Changelog,
 ) -> list[str]:

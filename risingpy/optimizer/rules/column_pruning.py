@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from risingpy.errors import InternalError
-from risingpy.optimizer.rewrite import moved_window
+from risingpy.optimizer.rewrite import moved_window, plan_inputs, with_inputs
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import (
@@ -26,6 +26,7 @@ from risingpy.plan.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     OverWindow,
     Project,
     ProjectSet,
@@ -86,10 +87,8 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_limit(plan, needed)
         case TopN():
             return _prune_top_n(plan, needed)
-        case Recursion():
-            everything = tuple(range(len(plan.schema)))
-            start, step = _prune(plan.start, everything), _prune(plan.step, everything)
-            return _exactly(replace(plan, start=start, step=step), everything, needed)
+        case Recursion() | MutualRecursion():
+            return _prune_recursion(plan, needed)
         case RecursiveScan() | GivenRows():
             return _exactly(plan, tuple(range(len(plan.schema))), needed)
         case Apply():
@@ -98,6 +97,12 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_over_window(plan, needed)
         case _:
             assert_never(plan)
+
+
+def _prune_recursion(plan: Recursion | MutualRecursion, needed: Needed) -> LogicalPlan:
+    """Its parts keep their columns: rows are told apart by them."""
+    inputs = [_prune(each, tuple(range(len(each.schema)))) for each in plan_inputs(plan)]
+    return _exactly(with_inputs(plan, inputs), tuple(range(len(plan.schema))), needed)
 
 
 def _prune_project(plan: Project, needed: Needed) -> LogicalPlan:

@@ -33,6 +33,7 @@ from risingpy.plan.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    MutualRecursion,
     OverWindow,
     Project,
     ProjectSet,
@@ -142,8 +143,8 @@ class Domain:
                 return self._recursion(plan)
             case RecursiveScan():
                 return replace(plan, schema=self.plan.schema + plan.schema)
-            case Apply() | Scan() | SystemScan() | ChangeLog() | GivenRows():
-                raise InternalError("inner subqueries are unnested first")
+            case Apply() | Scan() | SystemScan() | ChangeLog() | GivenRows() | MutualRecursion():
+                raise InternalError("what reads no outer value is joined, and inner subqueries are unnested first")
             case _:
                 assert_never(plan)
 

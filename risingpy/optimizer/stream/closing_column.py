@@ -17,7 +17,7 @@ from risingpy.optimizer.rewrite import column_references
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.rules.seeded_calls import seeded_calls
 from risingpy.optimizer.stream.planner import plan_query
-from risingpy.optimizer.stream.recursion import with_recursion_limit
+from risingpy.optimizer.stream.recursion.recursion import with_recursion_limit
 from risingpy.optimizer.stream.window_close import is_closed
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expression_trees import remapped

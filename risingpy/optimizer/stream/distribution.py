@@ -35,7 +35,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Distribution, DistributionKind
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 
 SINGLE = Distribution(DistributionKind.SINGLE)
 BROADCAST = Distribution(DistributionKind.BROADCAST)
@@ -63,7 +63,7 @@ def distribution(plan: StreamPlan) -> Distribution:
     match plan:
         case TableScan() | Dml() | Source() | Exchange() | TableInputs() | SinkInput() | IntoTable():  # given
             return plan.properties.distribution
-        case StreamValues() | SimpleAgg() | StreamRecursion() | StreamRecursiveScan():
+        case StreamValues() | SimpleAgg() | StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():
             return SINGLE
         case Now():
             return BROADCAST

@@ -84,7 +84,7 @@ def plan_join(
         right, right_key = _distinct(join, right, right_key, job, allocate)
     if keys and not on_one_shard:
         left, right = _brought_together(left, left_key, right, right_key)
-    elif not keys:
+    elif not on_one_shard:
         left, right = met_without_key(join.kind, left, right, estimates)
     rest = None if condition.rest is None else _moved(condition.rest, left, widths)
     null_safe = tuple(key.null_safe for key in keys)

@@ -22,7 +22,8 @@ from risingpy.optimizer.stream.join import plan_join
 from risingpy.optimizer.stream.over_window import plan_over_window
 from risingpy.optimizer.stream.projection import projected, select_columns
 from risingpy.optimizer.stream.properties import derived, underived
-from risingpy.optimizer.stream.recursion import (
+from risingpy.optimizer.stream.recursion.mutual_recursion import plan_mutual_recursion
+from risingpy.optimizer.stream.recursion.recursion import (
     on_one_shard,
     plan_recursion,
     reads_recursion,
@@ -45,7 +46,6 @@ from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import StreamPlan
-from risingpy.plan.recursion import StreamRecursiveScan
 from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT
 
@@ -86,7 +86,7 @@ class StreamPlanner:
     check: Check = unchecked
     shared: dict[int, operators.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
-    scans: Mapping[str, StreamRecursiveScan] = field(default_factory=dict)
+    scans: Mapping[str, StreamPlan] = field(default_factory=dict)
     ttl: int | None = None
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
@@ -133,12 +133,12 @@ class StreamPlanner:
                 return self._join(query)
             case logical.Recursion():
                 return self._recursion(query)
+            case logical.MutualRecursion():
+                return self._mutual_recursion(query)
             case logical.RecursiveScan():
                 return self.scans[query.name]
-            case logical.GivenRows():
-                raise InternalError("a view has no rows of a statement")
-            case logical.Apply():
-                raise InternalError("a subquery was not unnested")
+            case logical.GivenRows() | logical.Apply():
+                raise InternalError("a view has no rows of a statement, and its subqueries are unnested")
             case logical.Limit():
                 return self._limit(query)
             case logical.OverWindow():
@@ -152,10 +152,19 @@ class StreamPlanner:
             case _:
                 assert_never(query)
 
-    def _recursion(self, query: logical.Recursion) -> StreamPlan:
+    def _refuse_window_close(self) -> None:
         if self.emit_on_window_close:
             hint = "A row that comes late may make any number of rows: leave EMIT ON WINDOW CLOSE out."
             raise unsupported("WITH RECURSIVE with EMIT ON WINDOW CLOSE", hint)
+
+    def _mutual_recursion(self, query: logical.MutualRecursion) -> StreamPlan:
+        self._refuse_window_close()
+        return plan_mutual_recursion(
+            query, lambda part, scans: replace(self, scans=scans).stream(part), self.job, self.allocate
+        )
+
+    def _recursion(self, query: logical.Recursion) -> StreamPlan:
+        self._refuse_window_close()
         start = self.stream(with_keys(query.start))
         if not self.scans:
             start = on_one_shard(start)

@@ -41,7 +41,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex
-from risingpy.plan.recursion import StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 
 
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
@@ -49,7 +49,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the catalog
             return plan.properties.stream_key
-        case StreamRecursion() | StreamRecursiveScan():  # given by the planner: the identity, the number
+        case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():  # given by the planner
             return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -15,6 +15,7 @@ from risingpy.frontend.binder.query.column_origins import Origin, column_origins
 from risingpy.frontend.binder.query.domain_columns import domains_of
 from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
 from risingpy.frontend.binder.query.joins import Item as FromItem
+from risingpy.frontend.binder.query.mutual_recursion import bound_items
 from risingpy.frontend.binder.query.parameter_rows import rows_of
 from risingpy.frontend.binder.query.recursion import bound_recursion, in_order, is_recursive, with_column_names
 from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
@@ -39,7 +40,7 @@ from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Query, TableItems
 from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.parser.parse import parse_query
-from risingpy.frontend.parser.with_parser import CHANGELOG
+from risingpy.frontend.parser.with_parser import CHANGELOG, MutuallyRecursive
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
@@ -220,6 +221,10 @@ class QueryBinder:
                 message = f'WITH query name "{name}" specified more than once'
                 raise SqlError(message, sqlstate="42712", position=begin_of(cte.args["alias"]))
             defined.add(name)
+        if isinstance(with_.args.get("recursive"), MutuallyRecursive):
+            items = bound_items(with_, self._context, self._bind_among)
+            self._common |= {name: CommonTable(plan, self._context.outer) for name, plan in items.items()}
+            return
         for cte in in_order(with_) if with_.args.get("recursive") else with_.expressions:
             name = name_of(cte.args["alias"].this)
             plan = self._common_plan(with_, cte, name)
@@ -248,6 +253,11 @@ class QueryBinder:
             column.note()
         added = (Field("changelog_op", SMALLINT), Field("_changelog_epoch", BIGINT, hidden=True))
         return ChangeLog(plan, (*plan.schema, *added))
+
+    def _bind_among(self, tree: exp.Expr, items: Mapping[str, LogicalPlan]) -> LogicalPlan:
+        """Binds a query in which these names are plans, besides those that are known."""
+        common = {name: CommonTable(plan, self._context.outer) for name, plan in items.items()}
+        return QueryBinder(self._context, {**self._common, **common}).bind(tree)
 
     def _bind_knowing(self, tree: exp.Expr, name: str, plan: LogicalPlan | None) -> LogicalPlan:
         """Binds a part of a recursive query, in which `name` is `plan`, or nothing."""

@@ -26,6 +26,7 @@ from risingpy.types import NUMERIC, SqlType, TypeKind
 BindKnowing = Callable[[exp.Expr, str, LogicalPlan | None], LogicalPlan]
 
 _RECURSION_ERROR = "42P19"
+_UNRESTRICTED = "WITH MUTUALLY RECURSIVE name (column type, …) AS (query) has no such restriction."
 _CLAUSES = ("order", "limit", "offset", "with_")
 
 
@@ -105,7 +106,9 @@ def in_order(with_: exp.With) -> list[exp.CTE]:
         free = next((name for name in left if not reads[name] & left.keys()), None)
         if free is None:
             position = begin_of(next(iter(left.values())).args["alias"])
-            raise FeatureNotSupported("mutual recursion between WITH items is not implemented", position=position)
+            hint = "Write WITH MUTUALLY RECURSIVE name (column type, …) AS (query), …"
+            message = "mutual recursion between WITH items is not implemented"
+            raise FeatureNotSupported(message, position=position, hint=hint)
         ordered.append(left.pop(free))
     return ordered
 
@@ -165,7 +168,7 @@ def _check_place(table: exp.Table, step: exp.Expr, name: str) -> None:
         of_groups = name_of(call.this) in AGGREGATES and not _is_over_window(call)
         if of_groups and call.find_ancestor(exp.Select) is select:
             message = "aggregate functions are not allowed in a recursive query's recursive term"
-            raise SqlError(message, sqlstate=_RECURSION_ERROR, position=begin_of(call))
+            raise SqlError(message, sqlstate=_RECURSION_ERROR, position=begin_of(call), hint=_UNRESTRICTED)
 
 
 def _is_over_window(call: exp.Expr) -> bool:
@@ -175,4 +178,4 @@ def _is_over_window(call: exp.Expr) -> bool:
 
 def _misplaced(name: str, table: exp.Expr, where: str) -> SqlError:
     message = f'recursive reference to query "{name}" must not appear {where}'
-    return SqlError(message, sqlstate=_RECURSION_ERROR, position=begin_of(table))
+    return SqlError(message, sqlstate=_RECURSION_ERROR, position=begin_of(table), hint=_UNRESTRICTED)

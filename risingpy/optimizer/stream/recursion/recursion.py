@@ -22,7 +22,16 @@ from risingpy.optimizer.stream.aggregation import exchange
 from risingpy.optimizer.stream.distribution import SINGLE
 from risingpy.optimizer.stream.expressions import unsupported
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
-from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Recursion, RecursiveScan, Schema
+from risingpy.plan.logical import (
+    Aggregate,
+    Field,
+    LogicalPlan,
+    MutualRecursion,
+    Project,
+    Recursion,
+    RecursiveScan,
+    Schema,
+)
 from risingpy.plan.operators import Exchange, StreamPlan
 from risingpy.plan.properties import Properties
 from risingpy.plan.recursion import RecursiveRows, StreamRecursion, StreamRecursiveScan
@@ -51,8 +60,14 @@ def reads_recursion(plan: LogicalPlan, names: Collection[str]) -> bool:
 
 
 def with_recursion_limit(plan: LogicalPlan, limit: int) -> LogicalPlan:
-    """The plan of a view whose recursions may take so many steps."""
-    return rewrite_plan(plan, lambda each: replace(each, limit=limit) if isinstance(each, Recursion) else each)
+    """The plan of a view whose recursions may take so many steps, unless they say themselves how many."""
+
+    def limited(each: LogicalPlan) -> LogicalPlan:
+        if isinstance(each, Recursion) or (isinstance(each, MutualRecursion) and each.limit is None):
+            return replace(each, limit=limit)
+        return each
+
+    return rewrite_plan(plan, limited)
 
 
 def on_one_shard(input: StreamPlan) -> Exchange:
@@ -65,14 +80,15 @@ def on_one_shard(input: StreamPlan) -> Exchange:
 def with_keys(plan: LogicalPlan, first: int = 0) -> LogicalPlan:
     """The plan with a key for each wide numeric from column `first` on: their own bytes do not tell equal ones."""
     columns: list[Expr] = [InputRef(i, field.type) for i, field in enumerate(plan.schema)]
-    keys = _keys(plan.schema[first:])
+    keys = keys_of(plan.schema[first:])
     if not keys:
         return plan
     values = [key_of_expression(column) for column in columns[first:] if is_keyed(column.type)]
     return Project(plan, (*columns, *values), (*plan.schema, *keys))
 
 
-def _keys(schema: Schema) -> Schema:
+def keys_of(schema: Schema) -> Schema:
+    """The columns of the keys of wide numerics, as `with_keys` adds them."""
     return tuple(Field(f"_key_{f.name}", key_type(f.type), hidden=True) for f in schema if is_keyed(f.type))
 
 
@@ -83,15 +99,15 @@ def plan_recursion(
 
     `step_of` plans the logical step, in which a RecursiveScan is the given one.
     """
-    schema = (*query.schema, *_keys(query.schema))
-    rows = _rows(schema, job, allocate, distinct=query.distinct)
+    schema = (*query.schema, *keys_of(query.schema))
+    rows = rows_of_recursion(schema, job, allocate, distinct=query.distinct)
     number = rows.derivations.table_id
     scanned = (_LEVEL, *schema) if query.distinct else (_LEVEL, *schema, _NUMBER)
     identity = tuple(1 + i for i in rows.identity)
     key = (0, *identity) if query.distinct else (0, *identity, 1 + len(schema))
     scan = StreamRecursiveScan(number, Properties(scanned, key, SINGLE, append_only=False))
     step = step_of(with_keys(_levelled(query), 1), scan)
-    _check_leaves(step, number)
+    check_leaves(step, number)
     output = schema if query.distinct else (*schema, _LEVEL, _NUMBER)
     own = rows.identity if query.distinct else (*rows.identity, len(schema), len(schema) + 1)
     limit = DEFAULT_LIMIT if query.limit is None else query.limit
@@ -99,12 +115,16 @@ def plan_recursion(
     return StreamRecursion(start, step, number, rows, limit, job, properties)
 
 
-def _rows(schema: Schema, job: str, allocate: Callable[[], int], *, distinct: bool) -> RecursiveRows:
+def rows_of_recursion(
+    schema: Schema, job: str, allocate: Callable[[], int], *, distinct: bool = False, weighted: bool = False
+) -> RecursiveRows:
+    """How a recursion keeps rows with these columns, `keys_of` them included."""
     identity = tuple(i for i, field in enumerate(schema) if not is_keyed(field.type))
     carried = tuple(i for i, field in enumerate(schema) if is_keyed(field.type))
     fields = [schema[i] for i in identity], [schema[i] for i in carried]
     members = members_table(allocate(), job, *fields) if distinct else None
-    return RecursiveRows(len(schema), identity, carried, derivations_table(allocate(), job, *fields), members)
+    derivations = derivations_table(allocate(), job, *fields)
+    return RecursiveRows(len(schema), identity, carried, derivations, members, weighted)
 
 
 def _levelled(query: Recursion) -> LogicalPlan:
@@ -117,7 +137,7 @@ def _levelled(query: Recursion) -> LogicalPlan:
     return Project(step, (following, *columns), (_LEVEL, *query.schema))
 
 
-def _check_leaves(step: StreamPlan, number: int) -> None:
+def check_leaves(step: StreamPlan, number: int) -> None:
     """Raises InternalError if a further run of the step would read more than the recursion's rows.
 
     What comes through an exchange may have recursions of its own.
