@@ -42,6 +42,7 @@ from risingpy.meta.following.followed_state import FollowedState
 from risingpy.meta.following.following_loop import FollowingLoop
 from risingpy.meta.introspection import Introspection
 from risingpy.meta.own_pace.jobs import OwnPaceJobs
+from risingpy.meta.own_pace.refreshes import RefreshCommand
 from risingpy.meta.reads import Reads
 from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import OpenedDirectory, open_directory, open_followed
@@ -130,6 +131,11 @@ class Database:
         self.ddl = self._open_ddl(SchemaCommands, self._published, self._changes)
         self.recovery = RecoverCommand(self._changes, self._waiters)
         self.introspection = self._open_introspection()
+
+    @property
+    def refreshes(self) -> RefreshCommand:
+        """REFRESH MATERIALIZED VIEW."""
+        return RefreshCommand(self._changes, self._waiters)
 
     def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
         """Starts the barrier loop and `runner`. The first epoch waits until the runner has started."""

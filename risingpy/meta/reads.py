@@ -150,11 +150,14 @@ class Reads:
         self.wait_for_set_aside(relation_ids, cancelled)
 
     def wait_for_set_aside(self, relation_ids: Iterable[int], cancelled: Cancelled = None) -> None:
-        """Waits until these relations have what is committed now, if jobs that keep them are set aside."""
+        """Waits until these relations have what is committed now, if jobs that keep them are set aside.
+
+        Not for those that are refreshed at intervals.
+        """
         state = self.state
         if not state.set_aside:
             return
-        behind = self.catalog.relations_below(relation_ids) & state.set_aside.keys()
+        behind = self.catalog.relations_below(relation_ids) & state.behind
         if behind:
             epoch = state.committed.epoch
             self._waiters.until(

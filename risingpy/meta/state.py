@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, MaterializedView
 from risingpy.plan.graph import Job, StreamGraph
 
 FIRST_USER_ID = 16384  # as in PostgreSQL: lower ids are the system's own
@@ -48,7 +48,8 @@ class SetAside:
 
     `feeds`: by table that it reads, the subscription that keeps the table's changes for it. `since`: when it was set
     aside, in milliseconds since 1970, and `reason` why. `watermarks` are those that it works with. `taking`: some
-    of the rows of its next epoch are stored already, and others are not.
+    of the rows of its next epoch are stored already, and others are not. `wanted`: the epoch up to which a view that is
+    refreshed at intervals is to go at once (0: none).
     """
 
     position: int
@@ -57,6 +58,7 @@ class SetAside:
     reason: str
     watermarks: Mapping[int, int] = field(default_factory=dict)
     taking: Taking | None = None
+    wanted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,16 @@ class MetaState:
     def partial(self) -> int | None:
         """The job whose results are partly stored: its relation can only be read as it was before. At most one."""
         return next((job_id for job_id, aside in self.set_aside.items() if aside.taking is not None), None)
+
+    def refresh_seconds(self, job_id: int) -> int | None:
+        """At which intervals the job follows what it reads; None: in every epoch, or as fast as it can."""
+        view = self.catalog.relations.get(job_id)
+        return view.refresh_seconds if isinstance(view, MaterializedView) else None
+
+    @property
+    def behind(self) -> frozenset[int]:
+        """The jobs that are set aside because they are slow: strict reads wait for them, and for no refresh."""
+        return frozenset(job_id for job_id in self.set_aside if self.refresh_seconds(job_id) is None)
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""

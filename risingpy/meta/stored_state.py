@@ -143,7 +143,9 @@ def _set_aside(stored: Mapping[str, Any]) -> SetAside:
     watermarks = {int(key): value for key, value in stored["watermarks"].items()}
     taking = stored.get("taking")
     taken = None if taking is None else Taking(taking["directory"], taking["pieces"])
-    return SetAside(stored["position"], feeds, stored["since"], stored["reason"], watermarks, taken)
+    return SetAside(
+        stored["position"], feeds, stored["since"], stored["reason"], watermarks, taken, stored.get("wanted", 0)
+    )
 
 
 def _json(txn: MetaTransaction, key: str) -> Any:

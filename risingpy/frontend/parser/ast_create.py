@@ -251,7 +251,7 @@ class CreateMaterializedView:
     """CREATE MATERIALIZED VIEW. `emit_on_window_close` keeps rows back until a watermark has passed them.
 
     `recursion_limit`: so many steps may a WITH RECURSIVE in it take. `with_no_data` is WITH NO DATA, without effect.
-    `ttl`: for so long rows of what it reads count.
+    `ttl`: for so long rows of what it reads count. `refresh_seconds`: it follows what it reads at such intervals alone.
     """
 
     name: ObjectName
@@ -263,6 +263,8 @@ class CreateMaterializedView:
     recursion_limit: int | None = None
     with_no_data: bool = False
     ttl: OptionText | None = None
+    refresh_seconds: int | None = None
+    without_effect: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,4 +285,6 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
         *(name, columns, query, if_not_exists, emit_on_window_close, or_replace, options.recursion_limit),
         with_no_data=with_no_data,
         ttl=options.ttl,
+        refresh_seconds=options.refresh_seconds,
+        without_effect=options.without_effect,
     )

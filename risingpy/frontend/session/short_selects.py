@@ -90,7 +90,7 @@ class ShortSelect:
             return True
         if self._visibility == Visibility.CHECKPOINT:
             return False
-        if state.set_aside and not self._below.isdisjoint(state.set_aside):
+        if state.set_aside and not self._below.isdisjoint(state.behind):
             return True
         return self._visibility != Visibility.STRICT and state.committed.lsn < self._context.transaction.last_lsn
 

@@ -77,6 +77,8 @@ def bind_materialized(
         schema = new_schema(session, statement.name)
         if statement.with_no_data:
             session.notice("WITH NO DATA has no effect: a materialized view has its rows at all times")
+        for name in statement.without_effect:
+            session.notice(f'parameter "{name}" has no effect here')
         replaced = replaced_view(session, statement, schema, bound)
         check_uses_types(session, (column.domain or column.type for column in bound.columns))
         check_reads(session, bound.query)

@@ -43,10 +43,23 @@ def bind(
             session.scope.refuse_block(statement.alone)
         if statement.command == "CHECKPOINT":
             _check_may_checkpoint(session)
+        if statement.command == "REFRESH MATERIALIZED VIEW" and _refreshed(session, statement.tables[0]):
+            return Result(CommandTag(statement.command))
         session.notice(f"{statement.command} has nothing to do here: {_REASONS[statement.command]}")
         return Result(CommandTag(statement.command))
 
     return Command(run)
+
+
+def _refreshed(session: StatementContext, table: NamedTable) -> bool:
+    """Refreshes a view that is refreshed at intervals; False if it is none."""
+    relation = named_relation(session, table.name)
+    if not isinstance(relation, MaterializedView) or relation.refresh_seconds is None:
+        return False
+    session.scope.refuse_block("REFRESH MATERIALIZED VIEW")  # it would wait for what the transaction has written
+    session.database.reads.flush(session.cancelled)
+    session.database.refreshes.run(relation.relation_id, session.cancelled)
+    return True
 
 
 def bind_recover(

@@ -31,6 +31,7 @@ from risingpy.meta.epochs.scheduler import EpochScheduler
 from risingpy.meta.epochs.strictness import WARY_HALVINGS, Strictness
 from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.own_pace.jobs import OwnPaceJobs
+from risingpy.meta.own_pace.refreshes import RefreshedViews, reason_of
 from risingpy.plan.plain_jobs import is_plain
 from risingpy.storage.fault_points import reach
 
@@ -90,6 +91,7 @@ class BarrierLoop:
         self._jobs_without_memory = 0  # how often in a row
         self._strictness = Strictness()
         self._was_long = False  # the last epoch, by costly jobs
+        self._refreshed = RefreshedViews()
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
 
     def start(self) -> None:
@@ -187,7 +189,7 @@ class BarrierLoop:
         state = self._published.state
         if self._published.is_unpublished or self._changes:
             return True
-        if self._own_pace.is_due(state) or self._rescaling.is_due(state):
+        if self._own_pace.is_due(state) or self._rescaling.is_due(state) or self._refreshed.to_set_aside(state):
             return True
         if not self._scheduler.is_due(state):
             return False
@@ -244,6 +246,8 @@ class BarrierLoop:
     def _run_epoch(self) -> None:
         """Runs and commits one epoch, if there is anything for it."""
         self._committer.start_recovered()
+        for job_id, seconds in self._refreshed.to_set_aside(self._published.state).items():
+            self._committer.set_aside(job_id, reason_of(seconds), level=logging.INFO)
         joining = self._direct_own_pace()
         shape = self._runner.shape
         clock = self._committer.times.begin()

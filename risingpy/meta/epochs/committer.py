@@ -186,13 +186,13 @@ class Committer:
         self.followers.wake_all()
         self._tell()
 
-    def set_aside(self, job_id: int, reason: str) -> bool:
-        """Has a job that took too long go on in epochs of its own; False if it cannot."""
+    def set_aside(self, job_id: int, reason: str, *, level: int = logging.WARNING) -> bool:
+        """Has a job go on in epochs of its own, since it took too long, mostly; False if it cannot."""
         old = self._published.state
         new = with_set_aside(old, job_id, reason)
         if new is None:
             return False
-        LOG.warning("%s is set aside: %s", _name_of(old, job_id), reason)
+        LOG.log(level, "%s is set aside: %s", _name_of(old, job_id), reason)
         self.commit_change(old, new)
         return True
 

@@ -66,7 +66,8 @@ class OwnPaceJobs:
             shutil.rmtree(self._directory / str(job_id), ignore_errors=True)
         for job_id in state.set_aside.keys() - self._paces.keys():
             self._times_set_aside[job_id] = times = self._times_set_aside.get(job_id, 0) + 1
-            self._paces[job_id] = self._with_results(Pace(job_id, times), state)
+            self._paces[job_id] = pace = self._with_results(Pace(job_id, times), state)
+            pace.first_refresh(state.refresh_seconds(job_id), state.set_aside[job_id].since)
         for job_id in self._times_set_aside.keys() - state.jobs.keys():
             del self._times_set_aside[job_id]
 
@@ -98,13 +99,17 @@ class OwnPaceJobs:
             return None
         self._take_turns(state)
         for pace in self._paces.values():
-            if pace.step is not None or pace.answer is not None or not _has_work(state, pace):
+            if pace.step is not None or pace.answer is not None:
+                continue
+            if not _has_work(state, pace):
+                if pace.rests_until_refresh:
+                    pace.end_process()
                 continue
             if pace.process is None and self._has_room():
                 self._start_process(pace, state.shards)
             if not (pace.is_ready and self._start_step(state, pace)):
                 continue
-            if pace.may_rejoin and not _is_creating(state, pace.job_id) and self._waits_for(pace, state):
+            if self._may_join(state, pace) and self._waits_for(pace, state):
                 return pace.job_id
         return next((pace.job_id for pace in self._paces.values() if self._could_rejoin(state, pace)), None)
 
@@ -192,9 +197,12 @@ class OwnPaceJobs:
 
     def _could_rejoin(self, state: MetaState, pace: Pace) -> bool:
         aside = state.set_aside.get(pace.job_id)
-        if aside is None or pace.step is not None or not pace.may_rejoin or _is_creating(state, pace.job_id):
+        if aside is None or pace.step is not None or not self._may_join(state, pace):
             return False
         return aside.position == state.committed.epoch
+
+    def _may_join(self, state: MetaState, pace: Pace) -> bool:
+        return pace.may_rejoin and not _is_creating(state, pace.job_id) and state.refresh_seconds(pace.job_id) is None
 
     def _has_room(self) -> bool:
         return sum(pace.process is not None for pace in self._paces.values()) < MOST_PROCESSES
@@ -249,6 +257,7 @@ class OwnPaceJobs:
             store=store,
             output=output,
         )
+        pace.begin_refresh(state.refresh_seconds(pace.job_id), step.position, state.committed.epoch)
         pace.step, pace.output, pace.is_pinned = step, output, False
         pace.process.start(step)
         with self._changed:
@@ -318,4 +327,9 @@ def _has_work(state: MetaState, pace: Pace) -> bool:
         return False
     if state.backfill_limits.get(pace.job_id) == 0:
         return False
-    return aside.position < state.committed.epoch or pace.job_id in state.fresh_jobs or _is_creating(state, pace.job_id)
+    if pace.job_id in state.fresh_jobs or _is_creating(state, pace.job_id):
+        return True
+    if aside.position >= state.committed.epoch:
+        return False
+    is_refreshed = state.refresh_seconds(pace.job_id) is not None
+    return not is_refreshed or aside.position < aside.wanted or pace.is_refresh_due(aside.position)

@@ -19,6 +19,7 @@ FEWER_ROWS = 64  # so many times, after a step that lacked memory
 LARGE_STEP_BYTES = 32 << 20  # others wait while the shards take them over: a fifth of a second
 PIECE_BYTES = 8 << 20  # of a shard's results: an epoch stores them in less than a tenth of a second
 SHORT_STEP_SECONDS, LONG_STEP_SECONDS = 1.0, 5.0
+LONG_REST_SECONDS = 15.0  # before a refresh; a process that waits holds some 150 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class Pace:
 
     `rests`: how often it had to leave the shared epochs. `turn` numbers its processes; `broken_turns` are those that
     were ended in the middle of a step, because others waited.
+    `refresh_at`: when the next refresh of a view is due that has them at intervals; `refresh_up_to`: the epoch that the
+    last one goes up to.
     """
 
     job_id: int
@@ -59,6 +62,8 @@ class Pace:
     broken_turns: int = 0
     process_since: float = 0.0
     heavy_until: float = field(default_factory=time.monotonic)
+    refresh_at: float = 0.0
+    refresh_up_to: int = 0
     share: FairShare = field(default_factory=lambda: FairShare(may_raise=may_raise_priorities()))
 
     def __post_init__(self) -> None:
@@ -99,6 +104,25 @@ class Pace:
     def may_rejoin(self) -> bool:
         """Whether its changes of late would have fitted into shared epochs."""
         return time.monotonic() >= self.heavy_until
+
+    def first_refresh(self, seconds: int | None, since: int) -> None:
+        """The job was set aside at `since`, in milliseconds since 1970; it has work every so many seconds."""
+        if seconds is not None:
+            self.refresh_at = time.monotonic() + max(0.0, since / 1000 + seconds - time.time())
+
+    def begin_refresh(self, seconds: int | None, position: int, epoch: int) -> None:
+        """A step begins at `position`, of a job that has work every so many seconds (None: always)."""
+        if seconds is not None and position >= self.refresh_up_to:
+            self.refresh_at, self.refresh_up_to = time.monotonic() + seconds, epoch
+
+    def is_refresh_due(self, position: int) -> bool:
+        """Whether the job, which has everything up to `position`, is in the midst of a refresh or begins one now."""
+        return position < self.refresh_up_to or time.monotonic() >= self.refresh_at
+
+    @property
+    def rests_until_refresh(self) -> bool:
+        """Whether its process has nothing to do for longer than it takes to start another."""
+        return self.process is not None and self.refresh_at - time.monotonic() > LONG_REST_SECONDS
 
     def end_process(self) -> None:
         """Kills its process, with the step that it runs."""

@@ -103,11 +103,10 @@ def refuse_alter(state: MetaState, table: FollowedRelation) -> None:
         if table.table.table_id in aside.feeds:
             reader = state.catalog.relations[job_id]
             reason = f'{reader.noun} "{reader.name}" is behind, and reads its changes'
-            raise SqlError(
-                f'cannot alter {table.noun} "{table.name}": {reason}',
-                sqlstate="55006",
-                hint="SHOW JOBS says how far it is behind. Wait for it, or drop it.",
-            )
+            hint = "SHOW JOBS says how far it is behind. Wait for it, or drop it."
+            if state.refresh_seconds(job_id) is not None:
+                hint = "It is refreshed at intervals. Drop it, and create it again afterwards."
+            raise SqlError(f'cannot alter {table.noun} "{table.name}": {reason}', sqlstate="55006", hint=hint)
 
 
 def _stored_in(state: MetaState, table_id: int) -> FollowedRelation | None:

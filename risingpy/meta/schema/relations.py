@@ -13,6 +13,7 @@ from risingpy.errors import (
     Check,
     DependentObjectsStillExist,
     DuplicateRelation,
+    FeatureNotSupported,
     SerializationFailure,
     SqlError,
     UndefinedObject,
@@ -46,6 +47,7 @@ from risingpy.plan.catalog import (
     is_temporary,
 )
 from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.set_aside import can_be_set_aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class NewView:
 class NewMaterializedView:
     """CREATE MATERIALIZED VIEW: its logical plan, its columns' names, which of these are `texts`, and their domains.
 
-    `ttl`: for so many seconds a row that it reads counts.
+    `ttl`: for so many seconds a row that it reads counts. `refresh_seconds`: after so many it follows what it reads.
     """
 
     schema_name: str
@@ -83,6 +85,7 @@ class NewMaterializedView:
     texts: tuple[bool, ...] = ()
     domains: tuple[DomainType | None, ...] = ()
     ttl: int | None = None
+    refresh_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +136,15 @@ def add_materialized_view(
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
         functions=view.functions,
         is_temporary=view.is_temporary,
+        refresh_seconds=view.refresh_seconds,
         status=JobStatus.CREATING,
         version=state.catalog.version + 1,
     )
     after = with_job(state, relation, planned, allocate)
+    if view.refresh_seconds is not None and not can_be_set_aside(after.jobs[relation.relation_id]):
+        message = f'materialized view "{view.name}" cannot be refreshed at intervals: it reads a source itself'
+        hint = "Let a table have the source (CREATE TABLE … WITH (connector = …)), and the view read the table."
+        raise FeatureNotSupported(message, hint=hint)
     after = replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id})
     return after, (relation.relation_id, tuple(planned.notices))
 

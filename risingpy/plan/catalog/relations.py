@@ -153,6 +153,7 @@ class MaterializedView(JobRelation):
 
     `query` is the text of its query. `depends_on` are the ids of the relations that the query reads, `functions` those
     of the users' functions that it calls. One that `is_temporary` goes with the SUBSCRIBE that made it.
+    `refresh_seconds`: it follows what it reads at such intervals alone; None: in every epoch.
     """
 
     noun: ClassVar[str] = "materialized view"
@@ -161,6 +162,7 @@ class MaterializedView(JobRelation):
     depends_on: tuple[int, ...] = ()
     functions: tuple[int, ...] = ()
     is_temporary: bool = False
+    refresh_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

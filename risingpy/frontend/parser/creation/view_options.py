@@ -1,7 +1,11 @@
-"""The options of a materialized view: CREATE MATERIALIZED VIEW name WITH (recursion_limit = 100, ttl = …) AS query."""
+"""The options of a materialized view: CREATE MATERIALIZED VIEW name WITH (recursion_limit = 100, ttl = …) AS query.
+
+`refresh_interval_sec`, and those that have no effect here, are RisingWave's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from risingpy.errors import InvalidParameterValue
@@ -9,8 +13,10 @@ from risingpy.frontend.parser.ast_create import OptionText
 from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor
 
-_RECURSION_LIMIT, _TTL = "recursion_limit", "ttl"
-_MOST_STEPS = 2**31 - 1
+_RECURSION_LIMIT, _TTL, _REFRESH = "recursion_limit", "ttl", "refresh_interval_sec"
+_WITHOUT_EFFECT = ("resource_group", "backfill_order", "cloud.serverless_backfill_enabled")
+_OPTIONS = (_RECURSION_LIMIT, _TTL, _REFRESH, *_WITHOUT_EFFECT)
+_MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +25,35 @@ class ViewOptions:
 
     recursion_limit: int | None = None
     ttl: OptionText | None = None
+    refresh_seconds: int | None = None
+    without_effect: tuple[str, ...] = ()
 
 
 def parse_view_options(cursor: Cursor) -> ViewOptions:
-    """`WITH (…)`. There are no options but these two."""
+    """`WITH (…)`."""
     cursor.expect("WITH")
     reader = OptionsReader(cursor)
     position = cursor.position
     options = reader.read()
     names = [name for name, _ in options]
     for name in (*names, *(each.option for each in reader.references)):
-        if name not in (_RECURSION_LIMIT, _TTL) or reader.references:
+        if name not in _OPTIONS or reader.references:
             raise InvalidParameterValue(f'unrecognized parameter "{name}"', position=position)
         if names.count(name) > 1:
             raise InvalidParameterValue(f'parameter "{name}" specified more than once', position=position)
     given = dict(options)
     ttl = None if _TTL not in given else OptionText(given[_TTL], position)
-    return ViewOptions(_recursion_limit(given.get(_RECURSION_LIMIT), position), ttl)
+    return ViewOptions(
+        _number(given, _RECURSION_LIMIT, position, "It is the number of steps that a recursion may take, at least 1."),
+        ttl,
+        _number(given, _REFRESH, position, "It is the number of seconds from one refresh to the next, at least 1."),
+        tuple(name for name in _WITHOUT_EFFECT if name in given),
+    )
 
 
-def _recursion_limit(value: str | None, position: int) -> int | None:
-    if value is not None and not (value.isascii() and value.isdigit() and 0 < int(value) <= _MOST_STEPS):
-        raise InvalidParameterValue(
-            f'invalid value for parameter "{_RECURSION_LIMIT}": "{value}"',
-            position=position,
-            hint="It is the number of steps that a WITH RECURSIVE may take, at least 1.",
-        )
+def _number(given: Mapping[str, str], name: str, position: int, hint: str) -> int | None:
+    value = given.get(name)
+    if value is not None and not (value.isascii() and value.isdigit() and 0 < int(value) <= _MOST):
+        message = f'invalid value for parameter "{name}": "{value}"'
+        raise InvalidParameterValue(message, position=position, hint=hint)
     return None if value is None else int(value)

@@ -38,6 +38,7 @@ def new_materialized_view(
         functions=bound.query.functions,
         emit_on_window_close=statement.emit_on_window_close,
         ttl=ttl_of_view(statement),
+        refresh_seconds=statement.refresh_seconds,
     )
 
 
