@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.fuzz import many_rows
+from tests.fuzz import many_rows, mutual_recursion
 from tests.fuzz.differential import run_seed
 from tests.postgres_oracle import PostgresOracle
 
@@ -32,3 +32,9 @@ def test_answers_of_thousands_of_rows_agree(postgres_oracle: PostgresOracle) -> 
         for seed in range(max(1, SEEDS // 4)):
             outcome = many_rows.run_seed(seed, postgres, QUERIES // 2)
             assert not outcome.differences, f"seed {seed}: {min(outcome.differences, key=len)}"
+
+
+@pytest.mark.timeout(0 if SEEDS > 100 else 300)
+def test_programs_of_mutual_recursion_have_equal_answers() -> None:
+    for seed in range(max(1, SEEDS // 4)):
+        assert mutual_recursion.differing(seed) == []
