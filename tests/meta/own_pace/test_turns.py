@@ -21,7 +21,7 @@ class Turns:
     """Three jobs, of which the first two have processes."""
 
     def __init__(self, directory: Path) -> None:
-        self.positions = {job_id: SimpleNamespace(position=EPOCH, taking=None) for job_id in (1, 2, WAITING)}
+        self.positions = {job_id: SimpleNamespace(position=EPOCH, taking=None, since=0) for job_id in (1, 2, WAITING)}
         made = SimpleNamespace(is_being_created=False)
         state = SimpleNamespace(
             set_aside=self.positions,
@@ -29,6 +29,7 @@ class Turns:
             jobs={},
             fresh_jobs=(),
             backfill_limits={},
+            refresh_seconds=lambda job_id: None,
             catalog=SimpleNamespace(relations=dict.fromkeys(self.positions, made)),
         )
         self.state = cast(MetaState, state)
