@@ -4,7 +4,7 @@ Item k of n is computed at the levels k, k + n, k + 2n, …, from the contents t
 at a level is the sum of its differences up to there: rows (level, weight, columns), where the weight says how many more
 such rows there are than at the level before. A query over contents becomes one over differences:
 
-    t                        =>  (-1, 1, t): what no item is read for is there from the beginning
+    t, which reads no item   =>  (-1, 1, t): it is there from the beginning
     Filter, Project, Union   =>  the same over differences
     a JOIN b                 =>  level = greatest(a.level, b.level), weight = a.weight * b.weight
     DISTINCT, min, max       =>  the levels at which a group of rows comes or goes, or has another extreme
