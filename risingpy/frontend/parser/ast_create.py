@@ -252,6 +252,7 @@ class CreateMaterializedView:
 
     `recursion_limit`: so many steps may a WITH RECURSIVE in it take. `with_no_data` is WITH NO DATA, without effect.
     `ttl`: for so long rows of what it reads count. `refresh_seconds`: it follows what it reads at such intervals alone.
+    `backfill_rate_limit`: so many rows a second of what is there it reads, instead of the session's setting.
     """
 
     name: ObjectName
@@ -264,6 +265,7 @@ class CreateMaterializedView:
     with_no_data: bool = False
     ttl: OptionText | None = None
     refresh_seconds: int | None = None
+    backfill_rate_limit: int | None = None
     without_effect: tuple[str, ...] = ()
 
 

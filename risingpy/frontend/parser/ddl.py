@@ -286,5 +286,6 @@ def _parse_create_materialized_view(cursor: Cursor, or_replace: bool) -> CreateM
         with_no_data=with_no_data,
         ttl=options.ttl,
         refresh_seconds=options.refresh_seconds,
+        backfill_rate_limit=options.backfill_rate_limit,
         without_effect=options.without_effect,
     )

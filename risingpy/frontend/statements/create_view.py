@@ -86,7 +86,7 @@ def bind_materialized(
         created, notices = session.ddl.create_materialized_view(
             view,
             if_not_exists=statement.if_not_exists,
-            creation=creation_of(session),
+            creation=creation_of(session, statement.backfill_rate_limit),
             replaced=None if replaced is None else replaced.relation_id,
             cancelled=session.cancelled,
         )

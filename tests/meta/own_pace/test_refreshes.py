@@ -93,6 +93,8 @@ def test_what_is_refused(server: Server) -> None:
     for value in ("0", "-1", "'x'", "1.5"):
         with pytest.raises(InvalidParameterValue, match="refresh_interval_sec"):
             client.run(f"CREATE MATERIALIZED VIEW w WITH (refresh_interval_sec = {value}) AS SELECT 1 AS a")
+    with pytest.raises(InvalidParameterValue, match="backfill_rate_limit"):
+        client.run("CREATE MATERIALIZED VIEW w WITH (backfill_rate_limit = -1) AS SELECT 1 AS a")
     client.run("CREATE SOURCE s (a INT) WITH (connector = 'datagen', datagen.rows.per.second = 1)")
     with pytest.raises(FeatureNotSupported, match="it reads a source itself"):
         client.run(f"CREATE MATERIALIZED VIEW w {HOURLY} AS SELECT count(*) FROM s")

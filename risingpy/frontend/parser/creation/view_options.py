@@ -1,6 +1,6 @@
 """The options of a materialized view: CREATE MATERIALIZED VIEW name WITH (recursion_limit = 100, ttl = …) AS query.
 
-`refresh_interval_sec`, and those that have no effect here, are RisingWave's.
+`refresh_interval_sec`, `backfill_rate_limit`, and those that have no effect here, are RisingWave's.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from risingpy.frontend.parser.connectors.source import OptionsReader
 from risingpy.frontend.parser.cursor import Cursor
 
 _RECURSION_LIMIT, _TTL, _REFRESH = "recursion_limit", "ttl", "refresh_interval_sec"
-_WITHOUT_EFFECT = ("resource_group", "backfill_order", "cloud.serverless_backfill_enabled")
-_OPTIONS = (_RECURSION_LIMIT, _TTL, _REFRESH, *_WITHOUT_EFFECT)
+_BACKFILL = "backfill_rate_limit"
+_WITHOUT_EFFECT = ("resource_group", "backfill_order", "cloud.serverless_backfill_enabled", "source_rate_limit")
+_OPTIONS = (_RECURSION_LIMIT, _TTL, _REFRESH, _BACKFILL, *_WITHOUT_EFFECT)
 _MOST = 2**31 - 1
 
 
@@ -26,6 +27,7 @@ class ViewOptions:
     recursion_limit: int | None = None
     ttl: OptionText | None = None
     refresh_seconds: int | None = None
+    backfill_rate_limit: int | None = None
     without_effect: tuple[str, ...] = ()
 
 
@@ -47,13 +49,14 @@ def parse_view_options(cursor: Cursor) -> ViewOptions:
         _number(given, _RECURSION_LIMIT, position, "It is the number of steps that a recursion may take, at least 1."),
         ttl,
         _number(given, _REFRESH, position, "It is the number of seconds from one refresh to the next, at least 1."),
+        _number(given, _BACKFILL, position, "It is a number of rows a second, or 0 to pause.", least=0),
         tuple(name for name in _WITHOUT_EFFECT if name in given),
     )
 
 
-def _number(given: Mapping[str, str], name: str, position: int, hint: str) -> int | None:
+def _number(given: Mapping[str, str], name: str, position: int, hint: str, *, least: int = 1) -> int | None:
     value = given.get(name)
-    if value is not None and not (value.isascii() and value.isdigit() and 0 < int(value) <= _MOST):
+    if value is not None and not (value.isascii() and value.isdigit() and least <= int(value) <= _MOST):
         message = f'invalid value for parameter "{name}": "{value}"'
         raise InvalidParameterValue(message, position=position, hint=hint)
     return None if value is None else int(value)

@@ -7,12 +7,14 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.schema.jobs.created_jobs import Creation, Tell
 
 
-def creation_of(session: StatementContext) -> Creation:
-    """What `background_ddl` and `backfill_rate_limit` say."""
-    limit = session.settings.get("backfill_rate_limit")
+def creation_of(session: StatementContext, limit: int | None = None) -> Creation:
+    """What `background_ddl` and `backfill_rate_limit` say; the statement may say another `limit`."""
+    setting = session.settings.get("backfill_rate_limit")
+    if limit is None and setting != "default":
+        limit = int(setting)
     return Creation(
         in_background=session.settings.get("background_ddl") == "true",
-        limit=None if limit == "default" else int(limit),
+        limit=limit,
         tell=progress_notices(session),
     )
 
