@@ -47,11 +47,11 @@ def overlaid(relation: Table, rows: pa.Table, changes: Sequence[pa.Table]) -> pa
     base = pa.table([pa.array(np.full(rows.num_rows, INSERT, np.int8)), *rows.columns], names=written.column_names)
     everything = pa.concat_tables([base, written.cast(base.schema)])
     codes, firsts = group_by_key(relation, everything)
-    version = [i for i, column in enumerate(relation.columns) if column.column_id == relation.version_column]
+    places = {column.column_id: i for i, column in enumerate(relation.columns)}
     rule = ConflictRule(
         keep_first=relation.on_conflict is ConflictBehavior.IGNORE,
         fill_nulls=relation.on_conflict is ConflictBehavior.FILL,
-        version=version[0] if version else None,
+        versions=tuple(places[each] for each in relation.version_columns),
     )
     stands, columns = standing_rows(rule, ops_of(everything), columns_of(everything), codes, len(firsts))
     return pa.table(columns, names=rows.column_names).filter(pa.array(stands))

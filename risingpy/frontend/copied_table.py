@@ -68,7 +68,7 @@ def copied_columns(
 def _unsupported(statement: CreateTable) -> Iterator[str]:
     if statement.append_only:
         yield "APPEND ONLY"
-    if statement.on_conflict is not None or statement.version_column is not None:
+    if statement.on_conflict is not None or statement.version_columns:
         yield "ON CONFLICT"
     if statement.watermark is not None:
         yield "WATERMARK"

@@ -55,9 +55,9 @@ def table_definition(
     suffix = " APPEND ONLY" if relation.append_only else ""
     if relation.on_conflict is not ConflictBehavior.OVERWRITE:
         suffix += f" ON CONFLICT {_ON_CONFLICT[relation.on_conflict]}"
-    version = [column.name for column in relation.columns if column.column_id == relation.version_column]
-    if version:
-        suffix += f" WITH VERSION COLUMN ({quoted(version[0])})"
+    if relation.version_columns:
+        names = {column.column_id: quoted(column.name) for column in relation.columns}
+        suffix += f" WITH VERSION COLUMN ({', '.join(names[each] for each in relation.version_columns)})"
     options = [] if relation.webhook is None else ["connector = 'webhook'"]
     options += ["is_batched = true"] if relation.webhook is not None and relation.webhook.is_batched else []
     options += [] if relation.retention is None else [_end_of_rows(relation.retention)]

@@ -271,7 +271,7 @@ class Materialize:
 
     With OVERWRITE the stored rows are read to turn the log's last write per key into −old and +new; with IGNORE and
     FILL (`executors/relation/conflicts.py`) likewise. `version`: a write with less in that column than the row has is
-    ignored.
+    ignored; of equal ones, `later_versions` decide in order.
     `first_by`: of an append-only input, the first row of each key in that order, then of the input's stream key, stays.
     `expiry`: rows end without a change in the output, which has no rows below the watermark. Its stream key has the
     column, too: a new row with the key of one that has ended does not retract it. `retained`: they end by the clock.
@@ -287,6 +287,12 @@ class Materialize:
     first_by: tuple[SortKey, ...] | None = None
     expiry: Expiry | None = None
     retained: RetainedFor | None = None
+    later_versions: tuple[ColumnIndex, ...] = ()
+
+    @property
+    def versions(self) -> tuple[ColumnIndex, ...]:
+        """The columns that say which of two rows of a key is newer, in order."""
+        return () if self.version is None else (self.version, *self.later_versions)
 
     @property
     def tables_of_ends(self) -> tuple[TableSchema, ...]:

@@ -340,7 +340,7 @@ def _conflict_rule(plan: Materialize) -> ConflictRule:
     return ConflictRule(
         keep_first=plan.conflict is ConflictBehavior.IGNORE,
         fill_nulls=plan.conflict is ConflictBehavior.FILL,
-        version=plan.version,
+        versions=plan.versions,
     )
 
 
@@ -351,7 +351,7 @@ def _materialize(plan: Materialize, epoch: FragmentEpoch) -> Executor:
             return first_of_key(plan, table)
         case ConflictBehavior.NO_CHECK:
             return MaterializeExecutor(table=table)
-        case ConflictBehavior.OVERWRITE if plan.version is None:
+        case ConflictBehavior.OVERWRITE if not plan.versions:
             return OverwriteMaterializeExecutor(table=table, schema=plan.table)
         case ConflictBehavior.OVERWRITE | ConflictBehavior.IGNORE | ConflictBehavior.FILL:
             return ConflictMaterializeExecutor(table=table, schema=plan.table, rule=_conflict_rule(plan))

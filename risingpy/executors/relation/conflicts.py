@@ -6,7 +6,7 @@ log order. A deletion makes all before it void; the insertions after the last de
     ON CONFLICT DO UPDATE FULL          keeps the last candidate
     ON CONFLICT DO NOTHING              keeps the first one
     ON CONFLICT DO UPDATE IF NOT NULL   keeps each column's last value that is not NULL
-    WITH VERSION COLUMN (v)             drops a candidate whose v is less than that of one before it; NULL is least
+    WITH VERSION COLUMN (v, w)          drops a candidate whose (v, w) is less than one before it; NULL is least
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT, Mask, Ops
+from risingpy.types.wide_numeric import key_column
 
 Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictRule:
-    """How a key's candidates become one row; `version` is the position of the version column."""
+    """How a key's candidates become one row; `versions` are the positions of the version columns."""
 
     keep_first: bool = False
     fill_nulls: bool = False
-    version: int | None = None
+    versions: tuple[int, ...] = ()
 
 
 def standing_rows(
@@ -42,8 +43,9 @@ def standing_rows(
     """
     candidates = _candidates(ops, keys, count)
     owners = keys[candidates]
-    if rule.version is not None:
-        newest = _never_older(columns[rule.version].take(pa.array(candidates)), owners)
+    if rule.versions:
+        taken = pa.array(candidates)
+        newest = _never_older([columns[each].take(taken) for each in rule.versions], owners)
         candidates, owners = candidates[newest], owners[newest]
     chosen = np.full(count, -1, np.int64)
     if rule.keep_first:
@@ -65,15 +67,30 @@ def _candidates(ops: Ops, keys: Positions, count: int) -> Positions:
     return alive[np.argsort(keys[alive], kind="stable")]
 
 
-def _never_older(versions: pa.Array, owners: Positions) -> Mask:
-    """Which candidates have a version that is no less than the versions before it, of the same key."""
-    ranks = pc.rank(versions, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
-    ranks[versions.is_null().to_numpy(zero_copy_only=False)] = 0
+def _never_older(versions: Sequence[pa.Array], owners: Positions) -> Mask:
+    """Which candidates have versions that are no less than the versions before them, of the same key.
+
+    `versions` are columns, compared in order: a later one counts where the earlier ones are equal.
+    """
+    ranks = _ranks(versions[0])
+    for later in versions[1:]:
+        finer = _ranks(later)
+        # Numbered anew after each column: so the product stays below the square of the number of candidates.
+        ranks = np.unique(ranks * (int(finer.max(initial=0)) + 1) + finer, return_inverse=True)[1].astype(np.int64)
     # Adding a multiple of the key's number puts a key's ranks above all ranks of the keys before it. So one running
     # maximum over all candidates gives each key's own.
     ranks += owners * (int(ranks.max(initial=0)) + 1)
     newest: Mask = ranks == np.maximum.accumulate(ranks)
     return newest
+
+
+def _ranks(values: pa.Array) -> Positions:
+    """The place of each value among the different ones, from 1 on; 0 for NULL."""
+    if pa.types.is_binary(values.type):  # a numeric without declared digits: 1.5 and 1.50 are one number
+        values = key_column(values)
+    ranks: Positions = pc.rank(values, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
+    ranks[values.is_null().to_numpy(zero_copy_only=False)] = 0
+    return ranks
 
 
 def _last_values(column: pa.Array, candidates: Positions, owners: Positions, count: int) -> Positions:

@@ -83,7 +83,7 @@ class CreateTable:
     append_only: bool = False
     if_not_exists: bool = False
     on_conflict: ConflictBehavior | None = None
-    version_column: ColumnName | None = None
+    version_columns: tuple[ColumnName, ...] = ()
     watermark: WatermarkDefinition | None = None
     options: tuple[tuple[str, str], ...] = ()
     validation: Expression | None = None

@@ -137,12 +137,8 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     columns, keys = elements.columns, elements.keys
     append_only = cursor.accept("APPEND", "ONLY")
     on_conflict = _parse_on_conflict(cursor)
-    version_column = None
-    if cursor.accept("WITH", "VERSION", "COLUMN"):
-        version_column, *others = cursor.in_parentheses(cursor.name)
-        if others:
-            text = "WITH VERSION COLUMN of several columns is not supported"
-            raise FeatureNotSupported(text, position=others[0].position)
+    is_versioned = cursor.accept("WITH", "VERSION", "COLUMN")
+    version_columns = tuple(cursor.in_parentheses(cursor.name)) if is_versioned else ()
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
     options, storage, ends = _table_options(cursor, reader)
     on_commit = parse_on_commit(cursor)
@@ -165,7 +161,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     names = [keys[0].name.name] if keys and keys[0].name else [c.key_name for c in columns if c.key_name is not None]
     watermark = elements.watermark
     return CreateTable(
-        *(name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options),
+        *(name, columns, key, append_only, if_not_exists, on_conflict, version_columns, watermark, options),
         *(validation, copied, includes, message_format, tuple(reader.places), elements.all_columns, elements.place),
         storage_parameters=storage,
         references=tuple(reader.references),

@@ -122,7 +122,7 @@ def new_table(
         append_only=statement.append_only,
         definition=definition,
         on_conflict=defined.on_conflict,
-        version_column=defined.version_column,
+        version_columns=defined.version_columns,
         watermark=defined.watermark,
         webhook=_with_secret(session, statement, defined.webhook),
         upstream=upstream,
@@ -153,7 +153,7 @@ def _bound_constraints(
         (statement.copied is not None, "it copies a table of a source"),
         (statement.watermark is not None, "it has a watermark"),
         (statement.append_only, "it is APPEND ONLY"),
-        (statement.on_conflict is not None or statement.version_column is not None, "it has a rule for conflicts"),
+        (statement.on_conflict is not None or bool(statement.version_columns), "it has a rule for conflicts"),
     )
     for holds, reason in rules:
         if holds:

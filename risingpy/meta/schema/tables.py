@@ -65,7 +65,7 @@ class NewTable:
     append_only: bool
     definition: str
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
-    version_column: int | None = None
+    version_columns: tuple[int, ...] = ()
     watermark: Watermark | None = None
     webhook: Webhook | None = None
     upstream: UpstreamTable | None = None
@@ -103,7 +103,8 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         stream_key=planned.stream_key,
         append_only=table.append_only,
         on_conflict=table.on_conflict,
-        version_column=table.version_column,
+        version_column=next(iter(table.version_columns), None),
+        later_version_columns=table.version_columns[1:],
         watermark=table.watermark,
         webhook=table.webhook,
         upstream=table.upstream,
@@ -147,7 +148,7 @@ def _planned(
         primary_key=table.primary_key,
         append_only=table.append_only,
         on_conflict=table.on_conflict,
-        version_column=table.version_column,
+        version_columns=table.version_columns,
         watermark=table.watermark,
         source=source,
         retention=retention,

@@ -54,7 +54,7 @@ def log_has_newest_rows(catalog: Catalog, table: Table) -> bool:
     It is not where rows come from elsewhere, or where a rule decides which row of a key stands.
     """
     comes_elsewhere = table.webhook or table.upstream or table.source or catalog.sinks_into(table.relation_id)
-    has_rule = table.on_conflict is not ConflictBehavior.OVERWRITE or table.version_column is not None
+    has_rule = table.on_conflict is not ConflictBehavior.OVERWRITE or bool(table.version_columns)
     return has_row_keys(table) and not (comes_elsewhere or has_rule or table.watermark or table.append_only)
 
 

@@ -312,7 +312,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
         "stream_key": [names[i] for i in plan.properties.stream_key],
         "pk_columns": [names[key.index] for key in plan.table.key],
         "pk_conflict": plan.conflict.value,
-        **({} if plan.version is None else {"version_column": names[plan.version]}),
+        **({"version_column": ", ".join(names[each] for each in plan.versions)} if plan.versions else {}),
         **({} if plan.first_by is None else {"first_by": sort_texts(plan.first_by, names)}),
         **({} if plan.expiry is None else {"ends_by": names[plan.expiry.column]}),
         **({} if plan.retained is None else {"ends_after": f"{plan.retained.seconds} s"}),

@@ -77,7 +77,7 @@ def plan_of_table(table: Table) -> StreamJobPlan:
         primary_key=table.primary_key,
         append_only=table.append_only,
         on_conflict=table.on_conflict,
-        version_column=table.version_column,
+        version_columns=table.version_columns,
         watermark=table.watermark,
         source=table.source,
         retention=table.retention,
@@ -92,7 +92,7 @@ def plan_table(
     primary_key: Sequence[ColumnIndex],
     append_only: bool,
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE,
-    version_column: int | None = None,
+    version_columns: tuple[int, ...] = (),
     watermark: Watermark | None = None,
     source: ExternalSource | None = None,
     retention: RowRetention | None = None,
@@ -102,7 +102,7 @@ def plan_table(
     Without a primary key, the last column is the generated row id.
     By default the later write of a key wins, also in an append-only table with a primary key. The changes of such a
     table are therefore not append-only; they are only if the key is generated, or if conflicts are ignored.
-    `version_column` is a column's id. The id of the table's watermark is that of the table.
+    `version_columns` are columns' ids. The id of the table's watermark is that of the table.
     """
     key = tuple(primary_key) or (len(columns) - 1,)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
@@ -113,13 +113,19 @@ def plan_table(
         logged = watermark_filter(logged, watermark, [column.column_id for column in columns], table_id)
     table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
     conflict = ConflictBehavior.NO_CHECK if append_only and not primary_key else on_conflict
-    version = next((i for i, column in enumerate(columns) if column.column_id == version_column), None)
+    places = {column.column_id: i for i, column in enumerate(columns)}
+    versions = tuple(places[each] for each in version_columns)
     expiry = None if watermark is None else _expiry(watermark, logged, table)
     retained = None
     if retention is not None:
         ages = None if retention.ages_table is None else ages_table(retention.ages_table, table)
         retained = RetainedFor(retention.seconds, retention_table(retention.table_id, table), ages)
-    stored = Materialize(logged, table, conflict, underived(schema), version, expiry=expiry, retained=retained)
+    stored = Materialize(
+        *(logged, table, conflict, underived(schema), next(iter(versions), None)),
+        expiry=expiry,
+        retained=retained,
+        later_versions=versions[1:],
+    )
     root = derived(stored)
     return StreamJobPlan(root, table, tuple(columns), root.properties.stream_key, root.properties.append_only)
 

@@ -92,7 +92,7 @@ class Table(JobRelation):
 
     `primary_key` are the positions of the declared key (empty: the hidden `_row_id` is the key). `on_conflict` is what
     the table does with a row whose key is there already. `version_column` is the id of the column that says which of
-    two rows of a key is newer. `watermark` is what WATERMARK FOR says, `retention` what ends rows by the clock.
+    two rows of a key is newer; of equal ones, `later_version_columns` say it, in order. `watermark` is what WATERMARK FOR says, `retention` what ends rows by the clock.
     `next_column_id` is greater than every id that a column of the table ever had (0: no column was ever dropped).
     DELETE is refused if the table is `append_only`, but a later row may still replace one of the same key: see
     `never_retracts`. `webhook`: HTTP requests add rows. `upstream`: the table copies one of another system, and no
@@ -116,6 +116,12 @@ class Table(JobRelation):
     key_name: str | None = None
     rules: int = 0
     retention: RowRetention | None = None
+    later_version_columns: tuple[int, ...] = ()
+
+    @property
+    def version_columns(self) -> tuple[int, ...]:
+        """The ids of all columns of WITH VERSION COLUMN, in order."""
+        return () if self.version_column is None else (self.version_column, *self.later_version_columns)
 
     @property
     def key_constraint(self) -> str:

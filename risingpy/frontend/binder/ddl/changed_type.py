@@ -34,8 +34,8 @@ def special_role(table: Table, index: int) -> tuple[str | None, str | None]:
     if index in table.primary_key:
         reason = "it is part of the primary key"
         hint = "Create a new table with another key, and INSERT … SELECT the rows."
-    elif column_id == table.version_column:
-        reason = "it is the version column of the table"
+    elif column_id in table.version_columns:
+        reason = "it is a version column of the table"
     elif watermark is not None and column_id in watermark.columns_read:
         reason = "the watermark of the table reads it"
     elif webhook is not None and column_id in webhook.filled:

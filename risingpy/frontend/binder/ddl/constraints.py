@@ -320,7 +320,7 @@ def refuse_special(table: Table, catalog: Catalog, what: str, position: int | No
         reason = "it has a watermark"
     elif table.append_only:
         reason = "it is APPEND ONLY"
-    elif table.on_conflict is not ConflictBehavior.OVERWRITE or table.version_column is not None:
+    elif table.on_conflict is not ConflictBehavior.OVERWRITE or table.version_columns:
         reason = "it has a rule of its own for conflicts (ON CONFLICT)"
     if reason is not None:
         hint = "Constraints can stand on tables whose rows only INSERT, UPDATE, DELETE, MERGE and COPY write."

@@ -72,13 +72,13 @@ _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID)
 class TableDefinition:
     """What CREATE TABLE or CREATE SOURCE defines: columns with ids from 1, no `_row_id`, and the key's positions.
 
-    `version_column` is a column's id. `included` are the columns that INCLUDE has added.
+    `version_columns` are columns' ids. `included` are the columns that INCLUDE has added.
     """
 
     columns: tuple[ColumnDesc, ...]
     primary_key: tuple[int, ...]
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
-    version_column: int | None = None
+    version_columns: tuple[int, ...] = ()
     watermark: Watermark | None = None
     included: tuple[IncludedColumn, ...] = ()
     webhook: Webhook | None = None
@@ -141,33 +141,42 @@ def bind_table(
     columns, included = with_included(statement, columns)
     check_relation(len(columns), statement.name.position)
     watermark, webhook = bind_watermark(context, statement, columns), bind_webhook(context, statement, columns)
-    conflict, version_column = _on_conflict(statement, columns, key)
-    return TableDefinition(columns, key, conflict, version_column, watermark, included, webhook)
+    conflict, version_columns = _on_conflict(statement, columns, key)
+    return TableDefinition(columns, key, conflict, version_columns, watermark, included, webhook)
 
 
 def _on_conflict(
     statement: CreateTable, columns: Sequence[ColumnDesc], key: tuple[int, ...]
-) -> tuple[ConflictBehavior, int | None]:
-    """What the table does with a row whose key is there, and the id of its version column."""
+) -> tuple[ConflictBehavior, tuple[int, ...]]:
+    """What the table does with a row whose key is there, and the ids of its version columns."""
     behavior = statement.on_conflict or ConflictBehavior.OVERWRITE
     is_final = statement.watermark is not None and (statement.append_only or not statement.watermark.ttl)
     if is_final and key:  # what has been passed on as final stays
         behavior = ConflictBehavior.IGNORE
-    if not key and (statement.on_conflict is not None or statement.version_column is not None):
+    if not key and (statement.on_conflict is not None or statement.version_columns):
         raise InvalidTableDefinition("ON CONFLICT needs a primary key", position=statement.name.position)
-    if statement.version_column is None:
-        return behavior, None
-    name, position = statement.version_column.name, statement.version_column.position
-    column = next((column for column in columns if column.name == name), None)
-    if column is None:
-        raise UndefinedColumn(f'version column "{name}" does not exist', position=position)
-    if behavior is ConflictBehavior.IGNORE:
+    versions: list[int] = []
+    for each in statement.version_columns:
+        versions.append(_version_column(each, columns))
+        if versions[-1] in versions[:-1]:
+            message = f'column "{each.name}" appears twice among the version columns'
+            raise DuplicateColumn(message, position=each.position)
+    if versions and behavior is ConflictBehavior.IGNORE:
         message = "WITH VERSION COLUMN needs ON CONFLICT DO UPDATE: with DO NOTHING no later row counts"
-        raise InvalidTableDefinition(message, position=position)
+        raise InvalidTableDefinition(message, position=statement.version_columns[0].position)
+    return behavior, tuple(versions)
+
+
+def _version_column(named: ColumnName, columns: Sequence[ColumnDesc]) -> int:
+    """The id of a version column. Raises UndefinedColumn, and DatatypeMismatch for a type without such an order."""
+    column = next((column for column in columns if column.name == named.name), None)
+    if column is None:
+        raise UndefinedColumn(f'version column "{named.name}" does not exist', position=named.position)
     if column.type.kind not in _VERSION_TYPES:
-        message = f'version column "{name}" cannot be of type {column.type}'
-        raise DatatypeMismatch(message, position=position, hint="Numbers, dates, times and text can be compared.")
-    return behavior, column.column_id
+        message = f'version column "{named.name}" cannot be of type {column.type}'
+        hint = "Numbers, dates, times and text can be compared."
+        raise DatatypeMismatch(message, position=named.position, hint=hint)
+    return column.column_id
 
 
 def check_column_name(column: ColumnDefinition | ColumnName) -> None:

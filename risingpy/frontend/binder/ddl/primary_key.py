@@ -77,7 +77,7 @@ def refuse_copy(table: Table, what: str, position: int, hint: str = "Create a ne
         (table.watermark is not None, "it has a watermark"),
         (table.retention is not None, "its rows end by the clock"),
         (table.append_only, "it is append-only"),
-        (table.version_column is not None, "it has a version column"),
+        (bool(table.version_columns), "it has a version column"),
     )
     for holds, reason in reasons:
         if holds:

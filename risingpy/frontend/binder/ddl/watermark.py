@@ -98,6 +98,6 @@ def _check_table(statement: CreateTable) -> None:
             position=position,
             hint="Use the key words `APPEND ONLY`, or let rows end: WATERMARK … WITH TTL",
         )
-    if statement.on_conflict not in (None, ConflictBehavior.IGNORE) or statement.version_column is not None:
+    if statement.on_conflict not in (None, ConflictBehavior.IGNORE) or statement.version_columns:
         message = "Defining watermarks on table requires ON CONFLICT DO NOTHING: no row may replace an older one"
         raise FeatureNotSupported(message, position=position)
