@@ -26,6 +26,7 @@ from risingpy.types.sql_type import SqlType
 _NEEDS_QUOTES = re.compile(r'[(),"\\\s]|^$')
 _ARROW_NEEDS_QUOTES = r'[(),"\\ \t\n\r\x0b\x0c]|^$'
 _FIELD = re.compile(r'(?:"(?:[^"\\]|\\.|"")*"|[^(),"\\]|\\.)*', re.DOTALL)
+_NO_FIELDS = (None,)  # of a type without fields: `sql_type.NO_FIELD` stands for them
 _QUOTED_PART = re.compile(r'"((?:[^"\\]|\\.|"")*)"', re.DOTALL)
 
 
@@ -36,9 +37,11 @@ def parse(type_: SqlType, text: str, time_zone: str) -> tuple[object, ...]:
     body = text.strip()
     if not (body.startswith("(") and body.endswith(")")):
         raise _malformed(text, "Missing left parenthesis.")
-    raw = _split(body[1:-1], text)
+    raw = _split(body[1:-1], text) if type_.items or body != "()" else []
     if len(raw) != len(type_.items):
         raise _malformed(text, "Too few columns." if len(raw) < len(type_.items) else "Too many columns.")
+    if not raw:
+        return _NO_FIELDS
     return tuple(
         None if field == "" else forms.parse_text(item, _unquoted(field), time_zone=time_zone)
         for field, item in zip(raw, type_.items, strict=True)
@@ -72,6 +75,8 @@ def _malformed(text: str, detail: str) -> InvalidTextRepresentation:
 
 
 def _fields(type_: SqlType, value: object) -> Sequence[object]:
+    if not type_.items:
+        return ()
     return [value[name] for name in type_.names] if isinstance(value, dict) else cast(Sequence[object], value)
 
 
@@ -166,7 +171,7 @@ def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
             raise struct.error
     except struct.error:
         raise SqlError("incorrect binary data format", sqlstate="22P03") from None
-    return tuple(values)
+    return tuple(values) or _NO_FIELDS
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:

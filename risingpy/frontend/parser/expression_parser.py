@@ -313,7 +313,7 @@ class ExpressionParser(StrictLists):
     def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         """`DATE 'x'::text` is `(DATE 'x')::text`: sqlglot takes what follows the literal for a part of it."""
         start = self._curr.start
-        typed = super()._parse_type(*args, **kwargs)
+        typed = self._parse_named() or super()._parse_type(*args, **kwargs)
         if not isinstance(typed, exp.Cast) or isinstance(typed.this, exp.Literal):
             return typed
         if typed.args["to"].meta.get(START) != start:  # the type does not stand in front

@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from risingpy.frontend.parser.calls.aggregate_forms import of_all_values, without_nulls
 from risingpy.frontend.parser.interval_fields import RANGES
 from risingpy.frontend.parser.parser_tools import ParserTools
 
@@ -105,6 +106,21 @@ class FunctionParser(ParserTools):
         elif not args:
             args = self._parse_csv(self._parse_disjunction)
         return _spelled(name or "btrim", args, f"TRIM({'BOTH' if name is None else word}")
+
+    def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
+        """What follows a call: WITHIN GROUP, FILTER and OVER. IGNORE NULLS of an aggregate becomes a FILTER."""
+        made = super()._parse_window(this, alias)
+        return made if alias or made is None or isinstance(made, exp.Window) else without_nulls(made)
+
+    def _parse_collected(self) -> exp.Expr | None:
+        """`AGGREGATE:f(x)`, without blanks: RisingWave's way to say f of all values of x."""
+        token, colon = self._curr, self._next
+        is_prefix = token.text.upper() == "AGGREGATE" and colon.token_type is TokenType.COLON
+        name = self._tokens[min(self._index + 2, self._tokens_size - 1)]
+        if not is_prefix or colon.start != token.end + 1 or name.start != colon.end + 1:
+            return None
+        self._advance(2)
+        return of_all_values(self._needed(self._parse_function))
 
     def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Interval | None:
         token = self._curr

@@ -23,6 +23,7 @@ _LITERALS = (
     *(TokenType.NATIONAL_STRING, TokenType.BYTE_STRING, TokenType.UNICODE_STRING),
 )
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_AFTER_NAMES = (TokenType.STRING, TokenType.DOT, TokenType.COLON)
 _JSON_KINDS = ("VALUE", "ARRAY", "OBJECT", "SCALAR")
 
 
@@ -75,6 +76,10 @@ class NestedParser(FunctionParser):
         if self._curr.token_type in self.TYPE_TOKENS:
             self._hide_array()
         word = self._curr.text.upper()
+        if word == "STRUCT" and self._next.token_type in (TokenType.NEQ, TokenType.LT):
+            nothing = ("STRUCT", "<>") if self._next.token_type is TokenType.NEQ else ("STRUCT", "<", ">")
+            if self._match_text_seq(*nothing):  # a row without fields
+                return exp.DataType(this=exp.DType.STRUCT, nested=True)
         kind = super()._parse_types(check_func, *args, **kwargs)
         if kind is not None and word == "BIT" and self._match_text_seq("VARYING") and self._match(TokenType.L_PAREN):
             self._parse_csv(self._parse_primary)  # `type_names` reads the length in the text
@@ -86,6 +91,31 @@ class NestedParser(FunctionParser):
                 self.raise_error("number of elements expected")
             kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind], nested=True)
         return kind
+
+    def _parse_named(self) -> exp.Expr | None:
+        """What a name begins that is neither a column nor a call."""
+        if self._curr.token_type not in _NAMES or self._next.token_type not in _AFTER_NAMES:
+            return None
+        made = self._parse_named_literal() or self._parse_collected()
+        return None if made is None else self._parse_column_ops(made)
+
+    def _parse_named_literal(self) -> exp.Expr | None:
+        """`mood 'ok'`, `s.mood 'ok'`: a text after any type's name. sqlglot knows the names of its own types only."""
+        token, index = self._curr, self._index
+        while index + 1 < self._tokens_size and self._is_part_of_name(index):
+            index += 1
+            if self._tokens[index].token_type is TokenType.STRING:
+                kind = self._needed(lambda: self._parse_types())
+                return self._at(exp.Cast(this=self._needed(self._parse_primary), to=kind), token)
+            if self._tokens[index].token_type is not TokenType.DOT:
+                return None
+            index += 1
+        return None
+
+    def _is_part_of_name(self, index: int) -> bool:
+        """Whether a type's name may have the token: sqlglot has tokens of its own for types that it knows."""
+        kind = self._tokens[index].token_type
+        return kind in _NAMES or (index > self._index and kind in self.TYPE_TOKENS)
 
     def _parse_struct_types(self, type_required: bool = False) -> exp.Expr | None:
         """`name type` of a struct<…>. sqlglot takes the name for the type before a type that a user has created."""

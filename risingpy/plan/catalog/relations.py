@@ -92,8 +92,9 @@ class Table(JobRelation):
 
     `primary_key` are the positions of the declared key (empty: the hidden `_row_id` is the key). `on_conflict` is what
     the table does with a row whose key is there already. `version_column` is the id of the column that says which of
-    two rows of a key is newer; of equal ones, `later_version_columns` say it, in order. `watermark` is what WATERMARK FOR says, `retention` what ends rows by the clock.
-    `next_column_id` is greater than every id that a column of the table ever had (0: no column was ever dropped).
+    two rows of a key is newer; of equal ones, `later_version_columns` say it, in order. `watermark` is what
+    WATERMARK FOR says, `retention` what ends rows by the clock. `next_column_id` is greater than every id that a column
+    of the table ever had (0: no column was ever dropped).
     DELETE is refused if the table is `append_only`, but a later row may still replace one of the same key: see
     `never_retracts`. `webhook`: HTTP requests add rows. `upstream`: the table copies one of another system, and no
     statement writes to it. `source` feeds the table, whose columns it has, beside the statements that do; it has an id

@@ -236,7 +236,7 @@ def _constructed_type(word: str, inside: str, position: int | None, types: Known
             raise DatatypeMismatch(f"invalid map key type: {key}", position=position)
         return map_of(key, value)
     names, items = [], []
-    for part in parts:
+    for part in parts if inside.strip() else ():
         name, _, type_text = part.partition(" ")
         _refuse_domain(type_text, position, types)
         names.append(name[1:-1].replace('""', '"') if name.startswith('"') else name.lower())

@@ -163,6 +163,7 @@ def at_time(sql: str, now: datetime | None) -> str:
 def _nested_literal(value: object, type_: SqlType) -> str:
     assert isinstance(value, tuple | list)
     if type_.kind is TypeKind.STRUCT:
-        fields = ", ".join(literal(item, item_type) for item, item_type in zip(value, type_.items, strict=True))
+        items = value if type_.items else ()  # `sql_type.NO_FIELD` is none of the type
+        fields = ", ".join(literal(item, item_type) for item, item_type in zip(items, type_.items, strict=True))
         return f"CAST(row({fields or 'NULL'}) AS {type_.duckdb})"
     return f"CAST([{', '.join(literal(item, type_.element) for item in value)}] AS {type_.duckdb})"

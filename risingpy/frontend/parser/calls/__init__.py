@@ -1,0 +1,1 @@
+"""Calls in a syntax of their own that become calls which PostgreSQL has, too."""
