@@ -27,7 +27,7 @@ _ALONE = frozenset(
         *("array_distinct", "array_max", "array_min", "array_reverse", "array_sort"),
         *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
         *(line.split()[1] for line in VECTORS.splitlines() if line),
-        *("int256_abs", "int256_modulo", "hex_to_int256", "reverse_bytes"),
+        *("int256_abs", "int256_modulo", "hex_to_int256", "reverse_bytes", "int8recv"),
         "jsonb_object_of_pairs",  # a part of an aggregate, as these are, or of unnest
         *(words[1] for words in map(str.split, MULTIRANGES.splitlines()) if words and words[0] in _OF_SETS),
         "field",  # an anonymous record has no fields that both know by name

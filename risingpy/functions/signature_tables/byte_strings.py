@@ -58,4 +58,6 @@ macaddr_send macaddr_send macaddr = bytea
 bit_send bit_send bit = bytea
 varbit_send bit_send varbit = bytea
 varcharsend textsend text = bytea
+json_send textsend json = bytea
+int8recv int8recv bytea = int8
 """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from risingpy.errors import SqlError
 from risingpy.functions.topics.calling import Compute, Function
 from risingpy.types import (
     BIGINT,
@@ -52,6 +54,16 @@ def _numeric_sent(column: pa.Array) -> pa.Array:
     return _sent(type_)(column)
 
 
+def _int8_received(column: pa.Array) -> pa.Array:
+    """The numbers of RisingWave's int8recv. Raises SqlError (22P03) for other than 8 bytes."""
+    lengths = pc.binary_length(column)
+    wrong = lengths.filter(pc.not_equal(lengths, 8))
+    if len(wrong):
+        raise SqlError(f"incorrect binary data format: 8 bytes expected, not {wrong[0].as_py()}", sqlstate="22P03")
+    items = np.frombuffer(b"".join(column.to_pylist()), ">i8")
+    return pa.array(items.astype(np.int64))
+
+
 BINARY_FORMS: dict[str, Function] = {
     name: Function(_sent(type_))
     for name, type_ in {
@@ -77,4 +89,5 @@ BINARY_FORMS: dict[str, Function] = {
         **{f"{kind.value}_send": SqlType(kind) for kind in RANGE_KINDS | MULTIRANGE_KINDS},
     }.items()
 }
+BINARY_FORMS["int8recv"] = Function(_int8_received)
 BINARY_FORMS["numeric_send"] = Function(_numeric_sent)

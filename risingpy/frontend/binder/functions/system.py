@@ -223,6 +223,7 @@ def _not_in_recovery(_binder: ExpressionBinder, name: str, args: list[Operand], 
 
 
 _ORDINARY = frozenset(_VECTOR_FUNCTIONS)
+_OF_VALUES = frozenset({"rw_vnode", "pg_column_size", "pg_size_pretty"})  # their arguments alone say what they give
 SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
     **dict.fromkeys(_CONSTANTS, _constant),
     **dict.fromkeys((f"to_{kind}" for kind in OBJECT_IDENTIFIERS), _looked_up),
@@ -244,5 +245,5 @@ NEED_SYSTEM = (
     (SYSTEM_FUNCTIONS.keys() - _ORDINARY)
     | {line.split(maxsplit=1)[0] for line in SYSTEM.strip().splitlines()}
     | {"current_setting", "pg_backend_pid"}
-)
+) - _OF_VALUES
 """Functions that are only for queries: what they give is of the session, or changes without epochs."""
