@@ -14,15 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import assert_never
 
 import pyarrow as pa
 
+from risingpy.optimizer.join_condition import inequality
 from risingpy.optimizer.stream.look_ahead import look_ahead, set_back
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expression_trees import columns_read, conjuncts
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
     Changelog,
     ConflictBehavior,
@@ -78,6 +81,10 @@ _STEPS = frozenset(
     | {"date_plus_days", "date_minus_days"}
 )
 _STEPS_FIRST = frozenset({"add", "interval_plus_timestamp", "interval_plus_timestamptz", "days_plus_date"})
+_STEPS_UP = frozenset({"add", "timestamp_plus", "timestamptz_plus", "date_plus_days"})  # with the column first
+_STEPS_DOWN = frozenset({"subtract", "timestamp_minus", "timestamptz_minus", "date_minus_days"})
+_KEEPS_LEFT = frozenset({JoinKind.INNER, JoinKind.LEFT, JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
+_KEEPS_RIGHT = frozenset({JoinKind.INNER, JoinKind.RIGHT})
 _UTC = Literal("UTC", VARCHAR)
 
 
@@ -205,7 +212,10 @@ def _looked_ahead(plan: StreamOverWindow, watermark: WatermarkColumn) -> Bounds 
 
 
 def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
-    """The watermarks of key columns: a pair changes only when a row with its key does, on either side."""
+    """The watermarks of key columns: a pair changes only when a row with its key does, on either side.
+
+    So have the times of an interval join and of an ASOF join (`_met_in_time`).
+    """
     width = len(plan.left.properties.schema)
     shown = len(plan.properties.schema)
     found: dict[ColumnIndex, WatermarkColumn] = {}
@@ -215,7 +225,67 @@ def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
             for position in (left, width + right):
                 if position < shown:
                     found.setdefault(position, WatermarkColumn(position, bounds))
+    for each in _met_in_time(plan):
+        found.setdefault(each.column, each)
     return tuple(found[position] for position in sorted(found))
+
+
+def _met_in_time(plan: HashJoin | AsOfJoin) -> Iterable[WatermarkColumn]:
+    """The watermarks of columns that must not be less than times of the other side.
+
+        r.ts <= l.ts + '10 s', r.ts with watermark W   =>   a change of r changes rows from l.ts = W - '10 s' on
+
+    Such a row changes with the other side, or when it changes itself. What an outer join fills with NULLs has no such
+    column: it would be NULL, and never passed.
+    """
+    left, right = plan.left, plan.right
+    width = len(left.properties.schema)
+    if isinstance(plan, AsOfJoin):
+        if plan.comparison in (">", ">="):
+            type_ = left.properties.schema[plan.left_column].type
+            yield from _not_less(InputRef(plan.left_column, type_), left, right, _plain(right, plan.right_column))
+        return
+    for part in () if plan.condition is None else conjuncts(plan.condition):
+        compared = inequality(part, width)
+        if compared is None:
+            continue
+        if compared.comparison in (">", ">=") and plan.kind in _KEEPS_LEFT:
+            yield from _not_less(compared.left, left, right, compared.right)
+        elif compared.comparison in ("<", "<=") and plan.kind in _KEEPS_RIGHT:
+            for each in _not_less(compared.right, right, left, compared.left):
+                yield replace(each, column=width + each.column)
+
+
+def _plain(input: StreamPlan, column: ColumnIndex) -> InputRef:
+    return InputRef(column, input.properties.schema[column].type)
+
+
+def _not_less(larger: Expr, own: StreamPlan, other: StreamPlan, smaller: Expr) -> Iterable[WatermarkColumn]:
+    """The watermark of the column in `larger >= smaller`, if `larger` is a column of `own`, perhaps with a step."""
+    coming, going = expression_bounds(smaller, other), None
+    distance: Literal | None = None
+    match larger:
+        case InputRef(column):
+            going = own.properties.watermark_of(column)
+        case Call(function, (InputRef(column), Literal() as step, *zone)) if function in _STEPS_UP:
+            going = own.properties.watermark_of(column) if _is_step(larger, step, zone) else None
+            distance = step
+        case Call(function, (InputRef(column), Literal() as step, *zone)) if function in _STEPS_DOWN:
+            # Of `ts - '5 s' >= W` the greater bound W + '5 s' is true, too; a step below zero would need it.
+            is_known = _is_step(larger, step, zone) and _is_not_negative(step)
+            going = own.properties.watermark_of(column) if is_known else None
+    if not coming or going is None:
+        return
+    type_ = own.properties.schema[going.column].type
+    moved = coming if distance is None else _set_back(coming, distance, type_)
+    if moved is not None and all(bound.expression.type == type_ for bound in moved):
+        yield WatermarkColumn(going.column, tuple(dict.fromkeys((*going.bounds, *moved))))
+
+
+def _is_not_negative(step: Literal) -> bool:
+    if isinstance(step.value, pa.MonthDayNano):
+        return all(part >= 0 for part in step.value)
+    return isinstance(step.value, int) and step.value >= 0
 
 
 def _of_all(plan: StreamUnion) -> tuple[WatermarkColumn, ...]:
@@ -241,6 +311,9 @@ def expression_bounds(expression: Expr, input: StreamPlan) -> Bounds:
             return _through(expression, expression_bounds(time, input), 0)
         case Call(function, (step, time, *zone)) if function in _STEPS_FIRST and _is_step(time, step, zone):
             return _through(expression, expression_bounds(time, input), 1)
+        case Call("coalesce", values):
+            found = [expression_bounds(value, input) for value in values]
+            return tuple(dict.fromkeys(chain.from_iterable(found))) if all(found) else ()
         case Call("date_bin", (step, time, origin)) if not columns_read(step) | columns_read(origin):
             return _through(expression, expression_bounds(time, input), 1)
         case Call("date_trunc", (field, time)) if time.type.kind is TypeKind.TIMESTAMP and not columns_read(field):

@@ -17,13 +17,16 @@ from dataclasses import replace
 from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.stream.distribution import brings_together, hash_by
 from risingpy.optimizer.stream.look_ahead import LookAhead, look_ahead
+from risingpy.optimizer.stream.projection import references, select_columns, with_columns
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.aggregates import HashAgg
-from risingpy.plan.expressions import InputRef, Literal
-from risingpy.plan.logical import SortKey
+from risingpy.plan.expressions import Call, InputRef, Literal
+from risingpy.plan.joins import AsOfJoin, HashJoin
+from risingpy.plan.logical import JoinKind, SortKey
 from risingpy.plan.operators import (
     EowcSort,
     Exchange,
+    Share,
     StreamExpand,
     StreamFilter,
     StreamPlan,
@@ -64,7 +67,40 @@ def closed_rows(input: StreamPlan, job: str, allocate: Callable[[], int]) -> Str
             "The query cannot be executed in Emit-On-Window-Close mode.",
             hint="Try define a watermark column in the source, or avoid aggregation without GROUP BY",
         )
-    return sorted_by_watermark(input, input.properties.watermarks[0].column, job, allocate)
+    times = _times_of_either_side(input)
+    if len(times) == 1:
+        return sorted_by_watermark(input, times[0], job, allocate)
+    columns = references(input)
+    either = Call("coalesce", tuple(columns[i] for i in times), columns[times[0]].type)
+    timed, (time,) = with_columns(input, [either])
+    return select_columns(sorted_by_watermark(timed, time, job, allocate), range(len(columns)))
+
+
+def _times_of_either_side(input: StreamPlan) -> list[ColumnIndex]:
+    """The first watermark column, and after a FULL JOIN those that have a value where it is NULL.
+
+    A row of one side alone has NULL in the other side's columns, which no watermark ever passes.
+    """
+    first, *others = input.properties.watermarks
+    type_ = input.properties.schema[first.column].type
+    same = [
+        each.column
+        for each in others
+        if set(each.bounds) == set(first.bounds) and input.properties.schema[each.column].type == type_
+    ]
+    return [first.column, *(same if _has_full_join(input) else ())]
+
+
+def _has_full_join(plan: StreamPlan) -> bool:
+    match plan:
+        case HashJoin(kind=JoinKind.FULL):
+            return True
+        case HashJoin() | AsOfJoin():
+            return _has_full_join(plan.left) or _has_full_join(plan.right)
+        case StreamFilter() | StreamProject() | StreamProjectSet() | StreamExpand() | Exchange() | Share():
+            return _has_full_join(plan.input)
+        case _:
+            return False
 
 
 def sorted_by_watermark(input: StreamPlan, column: ColumnIndex, job: str, allocate: Callable[[], int]) -> StreamPlan:
