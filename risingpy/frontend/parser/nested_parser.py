@@ -5,12 +5,14 @@ sqlglot reads other dialects' brackets too (lists without ARRAY, structs in brac
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from risingpy.frontend.parser.function_parser import FunctionParser
+from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT
 
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
@@ -24,6 +26,7 @@ _LITERALS = (
 )
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _AFTER_NAMES = (TokenType.STRING, TokenType.DOT, TokenType.COLON)
+_WITHOUT_LENGTH = MappingProxyType({"char": "bpchar", "character": "bpchar", "bit": "varbit"})
 _JSON_KINDS = ("VALUE", "ARRAY", "OBJECT", "SCALAR")
 
 
@@ -91,6 +94,17 @@ class NestedParser(FunctionParser):
                 self.raise_error("number of elements expected")
             kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind], nested=True)
         return kind
+
+    def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """`char 'abc'` is all of the text, as in PostgreSQL; a column of that type has one character."""
+        start = self._curr.start
+        typed = super()._parse_type(*args, **kwargs)
+        if isinstance(typed, exp.Cast) and isinstance(typed.this, exp.Literal):
+            kind = typed.args["to"].meta
+            text = str(kind.get(TYPE_TEXT)).lower()
+            if kind.get(START) == start and text in _WITHOUT_LENGTH:
+                kind[TYPE_TEXT] = _WITHOUT_LENGTH[text]
+        return typed
 
     def _parse_named(self) -> exp.Expr | None:
         """What a name begins that is neither a column nor a call."""

@@ -33,6 +33,7 @@ from risingpy.frontend.binder.query.joins import (
     unconditional,
     with_using_alias,
 )
+from risingpy.frontend.binder.query.lateral_reads import no_lateral_reference
 from risingpy.frontend.binder.query.relations import (
     check_alias_count,
     find_relation,
@@ -335,13 +336,7 @@ class FromBinder:
         scope = side_by_side(left, right)
         schema = left[0].schema + right[0].schema
         if side in ("RIGHT", "FULL") and args:
-            alias = name_of(next(join.this.find_all(exp.Column)).args.get("table"))
-            raise SqlError(
-                f'invalid reference to FROM-clause entry for table "{alias}"',
-                sqlstate="42P10",
-                position=position_of(join),
-                detail="The combining JOIN type must be INNER or LEFT for a LATERAL reference.",
-            )
+            raise no_lateral_reference(join.this, left[1], args[0])
         if word == "CROSS" or join.meta.get(COMMA_JOIN):
             return Apply(left[0], right[0], JoinKind.CROSS, args, None, schema), scope
         if not join.args.get("on"):
