@@ -129,10 +129,22 @@ class QueryParser(WithParser):
                 self.raise_error("closing parenthesis expected")
         return partition, order
 
+    def _parse_window_spec(self) -> dict[str, Any]:
+        """A bound of a frame. sqlglot gives nothing for what is none."""
+        bound: dict[str, Any] = super()._parse_window_spec()
+        if bound["value"] is None or (bound["side"] is None and bound["value"] != "CURRENT ROW"):
+            self.raise_error("PRECEDING or FOLLOWING expected")
+        return bound
+
     def _parse_limit(
         self, this: exp.Expr | None = None, top: bool = False, skip_limit_token: bool = False
     ) -> exp.Expr | None:
-        return None if top else super()._parse_limit(this, skip_limit_token=skip_limit_token)
+        limit = None if top else super()._parse_limit(this, skip_limit_token=skip_limit_token)
+        if isinstance(limit, exp.Limit) and limit.args.get("limit_options"):  # which FETCH FIRST has
+            while self._prev.token_type is not TokenType.NUMBER and self._prev.text.upper() not in ("LIMIT", ")"):
+                self._retreat(self._index - 1)
+            self.raise_error("the end of LIMIT expected")
+        return limit
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
         comma = self._curr.token_type is TokenType.COMMA

@@ -370,6 +370,8 @@ class ExpressionParser(StrictLists):
         token = self._curr
         if token.token_type is TokenType.IDENTIFIER or self._prev.token_type in (TokenType.DOT, TokenType.ALIAS):
             return False
+        if token.text.upper() == "GROUPS" and self._tokens[max(self._index - 2, 0)].token_type is TokenType.OVER:
+            return True  # `OVER (GROUPS …`: a frame, no window's name
         if token.text.upper() == "EMIT" and self._next.text.upper() in ("ON", "IMMEDIATELY"):
             return True  # the end of a materialized view's query, no alias
         return token.text.lower() in RESERVED
