@@ -173,6 +173,13 @@ def correlated_refs(plan: LogicalPlan) -> frozenset[int]:
     return found.union(*(correlated_refs(each) for each in inputs))
 
 
+@OncePerOperator
+def recursive_names(plan: LogicalPlan) -> frozenset[str]:
+    """The names of the recursive queries whose rows a plan reads."""
+    own = frozenset({plan.name}) if isinstance(plan, RecursiveScan) else frozenset()
+    return own.union(*map(recursive_names, plan_inputs(plan)))
+
+
 def map_window_call(call: WindowCall, change: Callable[[Expr], Expr]) -> WindowCall:
     """The call with its arguments and its frame's offsets changed."""
     frame = call.frame

@@ -86,7 +86,7 @@ class MomentsExecutor:
     def _ranks(self, entries: _Entries) -> Integers:
         """The places of the entries by the column after the group's: those that are best first, NULLs last."""
         index = self._layout.identity[self._grouped]
-        (column,) = (column.take(entries.places) for column in entries.columns[self._grouped + 1 :][:1])
+        column = entries.columns[self._grouped + 1].take(entries.places)  # the level is between
         keys = encoded_rows([column], [self._layout.types[index]], len(column))
         ranks = _integers(pc.rank(keys, sort_keys="ascending", tiebreaker="dense"))
         is_null = column.is_null().to_numpy(zero_copy_only=False)

@@ -11,13 +11,12 @@ value, however many outer rows ask for it. NULL is a value, too, hence IS NOT DI
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from risingpy.errors import InternalError
 from risingpy.optimizer.limit_by_number import limit_by_number
-from risingpy.optimizer.rewrite import correlated_refs, moved_window, plan_inputs
+from risingpy.optimizer.rewrite import correlated_refs, moved_window, recursive_names
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.plan.expression_trees import conjunction, transform
 from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Literal
@@ -52,14 +51,6 @@ from risingpy.types import BIGINT, BOOLEAN
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 _EVERYTHING = 1 << 61  # more rows than there can be
 _ZERO_OVER_NOTHING = frozenset({"count", "approx_count_distinct", "regr_count"})
-
-
-def _recursive_names(plan: LogicalPlan) -> Iterator[str]:
-    """The names of the recursive queries whose latest rows a plan reads."""
-    if isinstance(plan, RecursiveScan):
-        yield plan.name
-    for each in plan_inputs(plan):
-        yield from _recursive_names(each)
 
 
 def same_values(left: int, right: int, schema: Schema) -> list[Expr]:
@@ -150,7 +141,7 @@ class Domain:
 
     def _reads(self, plan: LogicalPlan) -> bool:
         """Whether the plan's rows depend on the domain's value."""
-        return bool(correlated_refs(plan)) or any(name in self.recursive for name in _recursive_names(plan))
+        return bool(correlated_refs(plan)) or not self.recursive.isdisjoint(recursive_names(plan))
 
     def _recursion(self, plan: Recursion) -> LogicalPlan:
         """Runs the recursions of all values together. A row carries its value from step to step.

@@ -21,7 +21,7 @@ from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.dml.within import WriteInWith
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.frontend.parser.with_parser import CHANGELOG, MutuallyRecursive
-from risingpy.optimizer.rewrite import correlated_refs, plan_inputs
+from risingpy.optimizer.rewrite import correlated_refs, plan_inputs, recursive_names
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, Filter, LogicalPlan, MutualRecursion, Project, Recursion, RecursiveScan, Schema
 from risingpy.types import BOOLEAN, INTEGER, SqlType
@@ -72,7 +72,8 @@ def _declared(cte: exp.CTE, context: BindContext) -> Schema:
 
 
 def _type_of(kind: exp.Expr, context: BindContext) -> SqlType:
-    type_, position = resolve_type(str(kind.meta[TYPE_TEXT]), begin_of(kind), context.types), begin_of(kind)
+    position = begin_of(kind)
+    type_ = resolve_type(str(kind.meta[TYPE_TEXT]), position, context.types)
     context.note_type(type_, position)
     return type_
 
@@ -102,7 +103,7 @@ def _check(item: LogicalPlan, names: Sequence[str], cte: exp.CTE) -> None:
         message = "WITH MUTUALLY RECURSIVE cannot read columns of a query around it"
         raise FeatureNotSupported(message, position=begin_of(cte.this))
     for inner in _recursions(item):
-        if any(part.name in names for each in plan_inputs(inner) for part in _scans(each)):
+        if not recursive_names(inner).isdisjoint(names):
             raise FeatureNotSupported(
                 "a recursion inside of WITH MUTUALLY RECURSIVE cannot read its queries",
                 position=begin_of(cte.this),
@@ -115,13 +116,6 @@ def _recursions(plan: LogicalPlan) -> Iterator[Recursion | MutualRecursion]:
         yield plan
     for each in plan_inputs(plan):
         yield from _recursions(each)
-
-
-def _scans(plan: LogicalPlan) -> Iterator[RecursiveScan]:
-    if isinstance(plan, RecursiveScan):
-        yield plan
-    for each in plan_inputs(plan):
-        yield from _scans(each)
 
 
 def _limit(recursive: MutuallyRecursive) -> tuple[int | None, bool]:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from risingpy.errors import InternalError
-from risingpy.optimizer.rewrite import column_references, plan_inputs
+from risingpy.optimizer.rewrite import column_references, recursive_names
 from risingpy.optimizer.rules.numeric_keys import numeric_keys
 from risingpy.optimizer.rules.push_down_domain import Domain, top_n
 from risingpy.optimizer.stream.expressions import unsupported
@@ -204,9 +204,7 @@ class _DifferencesWriter:
                 raise InternalError(f"{type(plan).__name__} reads a recursion")
 
     def _reads(self, plan: LogicalPlan) -> bool:
-        if isinstance(plan, RecursiveScan):
-            return plan.name in self._names
-        return any(map(self._reads, plan_inputs(plan)))
+        return not self._names.isdisjoint(recursive_names(plan))
 
     def _part(self, plan: LogicalPlan, grouped: int = 0, gives: MomentsOf | None = None) -> RecursiveScan:
         """Reads a plan that is computed once, or moments of its differences."""
