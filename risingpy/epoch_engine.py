@@ -21,7 +21,6 @@ def make_runner(engine: str, master: str, database: Database) -> EpochRunner:
     shared = database.shared_place
     settings = SparkSettings(master, database.shards, shared=shared is not None)
     meanwhile = InProcessRunner(database.data_dir, beside_spark=True)
-    shape = EpochShape(always_shuffles=engine == SHUFFLING_ENGINE)
     sessions = OwnSession(settings, run_directory(database.data_dir))
     if shared is not None and is_cluster(master):
         uri, cluster, objects = shared
@@ -29,4 +28,5 @@ def make_runner(engine: str, master: str, database: Database) -> EpochRunner:
         on_cluster = ClusterShape(lambda: driver.is_warm)
         return SparkRunner(driver, on_cluster, meanwhile, Replica(database.data_dir, objects))
     driver = SparkDriver(database.data_dir, sessions, database.initial_epoch)
-    return SparkRunner(driver, shape, meanwhile)
+    shuffles = engine == SHUFFLING_ENGINE
+    return SparkRunner(driver, EpochShape(always_shuffles=shuffles, may_shuffle=lambda: driver.may_start), meanwhile)

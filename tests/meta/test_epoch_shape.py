@@ -55,3 +55,12 @@ def test_what_the_graph_costs_now_counts_most() -> None:
     for _ in range(4):
         shape.measured(1000, 1.0)
     assert shape.predicted_seconds(1000) > 0.9
+
+
+def test_an_epoch_is_one_task_while_nobody_can_shuffle_it() -> None:
+    there = True
+    shape = EpochShape(cores=8, may_shuffle=lambda: there)
+    shape.measured(MILLION, 60.0)
+    assert not shape.is_one_task(MILLION, shards=8, exchanges=1)
+    there = False
+    assert shape.is_one_task(MILLION, shards=8, exchanges=1)

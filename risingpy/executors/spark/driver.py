@@ -29,7 +29,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor, forget_descript
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
 from risingpy.executors.spark.java_output import without_java_stack
-from risingpy.executors.spark.lost_session import cores_of, end_lost, has_executors, why_lost
+from risingpy.executors.spark.lost_session import cores_of, end_lost, has_executors, why_ended, why_lost
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import SparkSessions, new_socket_directory
 
@@ -101,6 +101,11 @@ class SparkDriver:
         return self._warm.done()
 
     @property
+    def may_start(self) -> bool:
+        """True if Spark has started, or its last start has not failed: it is worth waiting for."""
+        return self._failure is None
+
+    @property
     def cores(self) -> int | None:
         """Those of this machine, or of the cluster's executors; None without Spark, or without an executor."""
         if self._cluster is None:
@@ -109,6 +114,14 @@ class SparkDriver:
             return cores_of(self._warm.result(timeout=0))
         except Exception:  # Spark is lost, or starts anew
             return None
+
+    def look_for_java(self) -> None:
+        """Starts Spark again if its Java has ended. Its Python task outlives it: small epochs would go on, unsaid."""
+        if self._warm.done() and not self._stopping:
+            session = self._warm.result()
+            ended = why_ended(session)
+            if ended is not None:
+                self._start_anew(session, ended)
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""

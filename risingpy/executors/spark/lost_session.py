@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 
-def why_lost(session: SparkSession) -> str | None:
-    """Why the session cannot run anything any more; None if it can."""
+def why_ended(session: SparkSession) -> str | None:
+    """Of a session whose Java has ended: its exit code. Java is not asked, so this costs a microsecond."""
     context: Any = session.sparkContext
     java = context._gateway.proc  # noqa: SLF001 - PySpark has no other way to ask
-    if java.poll() is not None:
-        return f"Java has ended with exit code {java.returncode}"
+    return None if java.poll() is None else f"Java has ended with exit code {java.returncode}"
+
+
+def why_lost(session: SparkSession) -> str | None:
+    """Why the session cannot run anything any more; None if it can."""
+    ended = why_ended(session)
+    if ended is not None:
+        return ended
+    context: Any = session.sparkContext
     try:
         return "Spark has stopped" if context._jsc is None or context._jsc.sc().isStopped() else None  # noqa: SLF001
     except Exception as error:  # whatever py4j has for a connection that broke

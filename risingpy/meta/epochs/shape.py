@@ -26,19 +26,26 @@ class EpochShape:
     """Remembers the CPU seconds of epochs by the power of two that their rows are in, and predicts the next.
 
     After a change of the graph or the data, the first predictions are bad, and the measurements correct them.
-    `always_shuffles` is for tests of the shuffle.
+    `always_shuffles` is for tests of the shuffle. `may_shuffle` says whether there is, or will soon be, who shuffles.
     """
 
-    def __init__(self, *, cores: int | None = None, always_shuffles: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        cores: int | None = None,
+        always_shuffles: bool = False,
+        may_shuffle: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._cores = cores or os.cpu_count() or 1
         self._always_shuffles = always_shuffles
+        self._may_shuffle = may_shuffle
         self._seconds: dict[int, float] = {}
 
     def is_one_task(self, rows: int, *, shards: int, exchanges: int) -> bool:
         """True if an epoch with `rows` input rows takes less time in one task."""
         if self._always_shuffles:
             return False
-        if rows < LEAST_WIDE_ROWS:
+        if rows < LEAST_WIDE_ROWS or not self._may_shuffle():
             return True
         processes = min(shards, self._cores)
         threads = min(THREADS_WORTH, processes)

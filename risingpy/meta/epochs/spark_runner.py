@@ -1,4 +1,4 @@
-"""Runs epochs on Spark; until Spark has started, in the server's own process."""
+"""Runs epochs on Spark; until Spark has started, and when it is lost, in the server's own process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from risingpy.meta.epochs.shape import EpochShape
 class SparkRunner:
     """Adapts the Spark driver to `EpochRunner`.
 
-    Epochs of one task need not wait for Spark, which takes about ten seconds to start: they run in this process. On a
-    cluster, where no epoch is one task, they do so again while a cluster that was lost is not there.
+    Epochs of one task need not wait for Spark, which takes about ten seconds to start: they run in this process. They
+    do so again while a Spark that was lost is not there. Its Python processes may outlive it for a moment: what they
+    still write to a store is let through first, or refused as that of an older epoch, as by a new Spark.
     """
 
     def __init__(
@@ -42,12 +43,10 @@ class SparkRunner:
         return self._driver.cores
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        if self._replica is not None:
-            # What was planned as one task before the cluster was there is still run here.
-            self._move(here=descriptor.single_task)
-        elif self._runs_here and self._driver.is_warm:
-            self._move(here=False)
-        if self._runs_here and descriptor.single_task:
+        self._driver.look_for_java()
+        # On a cluster, what was planned as one task before it was there is still run here.
+        self._move(here=descriptor.single_task and (self._replica is not None or not self._driver.is_warm))
+        if self._runs_here:
             return self._meanwhile.run(descriptor, depth)
         return self._run_on_spark(descriptor, depth)
 

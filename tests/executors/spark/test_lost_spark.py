@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 import pytest
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
@@ -15,6 +18,7 @@ from risingpy.executors.spark import driver as driver_module
 from risingpy.executors.spark.driver import QueryFailed, SharedPlace, SparkDriver
 from risingpy.executors.spark.epoch_query import EpochQuery
 from risingpy.executors.spark.lost_session import why_lost
+from risingpy.java_home import use_java
 from risingpy.server_process import ServerProcess
 
 SECONDS = 10
@@ -188,15 +192,76 @@ def test_a_server_outlives_its_java(tmp_path: Path) -> None:
             server.wait_for_spark()
             connection.execute("INSERT INTO t SELECT i, i FROM generate_series(1, 100) i")
             connection.execute("FLUSH")
-            (java,) = [each for each in psutil.Process(server.process.pid).children() if "java" in each.name()]
-            java.kill()
+            _kill_java(server)
             connection.execute("DELETE FROM t WHERE id <= 50")
             connection.execute("FLUSH")
             assert connection.execute("SELECT n, s FROM m").fetchone() == (50, 3775)
-        assert any("Spark is lost: Java " in line for line in server.output)
+            _eventually(lambda: _is_told_of(server, connection))
         assert server.stop() == 0
     finally:
         server.kill()
+
+
+@pytest.mark.slow
+def test_a_server_goes_on_without_its_java(tmp_path: Path) -> None:
+    """Nobody waits for a Spark that does not come again; when it does, it has the epochs as before."""
+    environ = dict(os.environ)
+    java, is_broken = use_java(environ).home, tmp_path / "is_broken"
+    home = _java_that_may_break(tmp_path / "jdk", java, is_broken)
+    server = ServerProcess(tmp_path / "data", engine="spark", environ={**environ, "JAVA_HOME": str(home)})
+    try:
+        with server.connect() as connection:
+            connection.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+            connection.execute("CREATE MATERIALIZED VIEW m AS SELECT v % 100 AS k, count(*) AS n FROM t GROUP BY 1")
+            server.wait_for_spark()
+            connection.execute("INSERT INTO t VALUES (0, 0)")
+            connection.execute("FLUSH")
+            is_broken.touch()
+            _kill_java(server)
+            connection.execute("INSERT INTO t SELECT i, i FROM generate_series(1, 999999) i")  # shuffled, with a Spark
+            assert connection.execute("SELECT sum(n), count(*) FROM m").fetchone() == (1_000_000, 100)
+            _eventually(lambda: any("Spark did not start" in line for line in server.output))
+            connection.execute("DELETE FROM t WHERE id = 7")
+            assert connection.execute("SELECT n FROM m WHERE k = 7").fetchone() == (9_999,)
+            is_broken.unlink()
+            _eventually(lambda: sum("Spark has taken over" in line for line in server.output) == 2)
+            connection.execute("UPDATE t SET v = 8 WHERE id = 107")
+            counted = connection.execute("SELECT k, n FROM m WHERE k IN (7, 8) ORDER BY k").fetchall()
+            assert counted == [(7, 9_998), (8, 10_001)]
+        assert server.stop() == 0
+    finally:
+        server.kill()
+
+
+def _is_told_of(server: ServerProcess, connection: psycopg.Connection[Any]) -> bool:
+    """Whether the loss is told. The next epoch notices it: Java may not have ended yet when the one before began."""
+    connection.execute("UPDATE t SET v = v + 1 WHERE id = 60")
+    return any("Spark is lost: Java " in line for line in server.output)
+
+
+def _java_that_may_break(home: Path, java: Path, is_broken: Path) -> Path:
+    """A JAVA_HOME like `java`, whose program says its version and nothing more while there is a file `is_broken`."""
+    (home / "bin").mkdir(parents=True)
+    for each in java.iterdir():
+        if each.name != "bin":
+            (home / each.name).symlink_to(each)
+    program = home / "bin" / "java"
+    refuses = f'if [ -e "{is_broken}" ] && [ "$1" != -version ]; then exit 1; fi'
+    program.write_text(f'#!/bin/sh\n{refuses}\nexec "{java}/bin/java" "$@"\n')
+    program.chmod(0o755)
+    return home
+
+
+def _kill_java(server: ServerProcess) -> None:
+    (java,) = [each for each in psutil.Process(server.process.pid).children() if "java" in each.name()]
+    java.kill()
+
+
+def _eventually(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def _wait_until_warm(driver: SparkDriver) -> None:

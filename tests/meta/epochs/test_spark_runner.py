@@ -26,6 +26,8 @@ class _Party:
         self._name, self._told = name, told
         self.is_warm = False
 
+    def look_for_java(self) -> None: ...
+
     def run(self, descriptor: EpochDescriptor, depth: int) -> Any:
         self._told.append(f"{self._name} runs")
         return [TaskReport((StageReport(),), Purged(frozenset()), 0.0)] if self._name == "spark" else EpochReport()
@@ -69,13 +71,18 @@ def test_a_cluster_that_is_lost_is_stood_in_for_until_it_is_there_again() -> Non
     assert runner.close() == ["replica closes"]
 
 
-def test_a_local_spark_has_the_epochs_for_good_as_soon_as_it_is_there() -> None:
+def test_a_local_spark_that_is_lost_is_stood_in_for_until_it_is_there_again() -> None:
     runner = _Runner(on_cluster=False)
     assert runner.run(ONE_TASK) == ["server runs"]
     runner.spark.is_warm = True
     assert runner.run(ONE_TASK) == ["server closes", "spark runs"]
-    runner.spark.is_warm = False  # lost: its Python processes may still have stores open
-    assert runner.run(ONE_TASK) == ["spark runs"]
+    assert runner.run(WIDE) == ["spark runs"]
+    runner.spark.is_warm = False  # lost
+    assert runner.run(ONE_TASK) == ["server runs"]
+    assert runner.run(WIDE) == ["server closes", "spark runs"]  # it waits for Spark
+    assert runner.run(ONE_TASK) == ["server runs"]
+    runner.spark.is_warm = True
+    assert runner.run(ONE_TASK) == ["server closes", "spark runs"]
     assert runner.close() == []
 
 
