@@ -217,7 +217,7 @@ def test_constants_need_no_duckdb(catalog: Catalog) -> None:
 def test_inputs_come_left_to_right(catalog: Catalog) -> None:
     sql = "select 1 from t u join pairs p on u.c = p.z left join t v on v.id = u.a where u.a = 3 and p.x = 9"
     inputs = [shown(each) for each in plan(sql, catalog).inputs]
-    assert sorted(inputs) == ["all of t", "rows of by_a: 3", "rows of pairs: 9"]
+    assert sorted(inputs) == ["row of t: 3", "rows of by_a: 3", "rows of pairs: 9"]
     explained = plan(sql, catalog)
     names = [scan.name.removeprefix("public.") for scan in scans_of(explained.query)]
     assert names == [each.relation.name for each in explained.inputs if not isinstance(each, Overlay | SystemRows)]

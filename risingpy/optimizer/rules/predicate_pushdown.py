@@ -21,7 +21,7 @@ from dataclasses import replace
 from itertools import islice
 
 from risingpy.optimizer.rewrite import is_volatile, plan_inputs, with_inputs
-from risingpy.optimizer.rules.transitive_predicates import transitive_predicates
+from risingpy.optimizer.rules.transitive_predicates import predicates_of_matches, transitive_predicates
 from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, remapped, shifted, substituted, walk
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import (
@@ -151,8 +151,9 @@ _CONDITION_RIGHT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
 def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
     split = len(plan.left.schema)
     predicates = [*predicates, *transitive_predicates(plan, predicates)]
-    left: list[Expr] = []
-    right: list[Expr] = []
+    of_matches = predicates_of_matches(plan, predicates)
+    left = of_matches if plan.kind is JoinKind.RIGHT else []
+    right = [] if plan.kind is JoinKind.RIGHT else [shifted(each, -split) for each in of_matches]
     condition: list[Expr] = []
     above: list[Expr] = []
     for part in [] if plan.condition is None else conjuncts(plan.condition):

@@ -2,8 +2,11 @@
 
     Filter(a.x = 1; Inner(a.x = b.x; a, Inner(b.x = c.x; b, c)))  =>  also b.x = 1 and c.x = 1
 
-Only comparisons with constants, and AND, OR and NOT of them, are copied: they cannot fail. The other column has rows
-that the join drops, and a filter must not raise an error for these.
+    Filter(a.x = 1; Left(a.x = b.x; a, b))  =>  also b.x = 1, in b alone
+
+An outer, semi or anti join has a side whose rows count only where they match: those are left out that no row of the
+other side can match. Only comparisons with constants, and AND, OR and NOT of them, are copied: they cannot fail. The
+other column has rows that the join drops, and a filter must not raise an error for these.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from risingpy.plan.expressions import Call, Expr, InputRef, Literal, operands
 from risingpy.plan.logical import Filter, Join, JoinKind, LogicalPlan
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
-_SAFE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "is_not_null", "is_true", "is_false"})
+_KEEPS_LEFT = frozenset({JoinKind.LEFT, JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
+_SAFE = frozenset({"in", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "is_not_null", "is_true", "is_false"})
 
 
 def transitive_predicates(plan: Join, predicates: Sequence[Expr]) -> list[Expr]:
@@ -24,18 +28,35 @@ def transitive_predicates(plan: Join, predicates: Sequence[Expr]) -> list[Expr]:
     if plan.kind not in _INNER:
         return []
     known = [*predicates, *_conditions(plan)]
-    equal = EqualColumns.of(known)
-    found: list[Expr] = []
+    copies = _copies(known, EqualColumns.of(known))
+    return list(dict.fromkeys(each for each in copies if each not in known))
+
+
+def predicates_of_matches(plan: Join, predicates: Sequence[Expr]) -> list[Expr]:
+    """Conditions on the side of `plan` whose rows count only where they match, over the left and the right columns.
+
+    They follow from `predicates` over its output, and from what holds for the other side.
+    """
+    keeps_left = plan.kind in _KEEPS_LEFT
+    if plan.condition is None or not (keeps_left or plan.kind is JoinKind.RIGHT):
+        return []
+    split = len(plan.left.schema)
+    left = list(_conditions(plan.left))
+    right = [shifted(each, split) for each in _conditions(plan.right)]
+    kept, other = (left, right) if keeps_left else (right, left)
+    kept += [each for each in predicates if all((column < split) is keeps_left for column in columns_read(each))]
+    copies = _copies(kept, EqualColumns.of([*kept, *conjuncts(plan.condition)]))
+    found = (each for each in copies if all((column < split) is not keeps_left for column in columns_read(each)))
+    return list(dict.fromkeys(each for each in found if each not in other))
+
+
+def _copies(known: Sequence[Expr], equal: EqualColumns) -> Iterator[Expr]:
+    """The conditions on one column, each for every column that equals it."""
     for predicate in known:
         read = columns_read(predicate)
-        if len(read) != 1 or not _cannot_fail(predicate):
-            continue
-        (column,) = read
-        for other in equal.members(column):
-            moved = remapped(predicate, {column: other})
-            if moved not in known and moved not in found:
-                found.append(moved)
-    return found
+        if len(read) == 1 and _cannot_fail(predicate):
+            (column,) = read
+            yield from (remapped(predicate, {column: other}) for other in equal.members(column))
 
 
 def _conditions(plan: LogicalPlan) -> Iterator[Expr]:
