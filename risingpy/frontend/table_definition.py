@@ -61,6 +61,7 @@ def table_definition(
     options = [] if relation.webhook is None else ["connector = 'webhook'"]
     options += ["is_batched = true"] if relation.webhook is not None and relation.webhook.is_batched else []
     options += [] if relation.retention is None else [_end_of_rows(relation.retention)]
+    options += [] if relation.times_of_rows is None else ["row_timestamp = true"]
     suffix += f" WITH ({', '.join(options)})" if options else ""
     if relation.webhook is not None and relation.webhook.text is not None:
         suffix += f" VALIDATE AS {relation.webhook.text}"

@@ -260,7 +260,7 @@ class StreamTtl:
     properties: Properties
 
     @property
-    def tables_of_ends(self) -> tuple[TableSchema, ...]:
+    def tables_beside(self) -> tuple[TableSchema, ...]:
         """By what the rows that end are found."""
         return self.retained.tables
 
@@ -275,8 +275,9 @@ class Materialize:
     `first_by`: of an append-only input, the first row of each key in that order, then of the input's stream key, stays.
     `expiry`: rows end without a change in the output, which has no rows below the watermark. Its stream key has the
     column, too: a new row with the key of one that has ended does not retract it. `retained`: they end by the clock.
+    `times`: `the relation's key → the time of the epoch that wrote the row`, for queries that ask for it.
     Output: the changes of the stored relation, all its columns. State: `table`, the relation itself; that of `expiry`,
-    that of `retained`.
+    that of `retained`, `times`.
     """
 
     input: StreamPlan
@@ -288,6 +289,7 @@ class Materialize:
     expiry: Expiry | None = None
     retained: RetainedFor | None = None
     later_versions: tuple[ColumnIndex, ...] = ()
+    times: TableSchema | None = None
 
     @property
     def versions(self) -> tuple[ColumnIndex, ...]:
@@ -295,10 +297,14 @@ class Materialize:
         return () if self.version is None else (self.version, *self.later_versions)
 
     @property
-    def tables_of_ends(self) -> tuple[TableSchema, ...]:
-        """By what the rows that end are found."""
-        retained = () if self.retained is None else self.retained.tables
-        return retained if self.expiry is None else (self.expiry.table, *retained)
+    def tables_beside(self) -> tuple[TableSchema, ...]:
+        """By what the rows that end are found, and when rows were written."""
+        expiry = () if self.expiry is None else (self.expiry.table,)
+        return (
+            *expiry,
+            *(() if self.retained is None else self.retained.tables),
+            *(() if self.times is None else (self.times,)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | StreamTtl():
-            return (plan.table, *plan.tables_of_ends)
+            return (plan.table, *plan.tables_beside)
         case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | StreamMoments() | EowcSort():
             return (plan.table,)
         case StreamRecursion():  # how often each row is derived at each level; for UNION, the least level of each row

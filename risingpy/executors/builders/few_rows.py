@@ -64,7 +64,7 @@ def few_executor(plan: StreamPlan) -> FewExecutor | None:
             return _hash_agg(plan, plan.group_key)
         case SimpleAgg():
             return _hash_agg(plan, ())
-        case Materialize(first_by=None, expiry=None, retained=None, version=None):
+        case Materialize(first_by=None, expiry=None, retained=None, version=None, times=None):
             return _materialize(plan)
         case _:
             return None

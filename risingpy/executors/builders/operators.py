@@ -48,6 +48,7 @@ from risingpy.executors.relation.materialize import (
     MaterializeExecutor,
     OverwriteMaterializeExecutor,
 )
+from risingpy.executors.relation.row_times import RowTimesExecutor
 from risingpy.executors.relation.table_inputs import TableInputsExecutor
 from risingpy.executors.stateless.change_log import ChangeLogExecutor
 from risingpy.executors.stateless.expand import ExpandExecutor
@@ -162,9 +163,22 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
             return _table_inputs(plan, empty, numbers)
         case Materialize() | Changelog() | IntoTable():
             root = CompiledOperator(_root(plan), empty, (_operator(plan.input, numbers),))
-            return root if not isinstance(plan, Materialize) else retained_rows(plan, expiring_rows(plan, root))
+            return root if not isinstance(plan, Materialize) else _with_times_and_ends(plan, root)
         case _:
             assert_never(plan)
+
+
+def _with_times_and_ends(plan: Materialize, stored: CompiledOperator) -> CompiledOperator:
+    """The operator of a Materialize whose rows may end, and have times; `stored` only stores them."""
+    ending, times = retained_rows(plan, expiring_rows(plan, stored)), plan.times
+    if times is None:
+        return ending
+    key = [each.index for each in plan.table.key]
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        return RowTimesExecutor(ending.make(epoch), times=epoch.transaction.state_table(times), key=key, epoch=epoch)
+
+    return replace(ending, make=make)
 
 
 def _driven_by_time(

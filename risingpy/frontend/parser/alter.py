@@ -32,6 +32,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetEndOfRows,
     SetIdentity,
     SetNotNull,
+    SetRowTimestamp,
     SetType,
     ValidateConstraint,
     WithoutEffect,
@@ -68,6 +69,7 @@ from risingpy.plan.catalog import (
 _IDENTITY_OPTIONS = ("GENERATED", "INCREMENT", "MINVALUE", "MAXVALUE", "NO", "START", "RESTART", "CACHE", "CYCLE")
 _OF_AN_INDEX = (("CLUSTER", "ON"),)
 _WITHOUT_EFFECT = (*_OF_AN_INDEX, ("SET", "WITHOUT", "CLUSTER"), ("SET", "LOGGED"), ("SET", "UNLOGGED"))
+_OWN_OPTIONS = ("ttl", "retention_seconds", "row_timestamp")  # of tables
 _KINDS_OF_STORAGE = ("PLAIN", "EXTERNAL", "EXTENDED", "MAIN", "DEFAULT")
 _OTHER_ACTIONS = (
     "OWNER",
@@ -252,10 +254,10 @@ def _parse_action(cursor: Cursor, table: ObjectName) -> AlterAction | WithoutEff
     return cursor.fail()
 
 
-def _parse_stored_form(cursor: Cursor) -> SetEndOfRows | ResetTtl | WithoutEffect | None:
+def _parse_stored_form(cursor: Cursor) -> SetEndOfRows | ResetTtl | SetRowTimestamp | WithoutEffect | None:
     """SET (…), RESET (…), and what PostgreSQL says of a table's rows on disk."""
     if cursor.peek(2) == ["SET", "("]:
-        return _parse_end_of_rows(cursor)
+        return _parse_set_option(cursor)
     if cursor.peek(2) == ["RESET", "("]:
         return _parse_reset(cursor)
     words = next((words for words in _WITHOUT_EFFECT if cursor.accept(*words)), None)
@@ -265,25 +267,27 @@ def _parse_stored_form(cursor: Cursor) -> SetEndOfRows | ResetTtl | WithoutEffec
     return WithoutEffect(f"{' '.join(words)}{name}")
 
 
-def _parse_end_of_rows(cursor: Cursor) -> SetEndOfRows | WithoutEffect:
-    """`SET (ttl = …)`, `SET (retention_seconds = …)`; what PostgreSQL has there besides has no effect."""
+def _parse_set_option(cursor: Cursor) -> SetEndOfRows | SetRowTimestamp | WithoutEffect:
+    """SET of `ttl`, `retention_seconds` or `row_timestamp`; what PostgreSQL has there besides has no effect."""
     cursor.expect("SET", "(")
     position = cursor.position
     name, value = OptionsReader(cursor).option()
-    if name in ("ttl", "retention_seconds"):
+    if name in _OWN_OPTIONS:
         cursor.expect(")")
-        return SetEndOfRows(name, OptionText(value, position))
-    names = [_storage_parameter(name, position, "SET", "It can set ttl and retention_seconds.")]
+        given = OptionText(value, position)
+        return SetRowTimestamp(given) if name == "row_timestamp" else SetEndOfRows(name, given)
+    names = [_storage_parameter(name, position, "SET", "It can set ttl, retention_seconds and row_timestamp.")]
     while cursor.accept(","):
         position = cursor.position
         name, _ = OptionsReader(cursor).option()
-        names.append(_storage_parameter(name, position, "SET", "One statement sets ttl, another one the others."))
+        hint = "One statement sets ttl, retention_seconds or row_timestamp, another one the others."
+        names.append(_storage_parameter(name, position, "SET", hint))
     cursor.expect(")")
     return WithoutEffect(f"SET ({', '.join(names)})")
 
 
-def _parse_reset(cursor: Cursor) -> ResetTtl | WithoutEffect:
-    """`RESET (ttl)`; what PostgreSQL has there besides has no effect."""
+def _parse_reset(cursor: Cursor) -> ResetTtl | SetRowTimestamp | WithoutEffect:
+    """RESET of `ttl` or `row_timestamp`; what PostgreSQL has there besides has no effect."""
     cursor.expect("RESET", "(")
     names: list[str] = []
     while True:
@@ -291,10 +295,10 @@ def _parse_reset(cursor: Cursor) -> ResetTtl | WithoutEffect:
         name = cursor.name().name
         while cursor.accept("."):
             name += f".{cursor.name().name}"
-        if name == "ttl" and not names:
+        if name in ("ttl", "row_timestamp") and not names:
             cursor.expect(")")
-            return ResetTtl()
-        names.append(_storage_parameter(name, position, "RESET", "It can reset ttl."))
+            return ResetTtl() if name == "ttl" else SetRowTimestamp(None)
+        names.append(_storage_parameter(name, position, "RESET", "It can reset ttl and row_timestamp."))
         if not cursor.accept(","):
             break
     cursor.expect(")")

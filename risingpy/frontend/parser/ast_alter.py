@@ -164,6 +164,13 @@ class ResetTtl:
 
 
 @dataclass(frozen=True, slots=True)
+class SetRowTimestamp:
+    """SET (row_timestamp = …): whether the table keeps when its rows were written. `given` is None: RESET of it."""
+
+    given: OptionText | None
+
+
+@dataclass(frozen=True, slots=True)
 class AddPrimaryKey:
     """ALTER TABLE name ADD [CONSTRAINT key_name] PRIMARY KEY (columns). `position` is that of the action.
 
@@ -190,6 +197,7 @@ AlterAction = (
     | AlterWatermark
     | SetEndOfRows
     | ResetTtl
+    | SetRowTimestamp
 )
 
 

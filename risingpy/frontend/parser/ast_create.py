@@ -74,7 +74,7 @@ class CreateTable:
     `storage_parameters` are the names of those that PostgreSQL has for its files (fillfactor); they have no effect.
     `unlogged` has no effect either. `temporary` is CREATE TEMPORARY, `on_commit` is None unless said. The
     columns of `likes` are not among `columns`. `retention` is what WITH (retention_seconds = …) says, `ttl` what
-    WITH (ttl = …) does.
+    WITH (ttl = …) does, `row_timestamp` what WITH (row_timestamp = …) does.
     """
 
     name: ObjectName
@@ -104,6 +104,7 @@ class CreateTable:
     unlogged: bool = False
     retention: OptionText | None = None
     ttl: OptionText | None = None
+    row_timestamp: OptionText | None = None
 
     @property
     def is_fed(self) -> bool:

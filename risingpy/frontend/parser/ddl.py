@@ -51,7 +51,7 @@ from risingpy.frontend.parser.user_types.domains import parse_create_domain
 from risingpy.frontend.parser.user_types.parsing import parse_create_type
 from risingpy.plan.operators import ConflictBehavior
 
-_ENDS = ("retention_seconds", "ttl")  # options that say when rows end
+_OWN = ("retention_seconds", "ttl", "row_timestamp")  # options of tables, whatever feeds them
 
 _PARSERS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
@@ -140,7 +140,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
     is_versioned = cursor.accept("WITH", "VERSION", "COLUMN")
     version_columns = tuple(cursor.in_parentheses(cursor.name)) if is_versioned else ()
     includes, reader = parse_includes(cursor), OptionsReader(cursor)
-    options, storage, ends = _table_options(cursor, reader)
+    options, storage, own = _table_options(cursor, reader)
     on_commit = parse_on_commit(cursor)
     validation, secret = _parse_validation(cursor) if options else (None, None)
     message_format = parse_format(cursor, reader)
@@ -170,30 +170,31 @@ def _parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs:
         key_name=names[0] if names else None,
         on_commit=on_commit,
         likes=elements.likes,
-        retention=ends.get("retention_seconds"),
-        ttl=ends.get("ttl"),
+        retention=own.get("retention_seconds"),
+        ttl=own.get("ttl"),
+        row_timestamp=own.get("row_timestamp"),
     )
 
 
 def _table_options(
     cursor: Cursor, reader: OptionsReader
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], dict[str, OptionText]]:
-    """(The options of a source, the names of PostgreSQL's storage parameters, what says when rows end, by name).
+    """(The options of a source, the names of PostgreSQL's storage parameters, those of every table, by name).
 
     One of the first two is empty.
     """
     if cursor.peek(2) != ["WITH", "("]:
         return (), (), {}
     cursor.expect("WITH")
-    options, ends = reader.read(), dict[str, OptionText]()
-    for place in [each for each in reader.places if each.name in _ENDS and not each.is_reference]:
-        ends[place.name] = OptionText(dict(options)[place.name], place.begin)
+    options, own = reader.read(), dict[str, OptionText]()
+    for place in [each for each in reader.places if each.name in _OWN and not each.is_reference]:
+        own[place.name] = OptionText(dict(options)[place.name], place.begin)
         reader.places.remove(place)
-    options = tuple(option for option in options if option[0] not in _ENDS)
+    options = tuple(option for option in options if option[0] not in _OWN)
     if not all(is_storage_parameter(name) for name, _ in options):
-        return options, (), ends
+        return options, (), own
     reader.places.clear()
-    return (), tuple(name for name, _ in options), ends
+    return (), tuple(name for name, _ in options), own
 
 
 def _parse_validation(cursor: Cursor) -> tuple[Expression | None, ObjectName | None]:

@@ -10,6 +10,7 @@ from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.binder.ddl.constraints import BoundUnique, ConstraintBinder
 from risingpy.frontend.binder.ddl.end_of_rows import end_of_rows
+from risingpy.frontend.binder.ddl.table_options import has_times
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.constraints.changes import new_uniques
@@ -131,6 +132,7 @@ def new_table(
         uniques=new_uniques(schema_name, statement.name.name, bound.uniques),
         key_name=statement.key_name,
         ends=end_of_rows(statement),
+        has_times=has_times(statement),
     )
 
 

@@ -101,6 +101,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     earlier, allocate = state.catalog, IdAllocator(state.next_id)
     after = replace(change.relation, version=max(state.committed.epoch, before.version + 1))
     after = replace(after, retention=_with_ids(after.retention, allocate))
+    after = replace(after, times_of_rows=allocate() if after.times_of_rows == 0 else after.times_of_rows)
     planned = plan_of_table(after)
     after = replace(after, columns=planned.columns, stream_key=planned.stream_key)
     after = replace(after, table=planned.table, watermarks=planned.watermarks)
@@ -132,7 +133,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         graph_version=state.graph_version + 1,
         next_id=allocate.next_id,
         compactions=_compactions(state, before, after),
-        purge=state.purge | (_tables_of(before.retention) - _tables_of(after.retention)),
+        purge=state.purge | (_tables_beside(before) - _tables_beside(after)),
     )
     if change.reader is not None and _named(before) != _named(after):
         state = with_texts(earlier, state, state.catalog.dependents(after.relation_id), change.reader)
@@ -146,9 +147,10 @@ def _with_ids(retention: RowRetention | None, allocate: Callable[[], int]) -> Ro
     return replace(retention, table_id=allocate(), ages_table=allocate())
 
 
-def _tables_of(retention: RowRetention | None) -> frozenset[int]:
+def _tables_beside(table: Table) -> frozenset[int]:
+    retention = table.retention
     ids = () if retention is None else (retention.table_id, retention.ages_table)
-    return frozenset(each for each in ids if each is not None)
+    return frozenset(each for each in (*ids, table.times_of_rows) if each is not None)
 
 
 def _named(table: Table) -> list[tuple[int, str]]:

@@ -56,6 +56,7 @@ class NewTable:
     """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key.
 
     `filled`: the table is in creation until the statement has written its rows. So it is until it has its `uniques`.
+    `has_times`: WITH (row_timestamp = true).
     """
 
     schema_name: str
@@ -75,6 +76,7 @@ class NewTable:
     uniques: tuple[NewUnique, ...] = ()
     key_name: str | None = None
     ends: EndOfRows | None = None
+    has_times: bool = False
 
 
 def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
@@ -91,8 +93,9 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
     retention = None
     if ends is not None:
         retention = RowRetention(ends.seconds, allocate(), allocate() if ends.is_told else None)
+    times = allocate() if table.has_times else None
     source = None if table.source is None else _table_source(state, table, table.source, allocate)
-    planned = _planned(table, relation_id, source, retention)
+    planned = _planned(table, relation_id, source, retention, times)
     relation = Table(
         relation_id=relation_id,
         schema_name=table.schema_name,
@@ -113,6 +116,7 @@ def add_table(state: MetaState, table: NewTable) -> tuple[MetaState, int]:
         constraints=table.constraints,
         key_name=table.key_name or _free_key_name(state, table),
         retention=retention,
+        times_of_rows=times,
         watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,
@@ -139,7 +143,11 @@ def _free_key_name(state: MetaState, table: NewTable) -> str | None:
 
 
 def _planned(
-    table: NewTable, relation_id: int, source: ExternalSource | None, retention: RowRetention | None
+    table: NewTable,
+    relation_id: int,
+    source: ExternalSource | None,
+    retention: RowRetention | None,
+    times_of_rows: int | None,
 ) -> StreamJobPlan:
     return plan_table(
         table_id=relation_id,
@@ -152,6 +160,7 @@ def _planned(
         watermark=table.watermark,
         source=source,
         retention=retention,
+        times_of_rows=times_of_rows,
     )
 
 

@@ -67,7 +67,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             kept = {"derivations": plan.rows.derivations, "members": plan.rows.members}
             return [f"table {t.table_id} {name}: {table_text(t)}" for name, t in kept.items() if t is not None]
         case Materialize() | StreamTtl():
-            return _details_of_ends(plan)
+            return _details_of_rows(plan)
         case Changelog():
             return [f"table {plan.table.table_id} changes: {table_text(plan.table)}"]
         case IntoTable():
@@ -91,12 +91,13 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             assert_never(plan)
 
 
-def _details_of_ends(plan: Materialize | StreamTtl) -> list[str]:
-    """The rows, and by what those are found that end."""
-    first = "relation" if isinstance(plan, Materialize) else "rows"
-    by_watermark = isinstance(plan, Materialize) and plan.expiry is not None
-    ending = ("expiry", "retention") if by_watermark else ("retention", "ages")
-    named = zip((first, *ending), state_tables(plan), strict=False)
+def _details_of_rows(plan: Materialize | StreamTtl) -> list[str]:
+    """The rows, by what those are found that end, and when they were written."""
+    names = ["relation" if isinstance(plan, Materialize) else "rows"]
+    names += ["expiry"] if isinstance(plan, Materialize) and plan.expiry is not None else []
+    names += [] if plan.retained is None else ["retention", "ages"][: len(plan.retained.tables)]
+    names += ["times"] if isinstance(plan, Materialize) and plan.times is not None else []
+    named = zip(names, state_tables(plan), strict=True)
     return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in named]
 
 

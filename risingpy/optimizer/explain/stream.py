@@ -316,6 +316,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
         **({} if plan.first_by is None else {"first_by": sort_texts(plan.first_by, names)}),
         **({} if plan.expiry is None else {"ends_by": names[plan.expiry.column]}),
         **({} if plan.retained is None else {"ends_after": f"{plan.retained.seconds} s"}),
+        **({} if plan.times is None else {"row_timestamp": "true"}),
     }
 
 

@@ -81,6 +81,7 @@ def plan_of_table(table: Table) -> StreamJobPlan:
         watermark=table.watermark,
         source=table.source,
         retention=table.retention,
+        times_of_rows=table.times_of_rows,
     )
 
 
@@ -96,6 +97,7 @@ def plan_table(
     watermark: Watermark | None = None,
     source: ExternalSource | None = None,
     retention: RowRetention | None = None,
+    times_of_rows: int | None = None,
 ) -> StreamJobPlan:
     """The job of a table: its log, and what a source feeds it, materialized. A pushed source feeds it by the log.
 
@@ -125,6 +127,7 @@ def plan_table(
         expiry=expiry,
         retained=retained,
         later_versions=versions[1:],
+        times=None if times_of_rows is None else ages_table(times_of_rows, table),
     )
     root = derived(stored)
     return StreamJobPlan(root, table, tuple(columns), root.properties.stream_key, root.properties.append_only)

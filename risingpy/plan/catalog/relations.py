@@ -93,8 +93,9 @@ class Table(JobRelation):
     `primary_key` are the positions of the declared key (empty: the hidden `_row_id` is the key). `on_conflict` is what
     the table does with a row whose key is there already. `version_column` is the id of the column that says which of
     two rows of a key is newer; of equal ones, `later_version_columns` say it, in order. `watermark` is what
-    WATERMARK FOR says, `retention` what ends rows by the clock. `next_column_id` is greater than every id that a column
-    of the table ever had (0: no column was ever dropped).
+    WATERMARK FOR says, `retention` what ends rows by the clock, `times_of_rows` the id of the state table that keeps
+    when rows were written (0: until the change is made). `next_column_id` is greater than every id that a column of the
+    table ever had (0: no column was ever dropped).
     DELETE is refused if the table is `append_only`, but a later row may still replace one of the same key: see
     `never_retracts`. `webhook`: HTTP requests add rows. `upstream`: the table copies one of another system, and no
     statement writes to it. `source` feeds the table, whose columns it has, beside the statements that do; it has an id
@@ -118,6 +119,7 @@ class Table(JobRelation):
     rules: int = 0
     retention: RowRetention | None = None
     later_version_columns: tuple[int, ...] = ()
+    times_of_rows: int | None = None
 
     @property
     def version_columns(self) -> tuple[int, ...]:
@@ -147,6 +149,12 @@ class Table(JobRelation):
         """Whether rows go without a change that readers are told."""
         is_silent = self.retention is not None and self.retention.ages_table is None
         return is_silent or (self.watermark is not None and self.watermark.ttl)
+
+    @property
+    def ages_table(self) -> int | None:
+        """The id of the state table that has the time of each row by its key; None if nobody keeps such times."""
+        of_ttl = None if self.retention is None else self.retention.ages_table
+        return of_ttl if self.times_of_rows is None else self.times_of_rows
 
     @property
     def never_retracts(self) -> bool:

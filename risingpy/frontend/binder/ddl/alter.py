@@ -38,11 +38,11 @@ from risingpy.frontend.binder.ddl.changed_type import (
     special_role,
 )
 from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
-from risingpy.frontend.binder.ddl.end_of_rows import altered_end_of_rows, without_ttl
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
 from risingpy.frontend.binder.ddl.primary_key import refuse_copy
+from risingpy.frontend.binder.ddl.table_options import with_option
 from risingpy.frontend.binder.ddl.watermark import altered_watermark, renamed_in_watermark
 from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
 from risingpy.frontend.binder.plans import project
@@ -66,6 +66,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetEndOfRows,
     SetIdentity,
     SetNotNull,
+    SetRowTimestamp,
     SetType,
     ValidateConstraint,
 )
@@ -183,10 +184,8 @@ class _Binder:
                 self._change(index, column)
             case AlterWatermark():
                 self.relation = altered_watermark(self._context, self.relation, action)
-            case SetEndOfRows():
-                self.relation = altered_end_of_rows(self._changes.catalog, self.relation, action)
-            case ResetTtl():
-                self.relation = without_ttl(self.relation)
+            case SetEndOfRows() | ResetTtl() | SetRowTimestamp():
+                self.relation = with_option(self._changes.catalog, self.relation, action)
             case AddConstraint() if self.filled:  # it may read the column
                 self.later.append(action)
             case AddConstraint() | DropConstraint() | RenameConstraint() | ValidateConstraint():

@@ -26,7 +26,8 @@ from risingpy.frontend.binder.ddl.watermark import bind_watermark
 from risingpy.frontend.binder.ddl.webhook import bind_webhook
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
-from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.query.row_timestamp import refuse_row_timestamp
+from risingpy.frontend.binder.scope.columns import ROW_TIME, Scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import position_of
@@ -65,7 +66,7 @@ _VERSION_TYPES = frozenset(
         *(TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.VARCHAR),
     }
 )
-_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID)
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID, ROW_TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +280,7 @@ def bind_view(
     # A plain view stores no value: what stands beside current_user may be a name there, as a dump writes it.
     may_name = isinstance(statement, CreateView)
     refuse_system([use for use in query.system_uses if not (may_name and use.name == NAME.name)], "a view")
+    refuse_row_timestamp(statement.query.tree, what, statement.query.position)
     if any(dependency in catalog.internal_tables for dependency in query.dependencies):
         message = f"{what} does not support internal tables"
         raise FeatureNotSupported(message, position=statement.query.position)

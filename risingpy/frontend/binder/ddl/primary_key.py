@@ -76,6 +76,7 @@ def refuse_copy(table: Table, what: str, position: int, hint: str = "Create a ne
         (table.webhook is not None, "a webhook feeds it"),
         (table.watermark is not None, "it has a watermark"),
         (table.retention is not None, "its rows end by the clock"),
+        (table.times_of_rows is not None, "it keeps when its rows were written"),
         (table.append_only, "it is append-only"),
         (bool(table.version_columns), "it has a version column"),
     )

@@ -41,6 +41,7 @@ from risingpy.frontend.binder.query.relations import (
     scan,
     with_aliases,
 )
+from risingpy.frontend.binder.query.row_timestamp import with_row_timestamp
 from risingpy.frontend.binder.query.sql_functions import sql_function_item
 from risingpy.frontend.binder.query.table_sample import no_table_to_sample, sampled
 from risingpy.frontend.binder.query.temporal import temporal_kind, without_version
@@ -171,6 +172,7 @@ class FromBinder:
             plan, owner = self._relation(relation, position_of(tree)), relation.schema_name
             if sample is not None:
                 plan = sampled(self._context, sample, relation, plan, position_of(tree))
+            plan = with_row_timestamp(self._context, tree, relation, plan)
         has_alias = alias is not None and alias.this is not None
         shown = name_of(alias.this) if alias is not None and has_alias else name
         plan = with_aliases(plan, shown, alias)

@@ -11,8 +11,8 @@ from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, struct_of
 
-_ROW_TIME = "_rw_timestamp"  # RisingWave's hidden column
-_ROW_TIME_HINT = "Rows keep no time of their last change: give the table a column such as at timestamptz DEFAULT now()."
+ROW_TIME = "_rw_timestamp"  # RisingWave's hidden column
+_ROW_TIME_HINT = "SELECT can read it of tables WITH (row_timestamp = true)."
 UNNAMED = ""  # the alias of a subquery without one: no name in SQL is empty
 
 
@@ -85,10 +85,8 @@ class Scope:
 
     def _undefined(self, message: str, name: str, table: str | None, position: int) -> UndefinedColumn:
         """The error of a name that means nothing here; it may mean something in the query around."""
-        if name == _ROW_TIME:
-            message = f"column {_ROW_TIME} is not supported"
-            return UndefinedColumn(message, sqlstate="0A000", position=position, hint=_ROW_TIME_HINT)
-        return UndefinedColumn(message, position=position, hint=self._hint(name, table))
+        hint = _ROW_TIME_HINT if name == ROW_TIME else self._hint(name, table)
+        return UndefinedColumn(message, position=position, hint=hint)
 
     def table(self, schema: str | None, alias: str, position: int) -> ScopeTable:
         """The FROM item called `alias`."""
