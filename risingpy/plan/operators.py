@@ -299,12 +299,9 @@ class Materialize:
     @property
     def tables_beside(self) -> tuple[TableSchema, ...]:
         """By what the rows that end are found, and when rows were written."""
-        expiry = () if self.expiry is None else (self.expiry.table,)
-        return (
-            *expiry,
-            *(() if self.retained is None else self.retained.tables),
-            *(() if self.times is None else (self.times,)),
-        )
+        retained = () if self.retained is None else self.retained.tables
+        others = (None if self.expiry is None else self.expiry.table, *retained, self.times)
+        return tuple(each for each in others if each is not None)
 
 
 @dataclass(frozen=True, slots=True)

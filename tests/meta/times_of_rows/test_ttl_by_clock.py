@@ -11,8 +11,8 @@ from risingpy.executors.watermark import aging_rows
 from risingpy.executors.watermark.oldest_rows import OldestRows
 from tests.meta.conftest import Client, Server
 from tests.meta.test_passing_time import eventually
-from tests.meta.test_retention import FastClock
 from tests.meta.test_watermarks import relation
+from tests.meta.times_of_rows.test_retention import FastClock
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (ttl = '{} seconds')"
 JOINED = "SELECT t.id, u.id AS other, t.v FROM t JOIN u ON t.v = u.v"

@@ -9,8 +9,8 @@ import pytest
 
 from risingpy.errors import SqlError
 from tests.meta.conftest import Client, Server
-from tests.meta.test_retention import FastClock
-from tests.meta.test_ttl_by_clock import state_rows, written
+from tests.meta.times_of_rows.test_retention import FastClock
+from tests.meta.times_of_rows.test_ttl_by_clock import state_rows, written
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (row_timestamp = true)"
 HOURS = "SELECT id, v, round(extract(epoch FROM _rw_timestamp) / 3600 - {}) FROM t"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.meta.conftest import Client, Server
 from tests.meta.test_passing_time import eventually
-from tests.meta.test_retention import FastClock
-from tests.meta.test_ttl_by_clock import state_rows
+from tests.meta.times_of_rows.test_retention import FastClock
+from tests.meta.times_of_rows.test_ttl_by_clock import state_rows
 
 JOINED = "SELECT t.id, u.id AS other, t.v FROM t LEFT JOIN u ON t.v = u.v"
 GROUPED = "SELECT v % 5 AS k, count(*) AS n, max(id) AS m, array_agg(id ORDER BY id) AS s FROM t GROUP BY v % 5"
