@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from risingpy.connectors.formats.avro_choice import avro_decoder
 from risingpy.connectors.formats.bytes_decoder import BytesDecoder
@@ -28,7 +28,9 @@ _ROW_FORMATS = ("plain", "upsert", "debezium")
 Columns = Sequence[tuple[str, SqlType]]
 
 
-def decoder_of(message_format: MessageFormat, columns: Columns, key_columns: Sequence[str]) -> Decoder:
+def decoder_of(
+    message_format: MessageFormat, columns: Columns, key_columns: Sequence[str], null_keys: Collection[str] = ()
+) -> Decoder:
     """See `decoder.DecoderFactory`."""
     row_format, encoding = message_format.row_format, message_format.encoding
     options = dict(message_format.options)
@@ -41,7 +43,9 @@ def decoder_of(message_format: MessageFormat, columns: Columns, key_columns: Seq
     if row_format != "plain" and not key_columns:
         hint = "CREATE TABLE … (…, PRIMARY KEY (…)) WITH (…)"
         raise InvalidParameterValue(f"FORMAT {row_format.upper()} needs a table with a primary key", hint=hint)
-    decoder = _decoder(message_format, keyed(columns, key_columns), options)
+    # Debezium leaves a key out where nothing has changed: NULL says nothing there.
+    nullable = null_keys if row_format != "debezium" else ()
+    decoder = _decoder(message_format, keyed(columns, key_columns, nullable), options)
     if options:
         name = min(options)
         raise InvalidParameterValue(f'unknown option "{name}" of ENCODE {encoding.upper()}')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -65,9 +65,15 @@ class DecoderFactory(Protocol):
     """What `choice.decoder_of` is."""
 
     def __call__(
-        self, message_format: MessageFormat, columns: Sequence[tuple[str, SqlType]], key_columns: Sequence[str]
+        self,
+        message_format: MessageFormat,
+        columns: Sequence[tuple[str, SqlType]],
+        key_columns: Sequence[str],
+        null_keys: Collection[str] = (),
     ) -> Decoder:
         """A decoder for the named columns; `key_columns` are the primary key of a table whose rows are upserted.
+
+        Of these, `null_keys` may be NULL.
 
         Raises InvalidParameterValue for options that the format does not have, FeatureNotSupported for what it cannot.
         """

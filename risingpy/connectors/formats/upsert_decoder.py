@@ -15,7 +15,8 @@ from risingpy.connectors.formats.payload_reader import KeyReader, PayloadReader
 class UpsertDecoder:
     """A row of op −1 has the columns of its key only. Columns of the key are read from the message's key first.
 
-    A message is bad if its key is NULL in a column, or if it has no key where that itself is the primary key.
+    A message is bad if its key is NULL in a column that takes no NULL, or if it has no key where only that says which
+    row is meant: where it is itself the primary key, and where the row is deleted.
     """
 
     def __init__(self, columns: KeyedColumns, payloads: PayloadReader, keys: KeyReader) -> None:
@@ -36,8 +37,8 @@ class UpsertDecoder:
             for k, key in zip(self._columns.key, of_keys, strict=True):
                 columns[k] = first_valid(key, columns[k])
             self._columns.without_key(positions, [columns[k] for k in self._columns.key], reasons)
-        else:
-            for row in np.flatnonzero(keys.is_null().to_numpy(zero_copy_only=False)):
-                reasons.add(int(row), "the message has no key")
+        lacks_key = keys.is_null().to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(lacks_key & ~has_row if self._columns.key else lacks_key):
+            reasons.add(int(row), "the message has no key")
         ops = pa.array(np.where(has_row, 1, -1).astype(np.int8))
         return decoded(columns, pa.array(positions), reasons, ops)
