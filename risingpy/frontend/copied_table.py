@@ -54,6 +54,7 @@ def copied_columns(
         with options.masked_errors():
             upstream = pushed_connector_of(options.options).describe(copied.name)
         if not copied.all_columns:
+            _refuse_null_in_key(defined.columns)
             _check(defined.columns, defined.primary_key, upstream)
     except SqlError as error:
         error.position = error.position or copied.position
@@ -122,6 +123,13 @@ def _check(columns: Sequence[ColumnDesc], key: Sequence[int], upstream: Upstream
         shown = ", ".join(upstream.key)
         hint = f"PRIMARY KEY ({shown})"
         raise InvalidTableDefinition(f'the primary key must be that of table "{upstream.name}" upstream', hint=hint)
+
+
+def _refuse_null_in_key(columns: Sequence[ColumnDesc]) -> None:
+    for column in columns:
+        if column.null_in_key:  # the other system's key has none
+            message = f'NULL in the primary key of a table that copies another is not supported: column "{column.name}"'
+            raise FeatureNotSupported(message)
 
 
 def _takes(type_: SqlType, upstream: UpstreamColumn) -> bool:

@@ -129,7 +129,7 @@ def column_definition(column: ColumnDesc, relations: Mapping[int, Relation] = NO
         text += f" GENERATED {kind} AS IDENTITY{_numbering(_counting(column.identity, relations))}"
     if column.default is not None and serial is None:
         text += f" DEFAULT {shown_default(column, relations, lambda each: each.qualified_name)}"
-    return text + (" NOT NULL" if column.not_null else "")
+    return text + (" NOT NULL" if column.not_null else " NULL" if column.null_in_key else "")
 
 
 def _column_type(column: ColumnDesc) -> str:

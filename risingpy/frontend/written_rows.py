@@ -74,9 +74,9 @@ def with_generated(session: StatementContext, relation: Table, rows: pa.Table) -
 
 
 def check_not_null(relation: Table, rows: pa.Table) -> None:
-    """Raises NotNullViolation, with the first failing row in its detail. Key columns are never NULL."""
+    """Raises NotNullViolation, with the first failing row in its detail."""
     for index, column in enumerate(relation.columns):
-        if (column.not_null or index in relation.primary_key) and rows.column(index).null_count:
+        if relation.refuses_null(index) and rows.column(index).null_count:
             failing = rows.column(index).is_null().index(True).as_py()
             error = NotNullViolation(
                 f'null value in column "{column.name}" of relation "{relation.name}" violates not-null constraint',

@@ -216,8 +216,10 @@ class _OpenMessages:
         self._included = {column.column_id: column for column in source.included}
         self._guard = threading.Lock()  # a reader stands at one position
         self._reader = connector.message_reader()
-        key = [source.columns[k].name for k in source.table_key or ()]
-        self._decoder = decoder_of(message_format, [(c.name, c.type) for _, c in self._decoded()], key)
+        key = [source.columns[k] for k in source.table_key or ()]
+        nullable = [column.name for column in key if column.null_in_key]
+        columns = [(column.name, column.type) for _, column in self._decoded()]
+        self._decoder = decoder_of(message_format, columns, [column.name for column in key], nullable)
 
     def read_columns(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         return ()
@@ -305,7 +307,7 @@ def _without_nulls(source: ExternalSource, part: SplitRange, read: _ReadRange) -
     inserted = pc.greater(read.ops, 0)
     for k, column in enumerate(source.columns):
         array = read.columns.get(k)
-        if array is None or not array.null_count or not (column.not_null or k in source.table_key):
+        if array is None or not array.null_count or not column.refuses_null(in_key=k in source.table_key):
             continue
         lacking = pc.is_null(array) if k in source.table_key else pc.and_(pc.is_null(array), inserted)
         positions = read.positions.filter(lacking)

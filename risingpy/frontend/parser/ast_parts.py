@@ -109,7 +109,8 @@ class ColumnDefinition:
 
     `generated` is the expression of a computed column, `default` that of DEFAULT. `identity` says who numbers the
     rows: the table ALWAYS, or BY DEFAULT if a row brings no number; `numbering` counts only with it. `key_name` is the
-    name of PRIMARY KEY's constraint, `collation` that of COLLATE.
+    name of PRIMARY KEY's constraint, `collation` that of COLLATE. `says_null`: it has the word NULL, which counts in a
+    primary key.
     """
 
     name: str
@@ -123,6 +124,7 @@ class ColumnDefinition:
     numbering: SequenceOptions = SequenceOptions()
     key_name: str | None = None
     collation: ObjectName | None = None
+    says_null: bool = False
 
 
 class OnCommit(Enum):

@@ -292,7 +292,7 @@ def _is_ordinary(table: Table) -> bool:
 
 
 def _filled(table: Table) -> tuple[int, ...]:
-    """The columns in which no row may have a NULL."""
+    """The columns in which no row has a NULL that goes the short way: keys are looked up by their values there."""
     columns = enumerate(table.columns)
     return tuple(i for i, each in columns if (each.not_null or i in table.primary_key) and not each.hidden)
 

@@ -17,6 +17,7 @@ from risingpy.frontend.constraints.changes import new_uniques
 from risingpy.frontend.copied_table import copied_columns, refuse_unsupported
 from risingpy.frontend.parser.ast import CreateTable, CreateTableAs, ParsedStatement
 from risingpy.frontend.parser.ast_constraints import ForeignKeyDefinition, UniqueDefinition
+from risingpy.frontend.parser.creation.table_elements import null_in_deferrable_key
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.shown_text import shown_text
 from risingpy.frontend.statement_context import StatementContext
@@ -114,7 +115,7 @@ def new_table(
     columns = columns if key else with_row_id(columns)
     schema_name = table_schema(session, statement)
     bound = _bound_constraints(session, statement, columns, key)
-    columns = _with_not_null(columns, bound.uniques)
+    columns = _with_not_null(statement, columns, bound.uniques)
     return NewTable(
         schema_name=schema_name,
         name=statement.name.name,
@@ -174,11 +175,17 @@ def _bound_constraints(
     return binder
 
 
-def _with_not_null(columns: tuple[ColumnDesc, ...], uniques: Sequence[BoundUnique]) -> tuple[ColumnDesc, ...]:
-    """The columns, those of a DEFERRABLE PRIMARY KEY without NULLs."""
+def _with_not_null(
+    statement: CreateTable, columns: tuple[ColumnDesc, ...], uniques: Sequence[BoundUnique]
+) -> tuple[ColumnDesc, ...]:
+    """The columns, those of a DEFERRABLE PRIMARY KEY without NULLs. Raises 0A000 if one of these says NULL."""
     rules = ((each.definition, each.definition.unique) for each in uniques)
     keys = [key_column_ids(definition) for definition, rule in rules if rule is not None and rule.is_primary]
     ids = frozenset().union(*keys)
+    names = {column.name for column in columns if column.column_id in ids}
+    for column in statement.columns:
+        if column.says_null and column.name in names:
+            raise null_in_deferrable_key(column)
     return tuple(replace(each, not_null=each.not_null or each.column_id in ids) for each in columns)
 
 

@@ -71,10 +71,11 @@ def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc
         shown = shown if column.type.kind is TypeKind.ARRAY else data_type(state, made)
         measured, names = measured_type(made), base_names(state, made)
         refused = made.not_null
-    nullable = "NO" if column.not_null or refused or number - 1 in declared_key(owner) else "YES"
+    refused = refused or column.refuses_null(in_key=number - 1 in declared_key(owner))
     default = default_text(state, owner, column)
     return (
-        *(database, owner.schema_name, owner.name, column.name, number, default, nullable),
+        *(database, owner.schema_name, owner.name, column.name, number, default),
+        "NO" if refused else "YES",
         *(shown or column.shown_type.name, measured.length),
         *(octets(measured), *precisions(measured), time_digits(measured), None, None),
         *(None,) * 6,

@@ -82,7 +82,7 @@ def _column_row(
 def _rows(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
-            not_null = column.not_null or number - 1 in declared_key(found)
+            not_null = column.refuses_null(in_key=number - 1 in declared_key(found))
             text = generated_text(state, found, column) or default_text(state, found, column)
             has_default = text is not None
             acl = acl_texts(state, dict(found.column_acls).get(column.column_id))

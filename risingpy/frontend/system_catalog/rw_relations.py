@@ -101,7 +101,7 @@ def _columns(state: SystemState) -> Iterable[Row]:
         for i, column in enumerate(found.columns):
             yield (
                 *(relation_oid(found), column.name, i + 1, column.hidden, i in key, i in distribution),
-                *(column.generated is not None, not column.not_null and i not in key),
+                *(column.generated is not None, not column.refuses_null(in_key=i in key)),
                 *(column.generated.text if column.generated is not None else None, str(column.type), column.type.oid),
                 *(column.type.typlen, column.type.name),
             )

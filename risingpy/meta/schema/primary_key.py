@@ -74,7 +74,7 @@ def add_copy(state: MetaState, change: NewKey) -> tuple[MetaState, Table]:
     allocate = IdAllocator(state.next_id)
     relation_id = allocate()
     columns = tuple(
-        replace(column, history=None, not_null=column.not_null or column.column_id in change.primary_key)
+        replace(column, history=None, not_null=column.refuses_null(in_key=column.column_id in change.primary_key))
         for column in form.columns
         if not column.hidden
     )

@@ -118,7 +118,7 @@ def _into_table(input: StreamPlan, into: Table, type_: SinkType, *, table_id: in
     root = IntoTable(
         input,
         numbers_table(table_id, name),
-        tuple(i for i, each in enumerate(into.columns) if not each.hidden and (each.not_null or i in into.primary_key)),
+        tuple(i for i, each in enumerate(into.columns) if not each.hidden and into.refuses_null(i)),
         append_only,
         is_numbered,
         properties,

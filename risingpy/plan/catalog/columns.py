@@ -65,6 +65,7 @@ class ColumnDesc:
     `sequences` are the ids of the sequences that the default names: by their ids, as `nextval('16400'::regclass)`.
     `as_text`: the type was written `text`, which is another name of varchar; catalogs show the one that was written.
     `domain`: the domain that it is of, or an array of; `type` is the type of its values.
+    `null_in_key`: it was declared NULL and is in the primary key, which refuses no NULL there.
     """
 
     column_id: int
@@ -79,6 +80,11 @@ class ColumnDesc:
     sequences: tuple[int, ...] = ()
     as_text: bool = False
     domain: DomainType | None = None
+    null_in_key: bool = False
+
+    def refuses_null(self, *, in_key: bool) -> bool:
+        """Whether no row may have NULL here. `in_key`: the column is in the primary key of its table."""
+        return self.not_null or (in_key and not self.null_in_key)
 
     @property
     def shown_type(self) -> SqlType:

@@ -121,6 +121,15 @@ class Table(JobRelation):
     later_version_columns: tuple[int, ...] = ()
     times_of_rows: int | None = None
 
+    def refuses_null(self, place: int) -> bool:
+        """Whether no row may have NULL in the column at this position."""
+        return self.columns[place].refuses_null(in_key=place in self.primary_key)
+
+    @property
+    def has_null_keys(self) -> bool:
+        """Whether each column of the primary key may be NULL, so that a row may be there whose key is all NULL."""
+        return bool(self.primary_key) and not any(map(self.refuses_null, self.primary_key))
+
     @property
     def version_columns(self) -> tuple[int, ...]:
         """The ids of all columns of WITH VERSION COLUMN, in order."""

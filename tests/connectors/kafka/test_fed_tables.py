@@ -173,6 +173,36 @@ def test_the_first_message_of_a_key_stays(server: Server, kafka_broker: KafkaBro
     assert client.run("FLUSH; SELECT id, v FROM t ORDER BY id") == [(k, k) for k in range(10)]
 
 
+def test_a_key_that_may_be_null_is_a_key(server: Server, kafka_broker: KafkaBroker) -> None:
+    topic, client = Topic(kafka_broker), server.client()
+    client.run(table(topic, "t", "(id INT NULL PRIMARY KEY, v INT)", "FORMAT UPSERT ENCODE JSON"))
+    client.run(table(topic, "pair", "(id INT NULL, v INT, PRIMARY KEY (id, v))", "FORMAT PLAIN ENCODE JSON"))
+    none, one = '{"id": null}', '{"id": 1}'
+    for key, value in ((none, 1), (one, 2), (none, 3), (one, None), (none, 4), ('{"id": 5}', 5)):
+        topic.write([None if value is None else json.dumps({**json.loads(key), "v": value})], key=key)
+    assert client.run("FLUSH; SELECT id, v FROM t ORDER BY id") == [(5, 5), (None, 4)]
+    assert client.run("SELECT id, v FROM pair ORDER BY v") == [(None, 1), (1, 2), (None, 3), (None, 4), (5, 5)]
+    client.run("INSERT INTO t VALUES (NULL, 9)")
+    assert client.run("FLUSH; SELECT v FROM t WHERE id IS NULL") == [(9,)]
+    topic.write([None], key=none)
+    assert client.run("FLUSH; SELECT id, v FROM t") == [(5, 5)]
+    with pytest.raises(SqlError, match="a source feeds the table"):
+        client.run("ALTER TABLE t ALTER COLUMN id SET NOT NULL")
+    topic.write(['{"id": 7, "v": null}'], key='{"id": 7}')
+    client.run("FLUSH")
+    reasons = dict(client.run("SELECT reason, source_name FROM rw_catalog.rw_source_errors WHERE source_name = 'pair'"))
+    assert reasons['null value in column "v" violates not-null constraint'] == "pair"
+
+
+def test_a_message_without_a_key_deletes_no_row_of_the_key_null(server: Server, kafka_broker: KafkaBroker) -> None:
+    topic, client = Topic(kafka_broker), server.client()
+    client.run(table(topic, "t", "(id INT NULL PRIMARY KEY, v INT)", "FORMAT UPSERT ENCODE JSON"))
+    topic.write(['{"v": 1}', None])
+    client.run("FLUSH")
+    assert client.run("SELECT id, v FROM t") == [(None, 1)]
+    assert client.run("SELECT reason FROM rw_catalog.rw_source_errors") == [("the message has no key",)]
+
+
 def test_a_row_that_lacks_what_it_must_have_is_a_bad_message(server: Server, kafka_broker: KafkaBroker) -> None:
     topic, client = Topic(kafka_broker), server.client()
     topic.write(['{"id": 1, "v": 1}', '{"v": 2}', '{"id": 3}', "nothing", '{"id": 4, "v": 4}'])

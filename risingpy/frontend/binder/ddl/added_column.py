@@ -13,7 +13,13 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder.column_limits import check_relation
 from risingpy.frontend.binder.ddl.alter_constraints import RowCheck, nulls_among_rows
 from risingpy.frontend.binder.ddl.changed_type import column_domain, domain_checks, is_shown_as_text
-from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
+from risingpy.frontend.binder.ddl.create import (
+    bind_default,
+    bound_default,
+    check_column_name,
+    refuse_null_twice,
+    visible_columns,
+)
 from risingpy.frontend.binder.ddl.generated import bound_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type
 from risingpy.frontend.binder.ddl.named_sequences import stored_default
@@ -56,6 +62,10 @@ def bind_added_column(
     if column.default is not None or column.generated is not None or _numbers(table, column):
         refuse_default(table, column)
     identity = identity_of(column, table.name)
+    refuse_null_twice(column, table.name, is_not_null=column.not_null or identity is not None)
+    if column.says_null and column.primary_key:
+        message = f'NULL in a primary key that is added is not supported: column "{column.name}" says NULL'
+        raise FeatureNotSupported(message, position=column.position)
     if identity is not None:
         _refuse_filling(table, column)
         return NewColumn(ColumnDesc(0, column.name, identity_type(column), identity=identity), is_filled=True)

@@ -41,7 +41,7 @@ from risingpy.frontend.binder.ddl.create import bind_default, bound_default, che
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type
 from risingpy.frontend.binder.ddl.named_sequences import default_context, stored_default
-from risingpy.frontend.binder.ddl.primary_key import refuse_copy
+from risingpy.frontend.binder.ddl.primary_key import refuse_copy, with_not_null
 from risingpy.frontend.binder.ddl.table_options import with_option
 from risingpy.frontend.binder.ddl.watermark import altered_watermark, renamed_in_watermark
 from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
@@ -293,14 +293,12 @@ class _Binder:
     def _set_not_null(self, action: SetNotNull) -> None:
         index = self._existing(action.column)
         column = self.relation.columns[index]
-        if not action.not_null and (index in self.relation.primary_key or self._is_in_deferrable_key(column)):
-            message = f'column "{column.name}" is in a primary key'
-            raise InvalidTableDefinition(message, position=action.column.position)
+        changed = with_not_null(self.relation, index, action, is_in_deferrable_key=self._is_in_deferrable_key(column))
         if not action.not_null:
             refuse_identity_column(self.relation, column, action.column.position)
-        if action.not_null and not column.not_null:
+        elif not column.not_null:
             self._check_no_nulls(column)
-        self._change(index, replace(column, not_null=action.not_null))
+        self._change(index, changed)
 
     def _is_in_deferrable_key(self, column: ColumnDesc) -> bool:
         key = self._changes.catalog.deferrable_key_of(self.relation.relation_id)
@@ -347,7 +345,7 @@ class _Binder:
         plan = scan(self.stored)
         checked = remapped(cast, {0: stored})
         converted = project(plan, [checked], [column.name])
-        if column.not_null:
+        if self.relation.refuses_null(index):
             error = nulls_among_rows(self.relation, column.name)
             is_null = Call("is_null", (InputRef(0, sql_type),), BOOLEAN)
             self.checks.append(RowCheck(Filter(converted, is_null), error))

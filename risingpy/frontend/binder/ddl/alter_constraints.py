@@ -307,7 +307,7 @@ class ConstraintChanges:
             message = "DROP COLUMN together with a change of the type of a key's column is not supported"
             raise FeatureNotSupported(message, hint="Drop the column in a statement of its own.")
         keys = tuple(IndexKey(column.name, InputRef(column.column_id, column.type)) for column in columns)
-        definition = IndexDefinition(table.relation_id, keys, unique=UniqueRule())
+        definition = IndexDefinition(table.relation_id, keys, unique=UniqueRule(nulls_distinct=False))
         self._check_unique(table, BoundUnique(table.key_constraint, definition))
 
     def rows_anew(self, table: Table) -> LogicalPlan:

@@ -187,6 +187,13 @@ def check_column_name(column: ColumnDefinition | ColumnName) -> None:
         raise DuplicateColumn(message, position=column.position)
 
 
+def refuse_null_twice(column: ColumnDefinition, table: str, *, is_not_null: bool) -> None:
+    """Raises 42601 for a column that says NULL, and that other words keep from being NULL."""
+    if column.says_null and is_not_null:
+        message = f'conflicting NULL/NOT NULL declarations for column "{column.name}" of table "{table}"'
+        raise SyntaxError_(message, position=column.position)
+
+
 def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
     names = [column.name for column in statement.columns] + included_names(statement)
     inline = tuple(i for i, column in enumerate(statement.columns) if column.primary_key)
@@ -213,6 +220,7 @@ def _column(
     context: BindContext, types: KnownTypes, column_id: int, column: ColumnDefinition, *, table: str, in_key: bool
 ) -> ColumnDesc:
     identity = identity_of(column, table)
+    refuse_null_twice(column, table, is_not_null=column.not_null or identity is not None)
     if identity is not None:
         return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
     sql_type = column.type.resolved or resolve_type(column.type.text, column.type.position, types)
@@ -223,10 +231,16 @@ def _column(
     if column.default is not None:
         bound = bound_default(context, column.default, column.name, sql_type)
         text, sequences = stored_default(context, column.default, bound)
-    not_null = column.not_null or in_key
+    null_in_key = in_key and column.says_null
+    not_null = column.not_null or (in_key and not null_in_key)
     shown = is_text_name(column.type.text) if domain is None else shows_text(domain, context.types.catalog)
     return ColumnDesc(
-        *(column_id, column.name, sql_type, not_null), default=text, sequences=sequences, as_text=shown, domain=domain
+        *(column_id, column.name, sql_type, not_null),
+        default=text,
+        sequences=sequences,
+        as_text=shown,
+        domain=domain,
+        null_in_key=null_in_key,
     )
 
 

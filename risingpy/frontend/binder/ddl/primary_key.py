@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD PRIMARY KEY: which columns, and what the rows must not have."""
+"""ALTER TABLE … ADD PRIMARY KEY: which columns, and what the rows must not have. NOT NULL of a key's columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.parser.ast import AddPrimaryKey
-from risingpy.plan.catalog import Catalog, Table
+from risingpy.frontend.parser.ast_alter import SetNotNull
+from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.plan.key_types import refuse_no_key
 from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, LogicalPlan
@@ -61,11 +62,28 @@ def bind_primary_key(catalog: Catalog, table: Table, statement: AddPrimaryKey) -
 def with_primary_key(table: Table, key: tuple[int, ...]) -> Table:
     """The table as its CREATE TABLE would have it with the key."""
     columns = (
-        replace(column, not_null=column.not_null or i in key)
+        replace(column, not_null=column.refuses_null(in_key=i in key))
         for i, column in enumerate(table.columns)
         if not column.hidden
     )
     return replace(table, columns=tuple(columns), primary_key=key)
+
+
+def with_not_null(table: Table, place: int, action: SetNotNull, *, is_in_deferrable_key: bool) -> ColumnDesc:
+    """The table's column at this position after SET or DROP NOT NULL.
+
+    Raises 42P16 for DROP NOT NULL of a column whose key refuses NULLs.
+    """
+    column, position = table.columns[place], action.column.position
+    if not action.not_null:
+        if is_in_deferrable_key or (place in table.primary_key and not column.null_in_key):
+            raise InvalidTableDefinition(f'column "{column.name}" is in a primary key', position=position)
+        return replace(column, not_null=False)
+    if column.null_in_key and table.source is not None:
+        # The rows of an epoch that is under way are not looked at, and queries rely on what a key promises.
+        what = f'SET NOT NULL of column "{column.name}", which may be NULL in the primary key'
+        raise FeatureNotSupported(f"{what}, is not supported: a source feeds the table", position=position)
+    return replace(column, not_null=True, null_in_key=False)
 
 
 def refuse_copy(table: Table, what: str, position: int, hint: str = "Create a new table with the key.") -> None:

@@ -88,7 +88,9 @@ def scan(relation: ScannedRelation) -> Scan:
     """All columns of a stored relation, hidden ones too."""
     fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
     # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
-    not_null = tuple(sorted(relation.primary_key)) if isinstance(relation, Table) else ()
+    not_null = tuple[int, ...]()
+    if isinstance(relation, Table):
+        not_null = tuple(place for place in sorted(relation.primary_key) if relation.refuses_null(place))
     positions = tuple(range(len(fields)))
     return Scan(
         relation.relation_id,

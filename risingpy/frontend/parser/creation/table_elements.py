@@ -10,6 +10,7 @@ from risingpy.frontend.parser.ast_constraints import ConstraintDefinition, KeyDe
 from risingpy.frontend.parser.ast_create import LikeClause, LikeOption, TextPlace
 from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
+    ColumnName,
     Expression,
     ObjectName,
     SequenceOptions,
@@ -104,6 +105,12 @@ def parse_watermark(cursor: Cursor) -> WatermarkDefinition:
     return WatermarkDefinition(column, expression, position, ttl=cursor.accept("WITH", "TTL"))
 
 
+def null_in_deferrable_key(column: ColumnName | ColumnDefinition) -> FeatureNotSupported:
+    """Of a column that says NULL and is in a DEFERRABLE PRIMARY KEY, which PostgreSQL makes NOT NULL."""
+    message = f'NULL in a DEFERRABLE primary key is not supported: column "{column.name}" says NULL'
+    return FeatureNotSupported(message, position=column.position)
+
+
 def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefinition, ...]]:
     """(One column, its UNIQUE, CHECK and REFERENCES); what says something of the column comes in any order.
 
@@ -111,7 +118,7 @@ def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefi
     """
     name = cursor.name()
     type_name: TypeName = cursor.type_name()
-    not_null = primary_key = False
+    not_null = says_null = primary_key = False
     default: Expression | None = None
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
@@ -142,10 +149,14 @@ def parse_column(cursor: Cursor) -> tuple[ColumnDefinition, tuple[ConstraintDefi
             collation = cursor.object_name()
         elif cursor.word in _OTHER_CONSTRAINTS:
             cursor.unsupported(f"{cursor.word} constraint")
-        elif not cursor.accept("NULL"):
+        elif cursor.accept("NULL"):
+            says_null = True
+        else:
             cursor.fail()
+    if says_null and any(isinstance(each, UniqueDefinition) and each.is_primary for each in constraints):
+        raise null_in_deferrable_key(name)
     column = ColumnDefinition(
         *(name.name, type_name, name.position, not_null, primary_key, default, generated, identity, numbering),
-        *(key_name, collation),
+        *(key_name, collation, says_null),
     )
     return column, tuple(constraints)

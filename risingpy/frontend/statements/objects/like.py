@@ -146,6 +146,7 @@ def _column(catalog: Catalog, like: LikeClause, column: ColumnDesc) -> ColumnDef
         TypeName(str(column.shown_type), position, column.type, column.domain),
         position,
         not_null=column.not_null,
+        says_null=column.null_in_key and LikeOption.INDEXES in like.including,
     )
     if column.generated is not None:
         is_taken = LikeOption.GENERATED in like.including

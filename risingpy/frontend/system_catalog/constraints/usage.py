@@ -54,7 +54,7 @@ def _not_nulls(state: SystemState) -> Iterator[tuple[Table, str, str]]:
         if isinstance(found, Table):
             schema = schema_oid(found.schema_name)
             for number, column in enumerate(found.columns, 1):
-                if (column.not_null or number - 1 in found.primary_key) and not column.hidden:
+                if found.refuses_null(number - 1) and not column.hidden:
                     yield found, f"{schema}_{found.relation_id}_{number}_not_null", column.name
 
 
