@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ MOST_KEYS = 64  # rows of a change whose keys are locked one by one; one with mo
 MOST_ROWS_BY_KEY = 512  # rows that are written as several such changes, if a table alone would cost others more
 
 RowKey: TypeAlias = "tuple[Any, ...]"
-"""The values of the primary key's columns, in the order of the key. Equal keys are equal; keys can be sorted."""
+"""The values of the primary key's columns, in the order of the key. Equal keys are equal; `in_order` sorts them."""
 
 # Of these types equal values have one form. Python cannot hold all dates and times, so they are compared as integers.
 _PLAIN = (
@@ -77,11 +77,17 @@ def values_as_keys(types: Sequence[SqlType], columns: Sequence[pa.Array | pa.Chu
     return list(zip(*values, strict=True))
 
 
+def in_order(keys: Iterable[RowKey]) -> list[RowKey]:
+    """The keys in the order in which all statements lock them; NULL is after all values."""
+    return sorted(keys, key=lambda key: [(value is None, value) for value in key])
+
+
 def key_text(names: Sequence[str], types: Sequence[SqlType], key: RowKey) -> str:
     """A key of `values_as_keys` for people: `(id, at)=(1, 2024-02-29)`."""
     values = []
     for type_, value in zip(types, key, strict=True):
         integers = _AS_INTEGERS.get(type_.kind)
         array = pa.array([value], type_.arrow if integers is None else integers).cast(type_.arrow)
-        values.append(text_column(type_, array)[0].as_py() or "")
+        text = text_column(type_, array)[0].as_py()
+        values.append("null" if text is None else text)
     return f"({', '.join(names)})=({', '.join(values)})"

@@ -15,7 +15,7 @@ from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale, unique_keys_of
 from risingpy.meta.writing.group_commit import GroupCommit
 from risingpy.meta.writing.pending_rows import PendingRow
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, keys_of
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, in_order, keys_of
 from risingpy.meta.writing.sequence_counters import SequenceCounters
 from risingpy.meta.writing.table_locks import HeldLock, HeldRows, LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, Table
@@ -68,7 +68,7 @@ class Writes:
         """Locks rows by their keys, whether they exist or not; no key comes twice. The caller releases both."""
         table = self.locks.acquire(table_id, LockMode.KEYS, cancelled, process_id=process_id)
         try:
-            rows = self.locks.acquire_rows(table_id, sorted(keys), cancelled, process_id=process_id)
+            rows = self.locks.acquire_rows(table_id, in_order(keys), cancelled, process_id=process_id)
         except BaseException:
             table.release()
             raise
@@ -151,7 +151,7 @@ class Writes:
                         stack.callback(locks.acquire(table_id, mode, cancelled, process_id=process_id).release)
             for table_id in sorted(rows):
                 covers = partial(locks.covers, table_id, LockMode.ALONE, process_id=process_id)
-                free = sorted(key for key in rows[table_id] if not covers(key))
+                free = in_order(key for key in rows[table_id] if not covers(key))
                 stack.callback(locks.acquire_rows(table_id, free, cancelled, process_id=process_id).release)
             yield
 

@@ -29,6 +29,7 @@ from risingpy.frontend.portals import CursorScan, Portal
 from risingpy.frontend.results import Prepared, Result, Statement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import first_row
+from risingpy.frontend.statements.writes.rows_by_key import equal_key
 from risingpy.plan.catalog import Table
 from risingpy.sql_quoting import double_quoted
 from risingpy.types import SqlType
@@ -81,7 +82,8 @@ def _tables(session: StatementContext, tree: exp.Select) -> Iterator[tuple[str, 
         alias = str(item.alias_or_name)
         if isinstance(item, exp.Table) and (alias in named or not named):
             table = catalog.find(name_of(item.this), name_of(item.args.get("db")) or None, path)
-            if isinstance(table, Table):
+            # Beside other items an outer join may have no row of it, which a key that may be NULL does not tell.
+            if isinstance(table, Table) and not (table.has_null_keys and len(items) > 1):
                 yield alias, table
 
 
@@ -121,8 +123,10 @@ def of_current(
     assert isinstance(found, Table) and where is not None  # or `bind` would have raised an error
     table: Table = found
     item = double_quoted(statement.alias or table.name)
-    names = enumerate(_key_names(table), count + 1)
-    text = " AND ".join(f"{item}.{double_quoted(column)} = ${number}" for number, column in names)
+    text = " AND ".join(
+        equal_key(table, place, f"{item}.{double_quoted(table.columns[place].name)}", f"${number}")
+        for number, place in enumerate(_key(table), count + 1)
+    )
     condition = replace(parse_expression(text), position=where.position)
     types = [*whole.parameter_types, *(table.columns[place].type for place in _key(table))]
     of_key = bind(replace(statement, where=condition), types)

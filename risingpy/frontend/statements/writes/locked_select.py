@@ -26,11 +26,11 @@ from risingpy.frontend.results import Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import select
 from risingpy.frontend.statements.rights.checks import check_locks
-from risingpy.frontend.statements.writes.rows_by_key import row_keys
+from risingpy.frontend.statements.writes.rows_by_key import row_keys, with_rows
 from risingpy.frontend.statements.writes.skip_locked import key_types, lock_what_is_free, without_known
 from risingpy.frontend.written_rows import check_writable
 from risingpy.functions.signatures import AGGREGATES
-from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys
+from risingpy.meta.writing.row_keys import MOST_KEYS, RowKey, has_row_keys, in_order
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Table, View
@@ -98,7 +98,7 @@ def _skipping(
         check_writable(session, "SELECT FOR UPDATE")
         session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
         try:
-            known = lock_what_is_free(session, table, keys, parameters, lambda rows: _row_keys(table, rows))
+            known = lock_what_is_free(session, table, keys, parameters)
         finally:
             session.transaction.release_statement_locks()
         return asked.run((*parameters, *known.values))
@@ -209,7 +209,7 @@ def _lock(session: StatementContext, locked: _Locked, parameters: Parameters) ->
             return
         if len(fresh) > MOST_KEYS:
             break
-        _lock_rows(session, locked, sorted(fresh))
+        _lock_rows(session, locked, in_order(fresh))
         seen |= fresh
         session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
     mode = LockMode.SHARED if locked.shared else LockMode.ALONE
@@ -240,5 +240,4 @@ def _not_obtained(locked: _Locked, error: LockNotAvailable) -> LockNotAvailable:
 
 def _row_keys(table: Table, rows: pa.Table) -> list[RowKey]:
     """The keys of rows; the rows of an outer join that have none are left out."""
-    named = [f"c{place}" for place in table.primary_key]
-    return row_keys(table, rows.rename_columns(named).drop_null())
+    return row_keys(table, with_rows(table, rows.rename_columns([f"c{place}" for place in table.primary_key])))

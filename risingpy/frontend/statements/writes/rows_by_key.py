@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.meta.writing.pending_rows import PendingRow
@@ -20,6 +21,22 @@ from risingpy.plan.catalog import Index, Table
 def row_keys(table: Table, rows: pa.Table) -> list[RowKey]:
     """The keys of rows, which have at least the key's columns, called by their positions: c0…"""
     return keys_of(table, [rows.column(f"c{index}") for index in table.primary_key])
+
+
+def with_rows(table: Table, keys: pa.Table) -> pa.Table:
+    """The keys of rows, but for those with which an outer join says that it has no row.
+
+    The columns are called by their positions in the table. Where all of a key may be NULL nobody can tell; a lock of
+    that key is one too many then.
+    """
+    strict = next((place for place in table.primary_key if table.refuses_null(place)), None)
+    return keys if strict is None else keys.filter(pc.is_valid(keys.column(f"c{strict}")))
+
+
+def equal_key(table: Table, place: int, left: str, right: str) -> str:
+    """The condition that two texts have the same value of a key's column; NULLs are equal if it may be NULL."""
+    is_strict = table.refuses_null(place) or place not in table.primary_key
+    return f"{left} {'=' if is_strict else 'IS NOT DISTINCT FROM'} {right}"
 
 
 @contextmanager

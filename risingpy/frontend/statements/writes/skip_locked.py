@@ -14,7 +14,7 @@ queue of jobs needs it. $2 says that another has locked the whole table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from risingpy.errors import LockNotAvailable
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.parser import parse_expression
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.writes.rows_by_key import equal_key, row_keys, with_rows
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.meta.writing.table_locks import LockMode
 from risingpy.plan.catalog import Table
@@ -58,7 +59,7 @@ def without_known(tree: exp.Expr, alias: str, table: Table, first: int) -> exp.E
     names = ", ".join(f"k{number}" for number in numbers)
     item = double_quoted(alias)
     equal = " AND ".join(
-        f"_l.k{number} = {item}.{double_quoted(table.columns[place].name)}"
+        equal_key(table, place, f"_l.k{number}", f"{item}.{double_quoted(table.columns[place].name)}")
         for number, place in enumerate(table.primary_key)
     )
     text = f"NOT ${first + len(numbers)} AND NOT EXISTS (SELECT 1 FROM unnest({arrays}) AS _l ({names}) WHERE {equal})"
@@ -76,7 +77,6 @@ def lock_what_is_free(
     table: Table,
     keys: PreparedQuery,
     parameters: Parameters,
-    keys_in: Callable[[pa.Table], Sequence[RowKey]],
 ) -> KnownLocked:
     """Locks the rows of the query that nobody has locked; gives those that it left out."""
     known: tuple[list[object], ...] = tuple([] for _ in table.primary_key)
@@ -84,8 +84,9 @@ def lock_what_is_free(
         return KnownLocked(known, all_of_them=True)
     taken = set[RowKey]()
     while True:
-        rows = session.run_to_table(keys, (*parameters, *known, False)).drop_null()
-        fresh = [(key, place) for place, key in enumerate(keys_in(rows)) if key not in taken]
+        rows = session.run_to_table(keys, (*parameters, *known, False))
+        rows = with_rows(table, rows.rename_columns([f"c{place}" for place in table.primary_key]))
+        fresh = [(key, place) for place, key in enumerate(row_keys(table, rows)) if key not in taken]
         if not fresh:
             return KnownLocked(known)
         locked = [place for key, place in fresh if not _is_taken(session, table, (key,))]
