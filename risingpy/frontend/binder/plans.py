@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.plan.expression_trees import transform
-from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, ProjectSet, Schema, Values
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import BOOLEAN, SqlType, TypeKind
 from risingpy.types.system_types import as_text, by_name, names_objects
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
@@ -24,6 +24,12 @@ def project(plan: LogicalPlan, exprs: Sequence[Expr], names: Sequence[str]) -> P
     """A projection whose columns have these names, with the types of their expressions."""
     fields = tuple(Field(name, expr.type) for name, expr in zip(names, exprs, strict=True))
     return Project(plan, tuple(exprs), fields)
+
+
+def marked(plan: LogicalPlan) -> Project:
+    """The plan with one more column, which is hidden and true: NULL beside an outer join says that there is no row."""
+    marker = Field("", BOOLEAN, hidden=True)  # no name in SQL is empty
+    return Project(plan, (*references(plan.schema), Literal(True, BOOLEAN)), (*plan.schema, marker))
 
 
 def distinct(plan: LogicalPlan) -> Aggregate:

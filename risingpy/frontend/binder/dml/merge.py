@@ -28,7 +28,7 @@ from risingpy.frontend.binder.dml.target import (
     with_given_numbers,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.plans import project, references
+from risingpy.frontend.binder.plans import marked, project, references
 from risingpy.frontend.binder.query.joins import Item, join_condition, joined, side_by_side
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.scope.columns import Scope, mapped
@@ -99,7 +99,7 @@ def bind_merge(
     if MergeAction.UPDATE in actions or MergeAction.DELETE in actions:
         refuse_append_only(relation, statement.table.position)
     pairs, scope, alone = _pairs(queries, statement, relation)
-    clause = _clause(context, statement.clauses, relation, scope, alone)
+    clause = _clause(context, statement.clauses, _present(relation), scope, alone)
     columns = references(pairs.schema)
     plan: LogicalPlan = project(pairs, (*columns, clause), [f"c{i}" for i in range(len(columns) + 1)])
     chosen = InputRef(len(columns), INTEGER)
@@ -123,9 +123,11 @@ def bind_merge(
 def _pairs(queries: QueryBinder, statement: Merge, relation: Table) -> tuple[LogicalPlan, Scope, Scope]:
     """The rows of the table beside those of the source that match them, or beside a source row NULLs where none does.
 
-    With the names of both, and those of the source alone.
+    With the names of both, and those of the source alone. A row of a table that may have NULL as its key is marked.
     """
     target = target_item(queries.context, relation, statement.table, statement.alias)
+    if relation.has_null_keys:
+        target = marked(target[0]), target[1]
     source: Item = queries.from_items(statement.source)
     scope = side_by_side(target, source)
     condition = join_condition(queries.context, scope, statement.condition.tree)
@@ -133,7 +135,7 @@ def _pairs(queries: QueryBinder, statement: Merge, relation: Table) -> tuple[Log
     plan = joined(target[0], source[0], JoinKind.RIGHT if needs_all else JoinKind.INNER, condition)
     check_size(plan)
     check_order(plan)
-    return plan, scope, mapped(source[1], lambda expr: shifted(expr, len(relation.columns)))
+    return plan, scope, mapped(source[1], lambda expr: shifted(expr, len(target[0].schema)))
 
 
 def _action(clause: MergeWhen) -> MergeAction:
@@ -160,10 +162,18 @@ def _check_reachable(clauses: Sequence[MergeWhen]) -> None:
             decided.add(clause.matched)
 
 
-def _clause(context: BindContext, clauses: Sequence[MergeWhen], relation: Table, scope: Scope, alone: Scope) -> Expr:
+def _present(relation: Table) -> InputRef:
+    """A column of the pairs that is NULL only where there is no row of the table."""
+    if relation.has_null_keys:
+        return InputRef(len(relation.columns), BOOLEAN)
+    keys = [part.index for part in relation.table.key]
+    place = next((each for each in keys if relation.refuses_null(each)), keys[0])  # else it is the row's number
+    return InputRef(place, relation.columns[place].type)
+
+
+def _clause(context: BindContext, clauses: Sequence[MergeWhen], present: InputRef, scope: Scope, alone: Scope) -> Expr:
     """The number of the clause that decides about a pair; -1 if none does, or one that does nothing."""
-    key = relation.table.key[0].index  # never NULL in a row of the table
-    is_alone = Call("is_null", (InputRef(key, relation.columns[key].type),), BOOLEAN)
+    is_alone = Call("is_null", (present,), BOOLEAN)
     # The conditions of one kind of pairs are not evaluated for the other kind: they might fail there.
     matched = _first_true(context, clauses, scope, matched=True)
     return Case(((is_alone, _first_true(context, clauses, alone, matched=False)),), matched, INTEGER)

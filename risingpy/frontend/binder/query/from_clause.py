@@ -31,6 +31,7 @@ from risingpy.frontend.binder.query.joins import (
     null_extended,
     side_by_side,
     unconditional,
+    with_markers,
     with_using_alias,
 )
 from risingpy.frontend.binder.query.lateral_reads import no_lateral_reference
@@ -285,6 +286,8 @@ class FromBinder:
         kind = _JOIN_KINDS[side]
         if version is not None:
             kind = temporal_kind(kind, version, position_of(join.this))
+        else:
+            left, right = with_markers(left, right, side)
         if word == "CROSS" or join.meta.get(COMMA_JOIN):
             return unconditional(left, right, kind)
         if method == "NATURAL":

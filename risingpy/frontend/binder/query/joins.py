@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from risingpy.errors import DuplicateColumn
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.plans import marked
 from risingpy.frontend.binder.scope.columns import (
     Scope,
     ScopeColumn,
@@ -20,8 +21,9 @@ from risingpy.frontend.binder.scope.columns import (
 )
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.typing.coercion import Operand
+from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import shifted
-from risingpy.plan.expressions import Call, Expr, Literal
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import Join, JoinKind, LogicalPlan
 from risingpy.types import BOOLEAN
 
@@ -86,6 +88,31 @@ def with_using_alias(scope: Scope, alias: str, count: int) -> Scope:
     merged = Scope((ScopeTable(alias, None, scope.columns[:count]),))
     check_names(scope, merged)
     return replace(scope, tables=scope.tables + merged.tables)
+
+
+def with_markers(left: Item, right: Item, side: str) -> tuple[Item, Item]:
+    """The sides of an outer join (`side`: LEFT, RIGHT, FULL or none), so that a row all NULL is known from no row.
+
+    Only a table whose key may be NULL has such rows.
+    """
+    left = _with_marker(left) if side in ("RIGHT", "FULL") else left
+    return left, _with_marker(right) if side in ("LEFT", "FULL") else right
+
+
+def _with_marker(item: Item) -> Item:
+    plan, scope = item
+    if not any(map(_may_be_all_null, scope.tables)):
+        return item
+    marker = ScopeColumn("", InputRef(len(plan.schema), BOOLEAN), hidden=True)
+    tables = (
+        replace(each, columns=(*each.columns, marker)) if _may_be_all_null(each) else each for each in scope.tables
+    )
+    return marked(plan), replace(scope, tables=tuple(tables))
+
+
+def _may_be_all_null(item: ScopeTable) -> bool:
+    relations = [column.use.relation for column in item.columns if column.use is not None]
+    return any(isinstance(relation, Table) and relation.has_null_keys for relation in relations[:1])
 
 
 def null_extended(scope: Scope, count: int, side: str) -> Scope:

@@ -124,6 +124,7 @@ def _whole_row(table: ScopeTable, position: int) -> ScopeColumn:
     """What a table's name alone means: its row; NULL where an outer join has none.
 
     A stored row has a key, which the table's hidden columns are if no other is. So where all is NULL there is no row.
+    Where the key may be NULL, the join has added a hidden marker to the table's columns.
     """
     shown = tuple(column for column in table.columns if not column.hidden)
     names = set[str]()
