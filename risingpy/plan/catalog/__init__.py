@@ -10,6 +10,7 @@ free_names         names of what nobody has named
 columns            what a relation has as columns, and the watermark over one of them
 comments           what COMMENT ON says of objects
 constraints        what the rows of a table must satisfy
+index_definition   what CREATE INDEX says of an index
 index_keys         the keys of an index as expressions over the rows that it indexes
 temporary          which relations a session has as its own, or a statement has made for itself
 upstream_table     which table of another system a table copies
@@ -50,6 +51,7 @@ from risingpy.plan.catalog.constraints import (
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID, DEFAULT_SCHEMA, FIRST_DATABASES, DatabaseDesc
 from risingpy.plan.catalog.domains import DomainDesc, DomainType
 from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, FunctionLanguage
+from risingpy.plan.catalog.index_definition import IndexDefinition, IndexKey, IndexPredicate, NearestRule
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
     Deferrable,
@@ -57,13 +59,9 @@ from risingpy.plan.catalog.relations import (
     FollowedForm,
     FollowedRelation,
     Index,
-    IndexDefinition,
     IndexedRelation,
-    IndexKey,
-    IndexPredicate,
     InternalTable,
     MaterializedView,
-    NearestRule,
     QueryRelation,
     RecoverableRelation,
     Relation,

@@ -12,11 +12,11 @@ from types import MappingProxyType
 
 from risingpy.plan.catalog.any_relation import JobStatus
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.index_definition import IndexDefinition
 from risingpy.plan.catalog.relations import (
     CreatedRelation,
     ExternalSource,
     Index,
-    IndexDefinition,
     MaterializedView,
     Table,
     View,

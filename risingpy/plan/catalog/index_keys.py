@@ -5,7 +5,8 @@ INDEX (lower(a)) WHERE b   =>   key_expressions: lower(a)   keys_if_indexed: CAS
 
 from __future__ import annotations
 
-from risingpy.plan.catalog.relations import IndexDefinition, IndexedRelation
+from risingpy.plan.catalog.index_definition import IndexDefinition
+from risingpy.plan.catalog.relations import IndexedRelation
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Case, Expr, Literal
 

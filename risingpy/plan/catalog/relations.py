@@ -25,65 +25,15 @@ from risingpy.connectors.targets.target import SinkSchema, SinkType
 from risingpy.plan.catalog.acl import ReadColumns
 from risingpy.plan.catalog.any_relation import AnyRelation, JobRelation, JobStatus
 from risingpy.plan.catalog.columns import ColumnDesc, RowRetention, Watermark
-from risingpy.plan.catalog.constraints import ForeignKey, TableConstraint, UniqueRule
+from risingpy.plan.catalog.constraints import ForeignKey, TableConstraint
+from risingpy.plan.catalog.index_definition import IndexDefinition
 from risingpy.plan.catalog.sequences import NumberSequence
 from risingpy.plan.catalog.upstream_table import UpstreamTable
 from risingpy.plan.catalog.webhook import Webhook
-from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types.enums.enumeration import without_enums
-
-
-@dataclass(frozen=True, slots=True)
-class IndexKey:
-    """What an index is ordered by. The expression's `InputRef`s count by column id of the indexed relation."""
-
-    text: str
-    expression: Expr
-    descending: bool = False
-    nulls_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IndexPredicate:
-    """WHERE of a partial index, which has those rows for which the expression is true. Its parts are as in IndexKey."""
-
-    text: str
-    expression: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class NearestRule:
-    """What an hnsw index of vectors finds: those with the least `distance`, the canonical name of a function.
-
-    `connectivity` is its m, the links of a vector; `construction` its ef_construction, how many candidates for them are
-    looked at.
-    """
-
-    distance: str
-    connectivity: int = 16
-    construction: int = 64
-
-
-@dataclass(frozen=True, slots=True)
-class IndexDefinition:
-    """An index of a table or materialized view.
-
-    `include` are ids of columns that it has besides (None: all of them, also those to come). Its rows are spread by
-    the first `distributed_by` keys. With `unique`, no two rows of the table have the same keys. One with `nearest` is
-    of vectors: its one key is their column, and its rows are ordered by the relation's stream key. With a `predicate`
-    it is partial: `unique` is said of its rows only.
-    """
-
-    relation_id: int
-    keys: tuple[IndexKey, ...]
-    include: tuple[int, ...] | None = None
-    distributed_by: int = 1
-    unique: UniqueRule | None = None
-    nearest: NearestRule | None = None
-    predicate: IndexPredicate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,6 +91,13 @@ def test_keys_of_several_columns_that_are_shown_in_other_forms(server: Server) -
     assert state_rows(server, client, "t") == 2
 
 
+def test_a_row_of_the_key_null(server: Server) -> None:
+    client = server.client()
+    client.run("CREATE TABLE t (a INT NULL, b INT NULL, PRIMARY KEY (a, b)) WITH (row_timestamp = true)")
+    client.run("INSERT INTO t VALUES (NULL, NULL), (NULL, 1), (1, NULL)")
+    assert client.run("SELECT count(*), count(_rw_timestamp) FROM t") == [(3, 3)]
+
+
 @pytest.mark.parametrize("on_conflict", ["ON CONFLICT DO NOTHING", "ON CONFLICT DO UPDATE IF NOT NULL", ""])
 def test_what_a_conflict_leaves_as_it_is_keeps_its_time(
     server: Server, monkeypatch: pytest.MonkeyPatch, on_conflict: str

@@ -38,7 +38,8 @@ def with_row_timestamp(context: BindContext, tree: exp.Expr, relation: Relation,
     same: list[Expr] = []
     for place, each in enumerate(relation.table.key):
         type_ = plan.schema[each.index].type
-        same.append(Call("eq", (InputRef(each.index, type_), InputRef(width + place, type_)), BOOLEAN))
+        equal = "eq" if relation.refuses_null(each.index) else "is_not_distinct_from"
+        same.append(Call(equal, (InputRef(each.index, type_), InputRef(width + place, type_)), BOOLEAN))
     condition = reduce(lambda a, b: Call("and", (a, b), BOOLEAN), same)
     joined = Join(plan, read, JoinKind.LEFT, condition, (*plan.schema, *read.schema))
     written = read.schema[-1]
