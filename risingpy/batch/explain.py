@@ -8,6 +8,7 @@ from risingpy.batch.plan import (
     FullScan,
     Input,
     ListScan,
+    Lookup,
     NearestRows,
     Overlay,
     PointGet,
@@ -17,13 +18,26 @@ from risingpy.batch.plan import (
 )
 from risingpy.optimizer.explain import ExplainFormat, explain_batch
 from risingpy.optimizer.explain.expression_text import expression_text
+from risingpy.plan.catalog import Index
 
 _SYMBOLS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def explain_plan(plan: BatchPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
     """The lines of EXPLAIN of a query."""
-    return explain_batch(plan.query, [_ranges(each) for each in plan.inputs], explain_format=explain_format)
+    ranges = [_ranges(each) for each in plan.inputs]
+    for lookup in plan.lookups:
+        ranges[lookup.target].append(_lookup_text(lookup, plan.inputs[lookup.source]))
+    return explain_batch(plan.query, ranges, explain_format=explain_format)
+
+
+def _lookup_text(lookup: Lookup, source: Input) -> str:
+    """By which column rows may be looked up, and with whose values."""
+    key = lookup.by.columns[lookup.by.table.key[0].index].name
+    assert not isinstance(source, SystemRows)
+    relation = source.table if isinstance(source, Overlay) else source.relation
+    way = f" by {lookup.by.name}" if isinstance(lookup.by, Index) else ""
+    return f"{key} of {relation.name}.{relation.columns[source.columns[lookup.place]].name}{way}"
 
 
 def _ranges(rows: Input) -> list[str]:

@@ -158,6 +158,21 @@ Input = FullScan | RangeScan | FirstOfKey | KeyRead | NearestRows | Overlay | Sy
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """Of input `target`, a FullScan, a join needs only rows with values that column `place` of input `source` has.
+
+    `by` is the relation itself, or an index of it, whose first key column is the joined one; `columns` are those of the
+    scan by their positions there.
+    """
+
+    target: int
+    source: int
+    place: int
+    by: StoredRelation
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ConstantRows:
     """Rows of constants and parameters, a tuple of expressions per column."""
 
@@ -208,7 +223,7 @@ class BatchPlan:
     to right. Every plan has both: if `answer` cannot use the values of parameters (a key that overflows its type, a
     negative LIMIT), DuckDB computes the query. `custom`: the values of parameters may give better keys, so that the
     query is planned again with them. `read_again` are the numbers of the inputs that a recursion reads once for each of
-    its steps.
+    its steps. `lookups` are the ways in which rows of one input may be found with those of another one.
     """
 
     query: LogicalPlan
@@ -216,3 +231,4 @@ class BatchPlan:
     answer: ConstantRows | Direct | CopiedRows | NotedCount | ComputedRows
     custom: bool = False
     read_again: frozenset[int] = frozenset()
+    lookups: tuple[Lookup, ...] = ()

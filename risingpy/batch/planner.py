@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from risingpy.batch.first_of_key import first_of_key
 from risingpy.batch.index_choice import best_index
+from risingpy.batch.join_lookups import join_lookups
 from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
 from risingpy.batch.key_ranges import range_scan
 from risingpy.batch.moments import of_moment
@@ -77,7 +78,8 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
     over = chosen.of(query)
     inputs = tuple(chosen.inputs)
     answer = _direct(over, inputs) or _copied(over, inputs) or _counted(over, inputs) or ComputedRows()
-    return BatchPlan(over, inputs, answer, chosen.custom, frozenset(chosen.read_again))
+    lookups = join_lookups(over, inputs, catalog, chosen.read_again) if isinstance(answer, ComputedRows) else ()
+    return BatchPlan(over, inputs, answer, chosen.custom, frozenset(chosen.read_again), lookups)
 
 
 def scans_of(query: LogicalPlan) -> list[Scan]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from risingpy.batch.copied_rows import copied_rows
+from risingpy.batch.looked_up_rows import rows_of_inputs
 from risingpy.batch.mutual_recursion import rows_after_rounds
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
@@ -164,7 +165,7 @@ class BatchRunner:
                 yield from self._passed_on(copied, query.schema, turn)
             else:
                 sql = query.sql(plan, changed, parameters)
-                inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
+                inputs = {f"scan_{i}": rows for i, rows in rows_of_inputs(plan, reads).items()}
                 inputs |= {f"scan_{i}": self._kept(inputs[f"scan_{i}"]) for i in plan.read_again}
                 inputs |= reads.system.lookups(names_in(" ".join(sql.texts)))
                 inputs |= sql.values

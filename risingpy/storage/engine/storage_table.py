@@ -143,6 +143,23 @@ class StorageTable:
             return None
         return pa.Table.from_batches([self._batch(batch.keys, batch.values, columns)])
 
+    def few_of_prefixes(self, prefix: Sequence[pa.Array], columns: Sequence[int], most: int) -> pa.Table | None:
+        """The rows of prefixes that tell the vnode, in no order, these columns as c0…; None if they are more."""
+        prefix = [whole(column) for column in prefix]
+        vnodes, batches, left = self._codec.vnodes(prefix), list[pa.RecordBatch](), most
+        for shard in range(self._view.shards):
+            owners, encoded = self._prefixes_on(shard, prefix, vnodes)
+            if not len(owners):
+                continue
+            with rows_of(self._view.snapshots[shard]) as rows:
+                batch = read_first(rows, Ranges.of_prefixes(encoded.take(pa.array(sort_indices(encoded)))), left + 1)
+            left -= len(batch)
+            if left < 0:
+                return None
+            batches.append(self._batch(batch.keys, batch.values, columns))
+        types = [self.schema.columns[i].type.arrow for i in columns]
+        return pa.Table.from_batches(batches, pa.schema([(f"c{i}", each) for i, each in enumerate(types)]))
+
     def prefixes_with_rows(self, prefix: Sequence[pa.Array]) -> list[int]:
         """The numbers of those prefixes of the key that a row has: the `_prefix` of `scan_prefix`, decoding nothing."""
         prefix = [whole(column) for column in prefix]
