@@ -4,6 +4,7 @@ In: an optimized logical plan (`PreparedQuery`). Out: record batches (`BatchRunn
 
 plan                          the plan's nodes
 planner, key_lookup, index_choice   make a plan: find keys in conditions, choose indexes in place of tables
+lookups/                      finds rows that a join needs, by a key or an index, with the values of its other side
 prepared_query                keeps the plans until the catalog changes
 parameters, constants         put parameters' values into a plan; compute answers that are constants
 system_relations              the interface by which the frontend gives the rows of system relations

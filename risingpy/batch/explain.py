@@ -25,19 +25,19 @@ _SYMBOLS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 def explain_plan(plan: BatchPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
     """The lines of EXPLAIN of a query."""
-    ranges = [_ranges(each) for each in plan.inputs]
+    scans: list[dict[str, list[str]]] = [{"scan_ranges": _ranges(each), "lookups": []} for each in plan.inputs]
     for lookup in plan.lookups:
-        ranges[lookup.target].append(_lookup_text(lookup, plan.inputs[lookup.source]))
-    return explain_batch(plan.query, ranges, explain_format=explain_format)
+        scans[lookup.target]["lookups"].append(_lookup_text(lookup, plan.inputs[lookup.source]))
+    return explain_batch(plan.query, scans, explain_format=explain_format)
 
 
 def _lookup_text(lookup: Lookup, source: Input) -> str:
-    """By which column rows may be looked up, and with whose values."""
+    """By which column rows are looked up if the values of another one are few."""
     key = lookup.by.columns[lookup.by.table.key[0].index].name
     assert not isinstance(source, SystemRows)
     relation = source.table if isinstance(source, Overlay) else source.relation
     way = f" by {lookup.by.name}" if isinstance(lookup.by, Index) else ""
-    return f"{key} of {relation.name}.{relation.columns[source.columns[lookup.place]].name}{way}"
+    return f"{key} = {relation.name}.{relation.columns[source.columns[lookup.place]].name}{way}"
 
 
 def _ranges(rows: Input) -> list[str]:

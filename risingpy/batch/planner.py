@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from risingpy.batch.first_of_key import first_of_key
 from risingpy.batch.index_choice import best_index
-from risingpy.batch.join_lookups import join_lookups
 from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
 from risingpy.batch.key_ranges import range_scan
+from risingpy.batch.lookups.join_lookups import join_lookups
 from risingpy.batch.moments import of_moment
 from risingpy.batch.nearest_choice import nearest_pattern, nearest_rows
 from risingpy.batch.plan import (

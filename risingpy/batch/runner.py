@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from risingpy.batch.copied_rows import copied_rows
-from risingpy.batch.looked_up_rows import rows_of_inputs
+from risingpy.batch.lookups.looked_up_rows import rows_of_inputs
 from risingpy.batch.mutual_recursion import rows_after_rounds
 from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from risingpy.batch import looked_up_rows
+from risingpy.batch.explain import explain_plan
+from risingpy.batch.lookups import looked_up_rows
 from risingpy.batch.planner import plan_query
 from risingpy.meta.database import Database
 from risingpy.optimizer.rules import optimize
@@ -97,6 +98,16 @@ def test_which_joins_allow_it(catalog: Catalog, sql: str, expected: list[str]) -
     )
     found = [f"{each.by.name} by {shown(plan.inputs[each.source]).split(':')[0].split()[-1]}" for each in plan.lookups]
     assert found == expected
+
+
+def test_explain_shows_lookups(catalog: Catalog) -> None:
+    sql = "SELECT a.b, b.s FROM a JOIN (SELECT k, s FROM b) b ON a.id = b.k WHERE a.id > 5"
+    plan = plan_query(optimize(bind(sql, (), catalog).plan), catalog)
+    scans = [line.partition("BatchScan ")[2] for line in explain_plan(plan) if "BatchScan " in line]
+    assert scans == [
+        "{ table: public.a, columns: [id, b], scan_ranges: [id > 5] }",
+        "{ table: public.b, columns: [k, s], lookups: [k = a.id by b_k] }",
+    ]
 
 
 def _answers(client: Client, sql: str, worth: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], int]:

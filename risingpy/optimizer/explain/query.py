@@ -5,7 +5,7 @@ Stream plans are in `stream.py`, how a tree is printed in `tree.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, assert_never
 
 from risingpy.optimizer.explain.expression_text import expression_text
@@ -47,8 +47,8 @@ from risingpy.plan.logical import (
     Values,
 )
 
-# For each scan, left to right: the conditions on the leading key columns, if it reads only a part of its table.
-ScanRanges: TypeAlias = Sequence[list[str]]
+# For each scan, left to right, how it reads only a part of its table: fields of its node, with texts.
+ScanFields: TypeAlias = Mapping[str, list[str]]
 
 
 def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
@@ -58,12 +58,12 @@ def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = Explai
 
 def explain_batch(
     plan: LogicalPlan,
-    scan_ranges: ScanRanges = (),
+    scans: Sequence[ScanFields] = (),
     *,
     explain_format: ExplainFormat = ExplainFormat.TEXT,
 ) -> list[str]:
     """The lines of EXPLAIN of a SELECT: DuckDB runs the plan, so this is the logical plan after the rules."""
-    return render(_node(plan, "Batch", iter(scan_ranges)), explain_format)
+    return render(_node(plan, "Batch", iter(scans)), explain_format)
 
 
 @OncePerOperator
@@ -98,14 +98,13 @@ def _names(plan: LogicalPlan) -> list[str]:
             assert_never(plan)
 
 
-def _node(plan: LogicalPlan, prefix: str, scan_ranges: Iterator[list[str]]) -> ExplainNode:
-    """The plan as a tree; each scan, left to right, takes the next of `scan_ranges`."""
+def _node(plan: LogicalPlan, prefix: str, scans: Iterator[ScanFields]) -> ExplainNode:
+    """The plan as a tree; each scan, left to right, takes the next fields of `scans`."""
     name, fields = _described(plan)
-    ranges = next(scan_ranges, []) if isinstance(plan, Scan | SystemScan) else []
-    if ranges:
-        fields = {**fields, "scan_ranges": ranges}
+    of_scan: ScanFields = next(scans, {}) if isinstance(plan, Scan | SystemScan) else {}
+    fields = {**fields, **{name: texts for name, texts in of_scan.items() if texts}}
     children = (*plan_inputs(plan), *subqueries_of(plan))
-    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix, scan_ranges) for child in children))
+    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix, scans) for child in children))
 
 
 def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:

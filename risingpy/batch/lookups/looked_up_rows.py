@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from risingpy.batch.plan import BatchPlan, FullScan, Lookup
 from risingpy.batch.reads import PlanRun, Rows
 from risingpy.plan.catalog import ExternalSource
-from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.engine.storage_table import ROWS_PER_BATCH, StorageTable
 
 MOST_VALUES = 10_000  # rows of an input whose values are looked up
-MOST_FOUND = 65_536  # rows that a lookup may find: more come as they are read, and are not kept
+MOST_FOUND = ROWS_PER_BATCH  # rows that a lookup may find: no more than a scan has in memory
 _MOST_BYTES = 16 * 1024 * 1024
 _WORTH = 1 / 32
 
