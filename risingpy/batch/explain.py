@@ -61,7 +61,8 @@ def _ranges(rows: Input) -> list[str]:
             return [f"{key.text} near {expression_text(rows.vector, ())} by {rows.index.name}"]
         case FirstOfKey():
             column = rows.relation.columns[rows.relation.table.key[0].index]
+            way = f" by {rows.relation.name}" if isinstance(rows.relation, Index) else ""
             count = " + ".join(expression_text(each, ()) for each in rows.counts)
-            return [*_ranges(rows.scan), f"{'last' if rows.backward else 'first'} {count} by {column.name}"]
+            return [*_ranges(rows.scan), f"{'last' if rows.backward else 'first'} {count} by {column.name}{way}"]
         case FullScan() | Overlay() | SystemRows():
             return []

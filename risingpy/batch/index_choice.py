@@ -8,6 +8,7 @@ One that is partial must have every row that the filter lets through.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from risingpy.batch.key_lookup import key_read
@@ -47,6 +48,18 @@ def best_index(
         if found is not None and _fixed(found.read) > fixed:
             best, fixed = found, _fixed(found.read)
     return best
+
+
+def indexes_with(
+    relation: StoredRelation, columns: Sequence[int], catalog: Catalog
+) -> Iterator[tuple[Index, tuple[int, ...]]]:
+    """The relation's indexes that have all its rows and these columns, and where these are in each."""
+    ids = [relation.columns[each].column_id for each in columns]
+    for index in catalog.indexes_of(relation.relation_id):
+        places = {column.column_id: place for place, column in enumerate(index.columns)}
+        has_all_rows = index.index.nearest is None and index.index.predicate is None
+        if index.status is JobStatus.CREATED and has_all_rows and all(each in places for each in ids):
+            yield index, tuple(places[each] for each in ids)
 
 
 def _fixed(read: KeyRead | None) -> tuple[int, bool]:

@@ -49,14 +49,16 @@ class RangeScan:
 
 @dataclass(frozen=True, slots=True)
 class FirstOfKey:
-    """The first rows of a scan by the first column of the key, or if `backward` the last; and some more.
+    """The first rows of a scan by the first columns of the key, or if `backward` the last; and some more.
 
-    They are as many as all `counts` together, LIMIT and OFFSET, which are constants once parameters have values.
+    They are as many as all `counts` together, LIMIT and OFFSET, which are constants once parameters have values. What
+    is scanned may be an index. `has_nulls`: rows with NULL in the first column are among them.
     """
 
     scan: FullScan | RangeScan
     counts: tuple[Expr, ...]
     backward: bool
+    has_nulls: bool = False
 
     @property
     def relation(self) -> StoredRelation:

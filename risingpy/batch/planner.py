@@ -166,8 +166,8 @@ class _Inputs:
 
     def _has_first(self, query: LogicalPlan) -> bool:
         """Takes the rows of a query for the first ones by the key, if it asks for these."""
-        rows = first_of_key(query, self._relation)
-        if rows is None or self._changed_table(rows.relation) is not None:
+        rows = first_of_key(query, self._relation, self.catalog)
+        if rows is None or any(self._changed_table(self._relation(scan)) is not None for scan in scans_of(query)):
             return False
         self.inputs.append(rows)
         return True

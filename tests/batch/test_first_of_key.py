@@ -17,6 +17,7 @@ from risingpy.meta.database import Database
 from risingpy.optimizer.rules import optimize
 from risingpy.types import BIGINT
 from tests.batch.conftest import opened
+from tests.batch.test_planner import shown
 from tests.frontend.binder.bench import bind
 from tests.frontend.session.conftest import Client
 
@@ -78,18 +79,25 @@ FIRST = (
     *("SELECT j, n FROM jsons ORDER BY j LIMIT 9", "SELECT n FROM jsons ORDER BY j DESC LIMIT 12 OFFSET 2"),
     "SELECT n FROM jsons WHERE j > '299' ORDER BY j LIMIT 20",
     "SELECT n FROM jsons WHERE j >= '17' AND j < '25.00' ORDER BY j DESC LIMIT 5",
+    *("SELECT y FROM pairs ORDER BY x, y LIMIT 3", "SELECT y FROM pairs ORDER BY x DESC, y DESC LIMIT 3"),
+    *(
+        "SELECT g FROM by_g ORDER BY g DESC LIMIT 3",
+        "SELECT g, n FROM by_g ORDER BY g LIMIT 99",
+        "SELECT max(g) FROM by_g",
+    ),
 )
 NOT_FIRST = (
     *("SELECT * FROM t ORDER BY g LIMIT 3", "SELECT * FROM t ORDER BY id", "SELECT * FROM t ORDER BY -id LIMIT 3"),
     *("SELECT * FROM t WHERE g = 1 ORDER BY id LIMIT 3", "SELECT * FROM t WHERE id > 5 AND g = 1 ORDER BY id LIMIT 3"),
-    *("SELECT * FROM pairs ORDER BY x, y LIMIT 3", "SELECT * FROM floats ORDER BY f LIMIT 3", "SELECT max(g) FROM t"),
+    *("SELECT * FROM pairs ORDER BY x, y DESC LIMIT 3", "SELECT * FROM floats ORDER BY f LIMIT 3"),
+    *("SELECT max(g) FROM t", "SELECT g FROM by_g ORDER BY g DESC NULLS LAST LIMIT 3"),
     *(
         "SELECT max(id) FILTER (WHERE g = 1) FROM t",
         "SELECT min(id), max(id) FROM t",
         "SELECT g, max(id) FROM t GROUP BY g",
     ),
     *("SELECT n FROM jsons ORDER BY j::text LIMIT 3", "SELECT n FROM jsons WHERE n > 3 ORDER BY j LIMIT 3"),
-    *("SELECT g FROM by_g ORDER BY g DESC LIMIT 3", "SELECT * FROM t ORDER BY id FETCH FIRST 3 ROWS WITH TIES"),
+    "SELECT * FROM t ORDER BY id FETCH FIRST 3 ROWS WITH TIES",
 )
 
 
@@ -103,7 +111,7 @@ def test_other_queries_read_all(sql: str, database: Database) -> None:
     assert not any(isinstance(each, FirstOfKey) for each in _plan(database, sql).inputs)
 
 
-@pytest.mark.parametrize("sql", [*FIRST, "SELECT g FROM by_g ORDER BY g DESC LIMIT 3"])
+@pytest.mark.parametrize("sql", FIRST)
 def test_the_rows_are_those_of_a_sort(sql: str, client: Client) -> None:
     """With an expression for the table, which nothing looks into, all of its rows are sorted."""
     tables = {
@@ -126,6 +134,80 @@ def test_random_bounds(client: Client) -> None:
         sql = f"SELECT id FROM t WHERE id >= $1 AND id < $2 ORDER BY id{way} LIMIT $3 OFFSET $4"
         found = client.run(sql, low, low + span, limit, offset, oids=(23, 23, BIGINT.oid, BIGINT.oid))
         assert found == [(each,) for each in within[offset : offset + limit]]
+
+
+INDEXES = ("i1 ON i (a)", "i2 ON i (b DESC)", "i3 ON i (c NULLS FIRST)", "i4 ON i (a DESC, c) INCLUDE (b)")
+
+
+@pytest.fixture(scope="module")
+def indexed(database: Database) -> Database:
+    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=3)))
+    client.run("CREATE TABLE i (id INT PRIMARY KEY, a INT, b TIMESTAMP, c BIGINT NOT NULL, d INT)")
+    for index in INDEXES:
+        client.run(f"CREATE INDEX {index}")
+    client.run("CREATE INDEX part ON i (d) WHERE a > 3")
+    client.run(
+        "INSERT INTO i SELECT g, nullif(g % 17, 3), nullif(TIMESTAMP '2026-01-01' + g % 40 * INTERVAL '1 day',"
+        " TIMESTAMP '2026-01-05'), g % 11 - 5, g FROM generate_series(1, 400) g"
+    )
+    client.run("FLUSH")
+    client.session.close()
+    return database
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT a, id FROM i ORDER BY a, id LIMIT 3", "first of all of i1"),
+        ("SELECT * FROM i ORDER BY a DESC LIMIT 3", "last of all of i1"),
+        ("SELECT * FROM i ORDER BY a DESC NULLS LAST LIMIT 3", None),
+        ("SELECT * FROM i ORDER BY b DESC LIMIT 3", "first of all of i2"),
+        ("SELECT * FROM i ORDER BY b LIMIT 3", "last of all of i2"),
+        ("SELECT * FROM i ORDER BY c LIMIT 3", None),
+        ("SELECT * FROM i ORDER BY c NULLS FIRST LIMIT 3", "first of all of i3"),
+        ("SELECT a, b, c FROM i ORDER BY a DESC, c LIMIT 3", "first of all of i4"),
+        ("SELECT a, c FROM i ORDER BY a, c DESC LIMIT 3", "last of all of i4"),
+        ("SELECT a, c FROM i ORDER BY a, c LIMIT 3", None),
+        ("SELECT * FROM i ORDER BY d LIMIT 3", None),  # the index is partial
+        ("SELECT max(a), 1 AS one FROM i", "last of all of i1"),
+        ("SELECT min(b) FROM i", "last of all of i2"),
+        ("SELECT max(c) FROM i", "last of all of i3"),
+        ("SELECT * FROM i WHERE a > 5 ORDER BY a LIMIT 3", "first of range of i1: gt"),
+        ("SELECT * FROM i WHERE a > 5 AND d > 3 ORDER BY a LIMIT 3", None),
+    ],
+)
+def test_an_index_has_the_first_rows(indexed: Database, sql: str, expected: str | None) -> None:
+    (rows,) = _plan(indexed, sql).inputs
+    assert (shown(rows) if isinstance(rows, FirstOfKey) else None) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_orders(indexed: Database, client: Client, seed: int) -> None:
+    """With an expression for the table all rows are sorted. Rows that are equal by the keys may come in any order."""
+    chance, found = Random(seed), 0
+    for _ in range(80):
+        columns = chance.sample(("a", "b", "c", "id", "d"), chance.choice((1, 1, 2, 3)))
+        ways = [chance.choice(("", " DESC", " NULLS FIRST", " DESC NULLS LAST")) for _ in columns]
+        order = ", ".join(column + way for column, way in zip(columns, ways, strict=True))
+        bound = "TIMESTAMP '2026-01-09'" if columns[0] == "b" else chance.randrange(12)
+        where = f" WHERE {columns[0]} {chance.choice(('>', '<='))} {bound}" if chance.random() < 0.4 else ""
+        rest = f"{where} ORDER BY {order} LIMIT {chance.choice((1, 5, 60))} OFFSET {chance.choice((0, 3))}"
+        sql = f"SELECT {', '.join(columns)} FROM i{rest}"
+        assert client.run(sql) == client.run(f"SELECT {', '.join(columns)} FROM (SELECT * FROM i OFFSET 0) i{rest}"), (
+            sql
+        )
+        found += any(isinstance(each, FirstOfKey) for each in _plan(indexed, sql).inputs)
+    assert found >= 15
+
+
+def test_the_least_value_of_an_index_is_no_null(indexed: Database, client: Client) -> None:
+    assert client.run("SELECT min(a) FROM i") == client.run("SELECT min(a + 0) FROM i")
+    assert client.run("SELECT max(b) FROM i") == client.run("SELECT max(b + INTERVAL '0') FROM i")
+    client.run("BEGIN")
+    client.run("INSERT INTO i VALUES (1000, -7, NULL, 3, 1)")
+    assert client.run("SELECT min(a) FROM i") == [(-7,)]
+    assert client.run("SELECT id FROM i ORDER BY a LIMIT 1") == [(1000,)]
+    client.run("ROLLBACK")
 
 
 def test_limits_that_are_null_or_negative(client: Client) -> None:

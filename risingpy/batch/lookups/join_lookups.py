@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from risingpy.batch.index_choice import indexes_with
 from risingpy.batch.plan import FullScan, Input, Lookup, SystemRows
 from risingpy.optimizer.rewrite import plan_inputs
-from risingpy.plan.catalog import Catalog, ExternalSource, Index, JobStatus, StoredRelation
+from risingpy.plan.catalog import Catalog, ExternalSource, StoredRelation
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef
 from risingpy.plan.logical import (
@@ -161,21 +162,9 @@ def _way(
     relation: StoredRelation, columns: Sequence[int], column: int, catalog: Catalog
 ) -> tuple[StoredRelation, tuple[int, ...]] | None:
     """(The relation or an index of it whose first key column this one is, where it has the columns); None without."""
-    if _begins_with(relation, column):
-        return relation, tuple(columns)
-    ids = [relation.columns[each].column_id for each in columns]
-    for index in catalog.indexes_of(relation.relation_id):
-        places = {each.column_id: place for place, each in enumerate(index.columns)}
-        first = places.get(relation.columns[column].column_id)
-        if first is None or not _has_all_rows(index) or not _begins_with(index, first):
-            continue
-        if all(each in places for each in ids):
-            return index, tuple(places[each] for each in ids)
-    return None
-
-
-def _has_all_rows(index: Index) -> bool:
-    return index.status is JobStatus.CREATED and index.index.nearest is None and index.index.predicate is None
+    place = columns.index(column)
+    ways = ((relation, tuple(columns)), *indexes_with(relation, columns, catalog))
+    return next((way for way in ways if _begins_with(way[0], way[1][place])), None)
 
 
 def _begins_with(relation: StoredRelation, column: int) -> bool:

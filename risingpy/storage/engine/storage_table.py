@@ -19,7 +19,9 @@ from risingpy.storage.engine.stored_rows import rows_of
 
 ROWS_PER_BATCH = 16_384  # read in one go, in about 1 ms; other queries of the view wait for the shard meanwhile
 
-NOT_NULL = (b"\x01", b"\x02")  # bounds of the keys, after the vnode, whose first column, which ascends, is not NULL
+# Bounds of keys after the vnode: of those whose first column is not NULL, and of all.
+NOT_NULL = (b"\x01", b"\x02")
+WITH_NULL = (b"", b"\x03")
 
 
 class StorageTable:
