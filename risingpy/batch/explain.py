@@ -6,6 +6,7 @@ from risingpy.batch.plan import (
     BatchPlan,
     FirstOfKey,
     FullScan,
+    IndexRange,
     Input,
     ListScan,
     Lookup,
@@ -53,6 +54,8 @@ def _ranges(rows: Input) -> list[str]:
                 f"{column.name} {_SYMBOLS[bound.comparison]} {expression_text(bound.value, ())}"
                 for bound in rows.bounds
             ]
+        case IndexRange():
+            return [f"{each} by {rows.relation.name}" for each in _ranges(rows.scan)]
         case ListScan():
             column = rows.relation.columns[rows.relation.table.key[0].index]
             return [f"{column.name} IN ({len(rows.values)} values)"]

@@ -48,6 +48,22 @@ class RangeScan:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexRange:
+    """The rows of a relation between bounds, by an index, if they are few; else all rows, for the filter above."""
+
+    scan: RangeScan
+    otherwise: FullScan
+
+    @property
+    def relation(self) -> StoredRelation:
+        return self.scan.relation
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return self.scan.columns
+
+
+@dataclass(frozen=True, slots=True)
 class FirstOfKey:
     """The first rows of a scan by the first columns of the key, or if `backward` the last; and some more.
 
@@ -155,7 +171,7 @@ class SystemRows:
     scan: SystemScan
 
 
-Input = FullScan | RangeScan | FirstOfKey | KeyRead | NearestRows | Overlay | SystemRows
+Input = FullScan | RangeScan | IndexRange | FirstOfKey | KeyRead | NearestRows | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from risingpy.batch.first_of_key import first_of_key
-from risingpy.batch.index_choice import best_index
+from risingpy.batch.index_choice import best_index, indexes_with
 from risingpy.batch.key_lookup import is_key_expression, key_read, list_scan, may_become_key, may_become_list
 from risingpy.batch.key_ranges import range_scan
 from risingpy.batch.lookups.join_lookups import join_lookups
@@ -23,6 +23,7 @@ from risingpy.batch.plan import (
     Direct,
     FoundByIndex,
     FullScan,
+    IndexRange,
     Input,
     KeyRead,
     ListScan,
@@ -43,6 +44,7 @@ from risingpy.plan.catalog import (
     NumberSequence,
     ScannedRelation,
     Sink,
+    StoredRelation,
     Subscription,
     Table,
     View,
@@ -183,7 +185,7 @@ class _Inputs:
         own = key_read(relation, scan, predicate)
         found = best_index(scan, predicate, relation, self.catalog, own)
         if found is None:
-            self._add(scan, own or range_scan(relation, scan, predicate) or FullScan(relation, scan.columns))
+            self._add(scan, own or range_scan(relation, scan, predicate) or self._by_index(relation, scan, predicate))
             return query if self._changed_table(relation) is not None else _without_list(query, scan, own)
         table = self._changed_table(relation)
         if table is not None:
@@ -193,9 +195,20 @@ class _Inputs:
         self.inputs.append(found.read)
         return found.query
 
-    def _add(self, scan: Scan, rows: FullScan | RangeScan | KeyRead) -> None:
-        table = self._changed_table(rows.relation)
-        if table is None:
+    def _by_index(self, relation: StoredRelation, scan: Scan, predicate: Expr) -> FullScan | IndexRange:
+        """The rows of a range by the first index that has them; all rows if there is none."""
+        everything = FullScan(relation, scan.columns)
+        if self._changed_table(relation) is not None:
+            return everything
+        for index, columns in indexes_with(relation, scan.columns, self.catalog):
+            found = range_scan(index, replace(scan, columns=columns), predicate)
+            if found is not None:
+                return IndexRange(found, everything)
+        return everything
+
+    def _add(self, scan: Scan, rows: FullScan | RangeScan | IndexRange | KeyRead) -> None:
+        table = None if isinstance(rows, IndexRange) else self._changed_table(rows.relation)
+        if table is None or isinstance(rows, IndexRange):
             self.inputs.append(rows)
         else:
             everything = tuple(range(len(table.columns)))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from risingpy.batch.constants import direct_rows
 from risingpy.batch.first_of_key import read_first_of_key
 from risingpy.batch.key_lookup import key_values
-from risingpy.batch.key_ranges import range_keys
+from risingpy.batch.key_ranges import knows_bounds, range_keys
 from risingpy.batch.own_changes import OwnChanges, overlaid
 from risingpy.batch.parameters import Parameters, constant
 from risingpy.batch.plan import (
@@ -24,6 +24,7 @@ from risingpy.batch.plan import (
     FirstOfKey,
     FoundByIndex,
     FullScan,
+    IndexRange,
     Input,
     KeyRead,
     ListScan,
@@ -40,7 +41,7 @@ from risingpy.meta.writing.row_keys import has_row_keys
 from risingpy.plan.catalog import ExternalSource, Index, ScannedRelation, Table
 from risingpy.plan.expressions import Literal
 from risingpy.storage.engine.read_views import ReadView
-from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.engine.storage_table import ROWS_PER_BATCH, StorageTable
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 """Rows of an input, its columns as c0…"""
@@ -72,6 +73,8 @@ class PlanRun:
         match input_:
             case FullScan() | RangeScan():
                 return self._scan(input_)
+            case IndexRange():
+                return self._range(input_)
             case FirstOfKey():
                 return self._first(input_)
             case PointGet() | PrefixScan() | ListScan():
@@ -139,6 +142,13 @@ class PlanRun:
         within = range_keys(scan, table, self.parameters) if isinstance(scan, RangeScan) else None
         batches = table.scan(columns, within)
         return pa.RecordBatchReader.from_batches(_arrow_schema(relation, columns), batches)
+
+    def _range(self, rows: IndexRange) -> Rows:
+        table = StorageTable(rows.relation.table, self.view)
+        if not knows_bounds(rows.scan, self.parameters):
+            return self._scan(rows.otherwise)
+        found = table.few_within(range_keys(rows.scan, table, self.parameters), rows.columns, ROWS_PER_BATCH)
+        return self._scan(rows.otherwise) if found is None else found
 
     def _first(self, first: FirstOfKey) -> pa.RecordBatchReader:
         table = StorageTable(first.relation.table, self.view)

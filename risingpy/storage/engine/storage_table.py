@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -148,13 +148,27 @@ class StorageTable:
     def few_of_prefixes(self, prefix: Sequence[pa.Array], columns: Sequence[int], most: int) -> pa.Table | None:
         """The rows of prefixes that tell the vnode, in no order, these columns as c0…; None if they are more."""
         prefix = [whole(column) for column in prefix]
-        vnodes, batches, left = self._codec.vnodes(prefix), list[pa.RecordBatch](), most
+        vnodes = self._codec.vnodes(prefix)
+
+        def of_shard(shard: int) -> Ranges:
+            _, encoded = self._prefixes_on(shard, prefix, vnodes)
+            return Ranges.of_prefixes(encoded.take(pa.array(sort_indices(encoded))))
+
+        return self._few(of_shard, columns, most)
+
+    def few_within(self, within: tuple[bytes, bytes], columns: Sequence[int], most: int) -> pa.Table | None:
+        """The rows between bounds as those of `scan`, in no order; None if they are more than `most`."""
+        ranges = Ranges.in_each_vnode(self.schema.table_id, within[0], max(within))
+        return self._few(lambda _: ranges, columns, most)
+
+    def _few(self, ranges_of: Callable[[int], Ranges], columns: Sequence[int], most: int) -> pa.Table | None:
+        batches, left = list[pa.RecordBatch](), most
         for shard in range(self._view.shards):
-            owners, encoded = self._prefixes_on(shard, prefix, vnodes)
-            if not len(owners):
+            ranges = ranges_of(shard)
+            if not len(ranges):
                 continue
             with rows_of(self._view.snapshots[shard]) as rows:
-                batch = read_first(rows, Ranges.of_prefixes(encoded.take(pa.array(sort_indices(encoded)))), left + 1)
+                batch = read_first(rows, ranges, left + 1)
             left -= len(batch)
             if left < 0:
                 return None
