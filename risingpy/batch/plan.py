@@ -177,7 +177,7 @@ Input = FullScan | RangeScan | IndexRange | FirstOfKey | KeyRead | NearestRows |
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Of input `target`, a FullScan, a join needs only rows with values that column `place` of input `source` has.
+    """Of input `target`, a scan, a join needs only rows with values that column `place` of input `source` has.
 
     `by` is the relation itself, or an index of it, whose first key column is the joined one; `columns` are those of the
     scan by their positions there.

@@ -12,6 +12,7 @@ from risingpy.batch.plan import IndexRange
 from risingpy.batch.planner import plan_query
 from risingpy.meta.database import Database
 from risingpy.optimizer.rules import optimize
+from risingpy.storage.engine import storage_table
 from tests.batch.conftest import opened
 from tests.frontend.binder.bench import bind
 from tests.frontend.session.conftest import Client
@@ -56,7 +57,7 @@ def test_which_queries_read_an_index(opened_database: tuple[Database, Client], s
     assert (rows.relation.name if isinstance(rows, IndexRange) else None) == expected
 
 
-@pytest.mark.parametrize("most", [reads.ROWS_PER_BATCH, 20])
+@pytest.mark.parametrize("most", [storage_table.ROWS_PER_BATCH, 20])
 def test_random_ranges(opened_database: tuple[Database, Client], monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """With an expression for the table a filter sees all rows. More than `most` rows of the index are not read."""
     monkeypatch.setattr(reads, "ROWS_PER_BATCH", most)
@@ -87,4 +88,4 @@ def test_parameters_and_changes(opened_database: tuple[Database, Client]) -> Non
     client.run("UPDATE t SET a = 1 WHERE a > 81")
     assert sorted(client.run(sql, 80, 83, oids=(23, 23))) == sorted(client.run("SELECT id FROM t WHERE a + 0 = 81"))
     client.run("ROLLBACK")
-    assert client.run("EXPLAIN SELECT * FROM t WHERE a > 80")[-1][0].endswith("scan_ranges: [a > 80 by ta] }")
+    assert str(client.run("EXPLAIN SELECT * FROM t WHERE a > 80")[-1][0]).endswith("scan_ranges: [a > 80 by ta] }")

@@ -105,8 +105,8 @@ def test_explain_shows_lookups(catalog: Catalog) -> None:
     plan = plan_query(optimize(bind(sql, (), catalog).plan), catalog)
     scans = [line.partition("BatchScan ")[2] for line in explain_plan(plan) if "BatchScan " in line]
     assert scans == [
-        "{ table: public.a, columns: [id, b], scan_ranges: [id > 5] }",
-        "{ table: public.b, columns: [k, s], lookups: [k = a.id by b_k] }",
+        "{ table: public.a, columns: [id, b], scan_ranges: [id > 5], lookups: [id = b_k.k] }",
+        "{ table: public.b, columns: [k, s], scan_ranges: [k > 5 by b_k], lookups: [k = a.id by b_k] }",
     ]
 
 

@@ -23,6 +23,7 @@ from risingpy.batch.plan import (
     FirstOfKey,
     FoundByIndex,
     FullScan,
+    IndexRange,
     Input,
     ListScan,
     NearestRows,
@@ -78,6 +79,8 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
             return f"{'row' if isinstance(rows, PointGet) else 'rows'} of {rows.relation.name}: {found}"
         case RangeScan():
             return f"range of {rows.relation.name}: {', '.join(bound.comparison for bound in rows.bounds)}"
+        case IndexRange():
+            return f"{shown(rows.scan)} or {shown(rows.otherwise)}"
         case FirstOfKey():
             return f"{'last' if rows.backward else 'first'} of {shown(rows.scan, values)}"
         case ListScan():

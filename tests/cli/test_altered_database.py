@@ -37,6 +37,7 @@ CREATE TABLE lasting (id int PRIMARY KEY);
 INSERT INTO lasting VALUES (1);
 ALTER TABLE lasting SET (ttl = '3 days');
 ALTER TABLE lasting RESET (ttl);
+ALTER TABLE lasting SET (row_timestamp = true);
 ALTER TABLE t ADD COLUMN added int;
 ALTER TABLE t ADD COLUMN filled varchar NOT NULL DEFAULT 'old', ADD COLUMN many int[] DEFAULT ARRAY[1, 2];
 INSERT INTO t (id, a, b, added) VALUES (41, 41, 'new', 9);
@@ -172,6 +173,7 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "WithoutEffect": " SET STATISTICS ",
         "SetEndOfRows": " SET (ttl = ",
         "ResetTtl": " RESET (ttl)",
+        "SetRowTimestamp": " SET (row_timestamp = true)",
         "AlterFunction": "ALTER FUNCTION ",
         "AlterConnection": "ALTER CONNECTION ",
         "AlterConnector": "ALTER SOURCE files CONNECTOR WITH ",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from risingpy.batch.index_choice import indexes_with
-from risingpy.batch.plan import FullScan, Input, Lookup, SystemRows
+from risingpy.batch.plan import FullScan, IndexRange, Input, Lookup, RangeScan, SystemRows
 from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.plan.catalog import Catalog, ExternalSource, StoredRelation
 from risingpy.plan.expression_trees import conjuncts
@@ -125,7 +125,8 @@ class _Finder:
         if source is None or target is None or not target.is_filter_movable or source.input == target.input:
             return
         rows = self.inputs[target.input]
-        if not isinstance(rows, FullScan) or isinstance(rows.relation, ExternalSource):
+        rows = rows.otherwise if isinstance(rows, IndexRange) else rows
+        if not isinstance(rows, FullScan | RangeScan) or isinstance(rows.relation, ExternalSource):
             return
         if {source.input, target.input} & self.read_again or isinstance(self.inputs[source.input], SystemRows):
             return

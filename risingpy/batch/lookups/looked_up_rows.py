@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.batch.plan import BatchPlan, FullScan, Lookup
+from risingpy.batch.plan import BatchPlan, FullScan, IndexRange, Lookup, RangeScan
 from risingpy.batch.reads import PlanRun, Rows
 from risingpy.plan.catalog import ExternalSource
 from risingpy.storage.engine.storage_table import ROWS_PER_BATCH, StorageTable
@@ -73,9 +73,9 @@ def _table_of_few(reader: pa.RecordBatchReader) -> Rows:
 
 
 def _size(plan: BatchPlan, number: int, reads: PlanRun) -> int:
-    """How many rows the relation has that an input reads whole."""
+    """How many rows the relation has that an input scans."""
     rows = plan.inputs[number]
-    assert isinstance(rows, FullScan) and not isinstance(rows.relation, ExternalSource)
+    assert isinstance(rows, FullScan | RangeScan | IndexRange) and not isinstance(rows.relation, ExternalSource)
     return reads.view.rows_of(rows.relation.table.table_id)
 
 
