@@ -54,6 +54,11 @@ class JoinKind(Enum):
     TEMPORAL_LEFT = "TemporalLeftOuter"
 
 
+# The kinds of joins through which a filter above may move down to a side.
+FILTERS_LEFT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
+FILTERS_RIGHT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT})
+
+
 PYTHON_AGGREGATE = "python_aggregate"
 
 

@@ -22,6 +22,8 @@ from risingpy.plan.catalog import Catalog, ExternalSource, StoredRelation
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef
 from risingpy.plan.logical import (
+    FILTERS_LEFT,
+    FILTERS_RIGHT,
     Aggregate,
     Filter,
     Join,
@@ -46,9 +48,6 @@ _LOOKED_UP = _INTEGERS | {  # equal values have equal keys
 # The kinds of joins whose result is the same if the left, or the right side lacks rows that match nothing.
 _NARROWS_LEFT = frozenset({JoinKind.INNER, JoinKind.RIGHT, JoinKind.LEFT_SEMI})
 _NARROWS_RIGHT = frozenset({JoinKind.INNER, JoinKind.LEFT, JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
-# The kinds through which a filter above moves to a side.
-_FILTERS_LEFT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
-_FILTERS_RIGHT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +115,8 @@ class _Finder:
                 self._note(both[a], both[b])
             if join.kind in _NARROWS_LEFT:
                 self._note(both[b], both[a])
-        above_left = left if join.kind in _FILTERS_LEFT else _unmovable(left)
-        above_right = right if join.kind in _FILTERS_RIGHT else _unmovable(right)
+        above_left = left if join.kind in FILTERS_LEFT else _unmovable(left)
+        above_right = right if join.kind in FILTERS_RIGHT else _unmovable(right)
         return (*above_left, *above_right)[: len(join.schema)]
 
     def _note(self, source: _Origin | None, target: _Origin | None) -> None:

@@ -25,6 +25,8 @@ from risingpy.optimizer.rules.transitive_predicates import predicates_of_matches
 from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, remapped, shifted, substituted, walk
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import (
+    FILTERS_LEFT,
+    FILTERS_RIGHT,
     Aggregate,
     Expand,
     Filter,
@@ -139,9 +141,7 @@ def _push_into_groups(plan: TopN | OverWindow, group_key: Sequence[int], predica
 
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
-# The kinds of joins for which a filter above may move to a side, and those for which part of the condition may.
-_FILTERS_LEFT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
-_FILTERS_RIGHT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT})
+# The kinds of joins for which part of the condition may move to a side.
 _CONDITION_LEFT = frozenset(
     {JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT, JoinKind.LEFT_SEMI, JoinKind.ASOF, JoinKind.TEMPORAL}
 )
@@ -168,9 +168,9 @@ def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
             condition.append(part)
     for predicate in predicates:
         read = columns_read(predicate)
-        if read and max(read) < split and plan.kind in _FILTERS_LEFT:
+        if read and max(read) < split and plan.kind in FILTERS_LEFT:
             left.append(predicate)
-        elif read and min(read) >= split and plan.kind in _FILTERS_RIGHT:
+        elif read and min(read) >= split and plan.kind in FILTERS_RIGHT:
             right.append(shifted(predicate, -split))
         elif read and plan.kind in _INNER | {JoinKind.TEMPORAL}:
             condition.append(predicate)
