@@ -24,6 +24,7 @@ from risingpy.plan.logical import (
     Project,
     ProjectSet,
     Recursion,
+    RecursiveScan,
     Scan,
     Sort,
     SystemScan,
@@ -70,6 +71,10 @@ class PassedColumns(Generic[T]):
         """What a column of VALUES has."""
         return self.computed
 
+    def recursive(self, scan: RecursiveScan, place: int) -> T:
+        """What a recursion's column has within its step."""
+        return self.computed
+
     def aggregated(self, call: AggCall, plan: LogicalPlan) -> T:
         """What an aggregate's result has; the call's arguments are columns of `plan`."""
         return self.computed
@@ -113,6 +118,8 @@ class PassedColumns(Generic[T]):
                 return self.system_scanned(plan, place)
             case Values():
                 return self.written(plan, place)
+            case RecursiveScan():
+                return self.recursive(plan, place)
             case Project():
                 return self.expression(plan.expressions[place], plan.input)
             case Aggregate():

@@ -38,8 +38,8 @@ class StreamRecursion:
     """WITH RECURSIVE: the rows of `start` at level 0, and at each further level those of `step` over the level before.
 
     The first columns of `start` are a row's. Those of `step` are the level and then a row's. Within `step`, the
-    StreamRecursiveScan of the same `number` reads the rows, each with its level. All rows are on one shard; what else
-    the step reads comes through exchanges, so that only they and that scan are leaves of the step.
+    StreamRecursiveScan of the same `number` reads the rows, each with its level. What the step derives of a row is on
+    that row's shard; what else it reads comes through exchanges, so that only they and that scan are its leaves.
     UNION has each row at its least level alone; UNION ALL as often as it is derived, at each level.
     A row at a level beyond `limit` stops the job `view`.
     Output: a row's columns; UNION ALL adds its level and its number among equal rows of that level.

@@ -1,4 +1,4 @@
-"""The shapes of a recursion's state tables. All of a recursion is on one shard."""
+"""The shapes of a recursion's state tables: spread as its rows are, those of WITH MUTUALLY RECURSIVE on one shard."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
 
 
-def derivations_table(table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field]) -> TableSchema:
-    """`identity | level → carried, count`: how often the rows of a recursion are derived."""
+def derivations_table(
+    table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field], spread: tuple[int, ...] = ()
+) -> TableSchema:
+    """`identity | level → carried, count`: how often rows are derived. Their shard is told by `spread`."""
     columns = [(field.name, field.type) for field in identity]
     columns += [("level", BIGINT), *((field.name, field.type) for field in carried), ("derivations", BIGINT)]
     key = tuple(KeyColumn(i) for i in range(len(identity) + 1))
-    return internal_table(table_id, f"{job}_derivations_{table_id}", columns, key, (), read_prefix=len(identity))
+    return internal_table(table_id, f"{job}_derivations_{table_id}", columns, key, spread, read_prefix=len(identity))
 
 
 def moments_table(
@@ -28,8 +30,10 @@ def moments_table(
     return internal_table(table_id, f"{job}_moments_{table_id}", columns, key, (), read_prefix=grouped)
 
 
-def members_table(table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field]) -> TableSchema:
+def members_table(
+    table_id: int, job: str, identity: Sequence[Field], carried: Sequence[Field], spread: tuple[int, ...] = ()
+) -> TableSchema:
     """`identity → level, carried`: the least level of each row of a recursion."""
     columns = [(field.name, field.type) for field in (*identity, Field("level", BIGINT), *carried)]
     key = tuple(KeyColumn(i) for i in range(len(identity)))
-    return internal_table(table_id, f"{job}_members_{table_id}", columns, key, ())
+    return internal_table(table_id, f"{job}_members_{table_id}", columns, key, spread)

@@ -63,7 +63,9 @@ def distribution(plan: StreamPlan) -> Distribution:
     match plan:
         case TableScan() | Dml() | Source() | Exchange() | TableInputs() | SinkInput() | IntoTable():  # given
             return plan.properties.distribution
-        case StreamValues() | SimpleAgg() | StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():
+        case StreamRecursion() | StreamRecursiveScan():  # given, too: the plan of the step begins with it
+            return plan.properties.distribution
+        case StreamValues() | SimpleAgg() | StreamLet() | StreamMoments():
             return SINGLE
         case Now():
             return BROADCAST

@@ -26,6 +26,7 @@ from risingpy.optimizer.stream.interval_join import with_passed_rows
 from risingpy.optimizer.stream.nested_loop_join import met_without_key, notices_of
 from risingpy.optimizer.stream.projection import projected, references, select_columns, with_columns
 from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.optimizer.stream.recursion.spread import met_in_step
 from risingpy.plan import logical
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.expressions import Expr, Literal
@@ -60,14 +61,14 @@ def plan_join(
     allocate: Callable[[], int],
     estimates: RowEstimates,
     *,
-    on_one_shard: bool = False,
+    in_step: bool = False,
 ) -> PlannedJoin:
     """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids.
 
-    `on_one_shard`: all rows of both are there, and stay.
+    `in_step`: of a recursion, whose rows stay where they are.
     """
     if join.kind in (JoinKind.ASOF, JoinKind.ASOF_LEFT):
-        return PlannedJoin(_plan_as_of(join, left, right, job, allocate, on_one_shard=on_one_shard))
+        return PlannedJoin(_plan_as_of(join, left, right, job, allocate, in_step=in_step))
     widths = len(join.left.schema), len(join.right.schema)
     condition = split_condition(join.condition, widths[0])
     keys = condition.keys
@@ -82,9 +83,11 @@ def plan_join(
     keys, left_key, right_key = _ordered(keys, order), _ordered(left_key, order), _ordered(right_key, order)
     if join.kind in _SEMI and condition.rest is None and not any_row and not _is_unique(right, right_key):
         right, right_key = _distinct(join, right, right_key, job, allocate)
-    if keys and not on_one_shard:
+    if in_step:
+        left, right = met_in_step((left, right), (left_key, right_key))
+    elif keys:
         left, right = _brought_together(left, left_key, right, right_key)
-    elif not on_one_shard:
+    else:
         left, right = met_without_key(join.kind, left, right, estimates)
     rest = None if condition.rest is None else _moved(condition.rest, left, widths)
     null_safe = tuple(key.null_safe for key in keys)
@@ -105,7 +108,7 @@ def _plan_as_of(
     job: str,
     allocate: Callable[[], int],
     *,
-    on_one_shard: bool,
+    in_step: bool,
 ) -> StreamPlan:
     widths = len(join.left.schema), len(join.right.schema)
     condition = split_condition(join.condition, widths[0])
@@ -118,8 +121,8 @@ def _plan_as_of(
     left_keys, right_keys = key_expressions(condition.keys)
     left, (*left_key, left_column) = with_columns(left, [*left_keys, nearest.left])
     right, (*right_key, right_column) = with_columns(right, [*right_keys, nearest.right])
-    if not on_one_shard:
-        left, right = _brought_together(left, tuple(left_key), right, tuple(right_key))
+    met = met_in_step((left, right), (tuple(left_key), tuple(right_key))) if in_step else None
+    left, right = met or _brought_together(left, tuple(left_key), right, tuple(right_key))
     maker = _SideMaker(job, allocate)
     planned = derived(
         AsOfJoin(

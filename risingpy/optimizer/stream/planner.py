@@ -16,6 +16,7 @@ from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.rules import optimize_for_stream
 from risingpy.optimizer.stream.aggregation import plan_aggregate
 from risingpy.optimizer.stream.dedup import plan_distinct
+from risingpy.optimizer.stream.distribution import SINGLE
 from risingpy.optimizer.stream.dynamic_filter import is_time, plan_dynamic_filter, plan_time
 from risingpy.optimizer.stream.expressions import check_expressions, unsupported, values_of_rows
 from risingpy.optimizer.stream.join import plan_join
@@ -24,11 +25,11 @@ from risingpy.optimizer.stream.projection import projected, select_columns
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.optimizer.stream.recursion.mutual_recursion import plan_mutual_recursion
 from risingpy.optimizer.stream.recursion.recursion import (
-    on_one_shard,
     plan_recursion,
     reads_recursion,
     refuse_temporal_join,
     refuse_time,
+    sent,
     with_keys,
 )
 from risingpy.optimizer.stream.scan import plan_scan, with_ttl
@@ -93,7 +94,7 @@ class StreamPlanner:
         """The stream plan of `query`."""
         self.check()
         if self.scans and not reads_recursion(query, self.scans):
-            return on_one_shard(replace(self, scans={}).stream(query))
+            return sent(replace(self, scans={}).stream(query), SINGLE)
         number = self.common.get(id(query))
         if number is None:
             return self._planned(query)
@@ -165,15 +166,19 @@ class StreamPlanner:
 
     def _recursion(self, query: logical.Recursion) -> StreamPlan:
         self._refuse_window_close()
-        start = self.stream(with_keys(query.start))
-        if not self.scans:
-            start = on_one_shard(start)
+        start, known = self.stream(with_keys(query.start)), len(self.notices)
+
+        def step_of(step: logical.LogicalPlan, scan: StreamPlan) -> StreamPlan:
+            del self.notices[known:]  # of the step as it was planned before
+            return replace(self, scans={**self.scans, query.name: scan}).stream(step)
+
         return plan_recursion(
             query,
             start,
-            lambda step, scan: replace(self, scans={**self.scans, query.name: scan}).stream(step),
+            step_of,
             self.job,
             self.allocate,
+            inside=bool(self.scans),
         )
 
     def _join(self, join: logical.Join) -> StreamPlan:
@@ -215,7 +220,7 @@ class StreamPlanner:
         return self._hash_join(join, self.stream(join.left), self.stream(join.right))
 
     def _hash_join(self, join: logical.Join, left: StreamPlan, right: StreamPlan) -> StreamPlan:
-        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates, on_one_shard=bool(self.scans))
+        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates, in_step=bool(self.scans))
         self.notices.extend(planned.notices)
         return planned.plan
 

@@ -1,12 +1,13 @@
 """Plans WITH RECURSIVE: an operator that runs its step within the epoch, level by level.
 
-    Recursion(start, step)  =>  StreamRecursion(Exchange(single; start), step over a StreamRecursiveScan)
+    Recursion(start, step)  =>  StreamRecursion(Exchange(start), step over a StreamRecursiveScan)
 
 * The step's rows get their level as a first column, as a correlated subquery's get the value that it asks for
   (`push_down_domain.py`): what the step groups, sorts or numbers, it does within a level, as PostgreSQL does within its
   working table.
-* All of a recursion is on one shard: its exchange would have to run once for each level. What the step reads besides
-  comes through exchanges, so that a further run of the step has no other input (`StreamPlanner.stream`).
+* Rows stay on their shard from level to level: an exchange within the step would have to run once for each. So a
+  recursion is spread by columns that its step hands on and compares (`spread.py`), or is on one shard. What the step
+  reads besides comes through exchanges, so that a further run of the step has no other input (`StreamPlanner.stream`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from risingpy.errors import InternalError
 from risingpy.optimizer.rewrite import plan_inputs, rewrite_plan
 from risingpy.optimizer.rules.numeric_keys import is_keyed, key_of_expression, key_type
 from risingpy.optimizer.rules.push_down_domain import Domain
-from risingpy.optimizer.stream.aggregation import exchange
-from risingpy.optimizer.stream.distribution import SINGLE
+from risingpy.optimizer.stream.distribution import SINGLE, hash_by
 from risingpy.optimizer.stream.expressions import unsupported
+from risingpy.optimizer.stream.properties import derived
+from risingpy.optimizer.stream.recursion.spread import columns_to_spread_by
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import (
     Aggregate,
@@ -33,10 +35,10 @@ from risingpy.plan.logical import (
     Schema,
 )
 from risingpy.plan.operators import Exchange, StreamPlan
-from risingpy.plan.properties import Properties
+from risingpy.plan.properties import ColumnIndex, Distribution, Properties
 from risingpy.plan.recursion import RecursiveRows, StreamRecursion, StreamRecursiveScan
 from risingpy.plan.recursion_tables import derivations_table, members_table
-from risingpy.plan.traversal import nodes_of_fragment
+from risingpy.plan.traversal import children, nodes_of_fragment
 from risingpy.types import BIGINT
 
 # A level takes a millisecond or more: without a limit, a recursion that never ends would end by the job's time alone.
@@ -70,11 +72,10 @@ def with_recursion_limit(plan: LogicalPlan, limit: int) -> LogicalPlan:
     return rewrite_plan(plan, limited)
 
 
-def on_one_shard(input: StreamPlan) -> Exchange:
-    """An exchange that brings all rows of `input` to the shard of recursions; it is there even if they are there."""
-    if isinstance(input, Exchange):
-        return replace(input, properties=replace(input.properties, distribution=SINGLE))
-    return exchange(input, ())
+def sent(input: StreamPlan, distribution: Distribution) -> Exchange:
+    """An exchange that distributes the rows of `input` so; it is there even if they are where they belong."""
+    input = input.input if isinstance(input, Exchange) else input
+    return derived(Exchange(input, replace(input.properties, distribution=distribution)))
 
 
 def with_keys(plan: LogicalPlan, first: int = 0) -> LogicalPlan:
@@ -93,37 +94,66 @@ def keys_of(schema: Schema) -> Schema:
 
 
 def plan_recursion(
+    query: Recursion,
+    start: StreamPlan,
+    step_of: StepOf,
+    job: str,
+    allocate: Callable[[], int],
+    *,
+    inside: bool,
+) -> StreamRecursion:
+    """The stream plan of `query`, whose start is planned, `with_keys`.
+
+    `step_of` plans the logical step, in which a RecursiveScan is the given one; what it plans last is taken. `inside`:
+    in the step of another recursion, on whose shard the start is.
+    """
+    for columns in () if inside else columns_to_spread_by(query):
+        plan = _planned(query, sent(start, hash_by(columns)), step_of, job, allocate)
+        stays = plan.step.properties.distribution == hash_by(tuple(1 + column for column in columns))
+        if stays and _has_own_leaves(plan.step, plan.number):
+            return plan
+    plan = _planned(query, start if inside else sent(start, SINGLE), step_of, job, allocate)
+    check_leaves(plan.step, plan.number)
+    return plan
+
+
+def _planned(
     query: Recursion, start: StreamPlan, step_of: StepOf, job: str, allocate: Callable[[], int]
 ) -> StreamRecursion:
-    """The stream plan of `query`, whose start is planned, `with_keys` and on one shard.
-
-    `step_of` plans the logical step, in which a RecursiveScan is the given one.
-    """
+    """The plan whose rows are where those of the start are. It is not checked."""
     schema = (*query.schema, *keys_of(query.schema))
-    rows = rows_of_recursion(schema, job, allocate, distinct=query.distinct)
+    spread = start.properties.distribution
+    rows = rows_of_recursion(schema, job, allocate, spread.columns, distinct=query.distinct)
     number = rows.derivations.table_id
     scanned = (_LEVEL, *schema) if query.distinct else (_LEVEL, *schema, _NUMBER)
     identity = tuple(1 + i for i in rows.identity)
     key = (0, *identity) if query.distinct else (0, *identity, 1 + len(schema))
-    scan = StreamRecursiveScan(number, Properties(scanned, key, SINGLE, append_only=False))
+    in_step = Distribution(spread.kind, tuple(1 + column for column in spread.columns))
+    scan = StreamRecursiveScan(number, Properties(scanned, key, in_step, append_only=False))
     step = step_of(with_keys(_levelled(query), 1), scan)
-    check_leaves(step, number)
     output = schema if query.distinct else (*schema, _LEVEL, _NUMBER)
     own = rows.identity if query.distinct else (*rows.identity, len(schema), len(schema) + 1)
     limit = DEFAULT_LIMIT if query.limit is None else query.limit
-    properties = Properties(output, own, SINGLE, append_only=False)
+    properties = Properties(output, own, spread, append_only=False)
     return StreamRecursion(start, step, number, rows, limit, job, properties)
 
 
 def rows_of_recursion(
-    schema: Schema, job: str, allocate: Callable[[], int], *, distinct: bool = False, weighted: bool = False
+    schema: Schema,
+    job: str,
+    allocate: Callable[[], int],
+    spread: tuple[ColumnIndex, ...] = (),
+    *,
+    distinct: bool = False,
+    weighted: bool = False,
 ) -> RecursiveRows:
-    """How a recursion keeps rows with these columns, `keys_of` them included."""
+    """How a recursion, spread by the columns `spread`, keeps rows with these columns, `keys_of` them included."""
     identity = tuple(i for i, field in enumerate(schema) if not is_keyed(field.type))
     carried = tuple(i for i, field in enumerate(schema) if is_keyed(field.type))
     fields = [schema[i] for i in identity], [schema[i] for i in carried]
-    members = members_table(allocate(), job, *fields) if distinct else None
-    derivations = derivations_table(allocate(), job, *fields)
+    by = tuple(identity.index(column) for column in spread)
+    members = members_table(allocate(), job, *fields, by) if distinct else None
+    derivations = derivations_table(allocate(), job, *fields, by)
     return RecursiveRows(len(schema), identity, carried, derivations, members, weighted)
 
 
@@ -142,13 +172,23 @@ def check_leaves(step: StreamPlan, number: int) -> None:
 
     What comes through an exchange may have recursions of its own.
     """
-    for node in nodes_of_fragment(step):
-        if isinstance(node, Exchange) and any(_reads(n, number) for n in nodes_of_fragment(node.input)):
-            raise InternalError("an exchange within the step of a recursion")
+    if not _has_own_leaves(step, number):
+        raise InternalError("an exchange within the step of a recursion")
 
 
-def _reads(node: StreamPlan, number: int) -> bool:
-    return isinstance(node, StreamRecursiveScan) and node.number == number
+def _has_own_leaves(step: StreamPlan, number: int) -> bool:
+    """Whether nothing below the exchanges of the step reads the recursion `number`."""
+    rest: list[StreamPlan] = [node for node in nodes_of_fragment(step) if isinstance(node, Exchange)]
+    seen: set[int] = set()
+    while rest:
+        node = rest.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, StreamRecursiveScan) and node.number == number:
+            return False
+        rest += children(node)
+    return True
 
 
 def refuse_time() -> None:
