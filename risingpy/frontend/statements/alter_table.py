@@ -56,6 +56,7 @@ from risingpy.plan.catalog import NumberSequence, QueryRelation, Relation, Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Project, Values
 from risingpy.types import SqlType
+from risingpy.types.far_moments import value_of
 
 
 def bind(
@@ -235,7 +236,7 @@ def _with_source(session: StatementContext, table: Table) -> Table:
 def _value(session: StatementContext, expr: Expr) -> object:
     """The current value of a DEFAULT, as Arrow takes it."""
     plan = Project(Values(((),), ()), (expr,), (Field("default", expr.type),))
-    return session.run_to_table(session.planned(plan), ()).column(0)[0].as_py()
+    return value_of(session.run_to_table(session.planned(plan), ()).column(0), 0)
 
 
 def _action_name(action: AlterAction | WithoutEffect) -> str:
