@@ -17,7 +17,7 @@ from risingpy.types import TypeKind
 _PLAIN = frozenset(
     (
         *(TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.REAL, TypeKind.DOUBLE),
-        *(TypeKind.VARCHAR, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.ENUM),
+        *(TypeKind.VARCHAR, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NS, TypeKind.ENUM),
     )
 )
 

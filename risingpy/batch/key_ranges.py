@@ -20,7 +20,7 @@ from risingpy.types import TypeKind
 # Their keys are in the order in which SQL compares them, and equal values have one form.
 ORDERED = (
     *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT),
-    *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
+    *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP_NS),
     TypeKind.JSONB,  # of which queries compare the keys, and a relation's rows have no other form in theirs
 )
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

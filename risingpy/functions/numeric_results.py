@@ -24,6 +24,9 @@ class NumericRule(Enum):
     SUM = "sum"  # the first argument's scale, as many digits as there can be
     SECONDS = "seconds"  # six decimals: microseconds
     MILLISECONDS = "milliseconds"  # three decimals: microseconds
+    NANO_SECONDS = "nano_seconds"  # of timestamp_ns: nine decimals
+    NANO_MILLISECONDS = "nano_milliseconds"  # likewise: six
+    NANO_MICROSECONDS = "nano_microseconds"  # likewise: three
     PLAIN = "plain"  # wide, whatever the arguments
     AVERAGE = "average"  # wide, as a quotient
     WHOLE = "whole"  # scale 0, as many digits as there can be
@@ -31,6 +34,13 @@ class NumericRule(Enum):
 
 _INTEGER_DIGITS = {TypeKind.SMALLINT: 5, TypeKind.INTEGER: 10, TypeKind.BIGINT: 19}
 _PRODUCT_SCALE = 6
+_DECIMALS = {
+    NumericRule.SECONDS: 6,
+    NumericRule.MILLISECONDS: 3,
+    NumericRule.NANO_SECONDS: 9,
+    NumericRule.NANO_MILLISECONDS: 6,
+    NumericRule.NANO_MICROSECONDS: 3,
+}
 _WIDE_IF_ARGUMENTS_ARE = frozenset(
     {
         *(NumericRule.ADD, NumericRule.MULTIPLY, NumericRule.LARGER, NumericRule.FIRST),
@@ -75,12 +85,10 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             return _clamped(wholes[0] + 1, 0)
         case NumericRule.SUM:
             return numeric(MAX_PRECISION, scales[0])
-        case NumericRule.SECONDS:
-            return numeric(MAX_PRECISION, 6)
-        case NumericRule.MILLISECONDS:
-            return numeric(MAX_PRECISION, 3)
         case NumericRule.WHOLE:
             return numeric(MAX_PRECISION, 0) if wholes[0] + max(scales) <= MAX_PRECISION else NUMERIC
+        case _:
+            return numeric(MAX_PRECISION, _DECIMALS[rule])
 
 
 def rounded_result(argument: SqlType, decimals: int) -> SqlType:

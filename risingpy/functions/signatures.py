@@ -227,11 +227,19 @@ _WITH_FRACTION = {  # the others are whole numbers, and so are all of a date
     "milliseconds": NumericRule.MILLISECONDS,
     "julian": NumericRule.PLAIN,
 }
+_OF_NANOS = {  # the fields of timestamp_ns that have a fraction
+    "epoch": NumericRule.NANO_SECONDS,
+    "second": NumericRule.NANO_SECONDS,
+    "milliseconds": NumericRule.NANO_MILLISECONDS,
+    "microseconds": NumericRule.NANO_MICROSECONDS,
+    "julian": NumericRule.PLAIN,
+}
 EXTRACT_FIELDS: dict[TypeKind, tuple[str, ...]] = {
     TypeKind.DATE: _DATE_FIELDS,
     TypeKind.TIME: (*_TIME_FIELDS, "epoch"),
     TypeKind.TIMESTAMP: _DATE_FIELDS + _TIME_FIELDS,
     TypeKind.TIMESTAMPTZ: _DATE_FIELDS + _TIME_FIELDS + ("timezone", "timezone_hour", "timezone_minute"),
+    TypeKind.TIMESTAMP_NS: _DATE_FIELDS + _TIME_FIELDS + ("nanoseconds",),
     TypeKind.INTERVAL: _INTERVAL_FIELDS + _TIME_FIELDS,
 }
 
@@ -267,13 +275,14 @@ def _comparisons() -> list[Signature]:
 
 def _extracts() -> list[Signature]:
     types = {kind.value: SqlType(kind) for kind in EXTRACT_FIELDS}
+    fractions: dict[TypeKind, dict[str, NumericRule]] = {TypeKind.DATE: {}, TypeKind.TIMESTAMP_NS: _OF_NANOS}
     return [
         Signature(
             f"EXTRACT_{field.upper()}",
             f"extract_{field}",
             (types[kind.value],),
             NUMERIC,
-            NumericRule.INTEGRAL if kind is TypeKind.DATE else _WITH_FRACTION.get(field, NumericRule.INTEGRAL),
+            fractions.get(kind, _WITH_FRACTION).get(field, NumericRule.INTEGRAL),
             zoned=field.startswith("timezone"),
         )
         for kind, fields in EXTRACT_FIELDS.items()

@@ -37,6 +37,7 @@ import pyarrow as pa
 from risingpy.formats import PLANS
 from risingpy.plan.expressions import Literal
 from risingpy.plan.stored_classes import STORED_CLASSES, UPGRADES
+from risingpy.types.clocks.nano_moments import NanoMoment
 from risingpy.types.far_moments import FarDate, FarMoment
 
 _HEAD = re.compile(rb'\{"version": ?(\d+)')
@@ -172,6 +173,8 @@ class _Writer:
                 return _tagged("time", value.isoformat())
             case FarDate() | FarMoment():  # integers too, hence before them
                 return _tagged("far_date" if isinstance(value, FarDate) else "far_moment", int(value))
+            case NanoMoment():  # likewise
+                return _tagged("nano_moment", int(value))
             case bool() | int() | str():
                 return value
             case _:
@@ -202,6 +205,7 @@ _SCALARS: dict[str, Callable[[Any], object]] = {
     "datetime": datetime.datetime.fromisoformat,
     "far_date": FarDate,
     "far_moment": FarMoment,
+    "nano_moment": NanoMoment,
     "interval": _interval,
     "set": frozenset,
 }

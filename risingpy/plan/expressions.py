@@ -44,7 +44,7 @@ class Literal:
     """A constant: None for NULL, else the Python value that Arrow takes for the type.
 
     bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), FarDate and FarMoment,
-    pyarrow.MonthDayNano for interval, and tuples for arrays and structs.
+    NanoMoment for timestamp_ns, pyarrow.MonthDayNano for interval, and tuples for arrays and structs.
 
     Equal literals are written alike: 0 and -0 are two, for text and signs tell them apart, and so are 1.0 and 1.00. NaN
     is one.

@@ -31,6 +31,7 @@ _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "is_null", "is_not
 _SHORT = frozenset({
     TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.REAL, TypeKind.DOUBLE,
     TypeKind.NUMERIC, TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL,
+    TypeKind.TIMESTAMP_NS,
 })  # fmt: skip
 
 

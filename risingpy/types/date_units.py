@@ -40,6 +40,7 @@ isodow
 isoyear
 julian j jd
 minute mm
+nanoseconds nanosecond nsec nsecs nsecond nseconds ns
 """
 
 

@@ -58,7 +58,8 @@ class DateTimeFields:
 
     The year 0 is 1 BC. `days`, since 1970-01-01, are those of a Julian day or a day of a year: they stand for year,
     month and day. `clock` is a word such as `today`, which stands for them until `with_clock` has read it. `infinite`
-    is 1 or -1 if the text says ±infinity; then no other field means anything.
+    is 1 or -1 if the text says ±infinity; then no other field means anything. `fraction` is what the text says below a
+    second, with all its digits, if it says something.
     """
 
     infinite: int = 0
@@ -72,6 +73,7 @@ class DateTimeFields:
     minute: int = 0
     second: int = 0
     microsecond: int = 0
+    fraction: Fraction | None = None
     half: str | None = None
     offset: int | str | None = None
     clock: str | None = None
@@ -178,7 +180,8 @@ def _take_seconds(fields: DateTimeFields, value: str) -> None:
     whole, _, fraction = value.partition(".")
     fields.second = int(whole or 0)
     # PostgreSQL rounds to microseconds, a half to the even one; a full second then carries.
-    fields.microsecond = round(Fraction(int(fraction or 0), 10 ** len(fraction)) * 1_000_000)
+    fields.fraction = Fraction(int(fraction or 0), 10 ** len(fraction))
+    fields.microsecond = round(fields.fraction * 1_000_000)
 
 
 def _take_date(fields: DateTimeFields, value: str) -> None:

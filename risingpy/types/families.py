@@ -16,6 +16,8 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from risingpy.types.clocks.nano_moments import NANOS
+
 
 class TypeKind(Enum):
     """The kinds of types; the value is the name PostgreSQL prints."""
@@ -33,6 +35,7 @@ class TypeKind(Enum):
     TIME = "time without time zone"
     TIMESTAMP = "timestamp without time zone"
     TIMESTAMPTZ = "timestamp with time zone"
+    TIMESTAMP_NS = "timestamp_ns"
     INTERVAL = "interval"
     CHARACTER = "character"
     UUID = "uuid"
@@ -228,7 +231,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
         ),
         _K.DATE: TypeFamily(
             "date", 1082, 1182, _C.DATETIME, (1084, 1085, 2468, 2469), "date_", 4, pa.date32(), "DATE",
-            implicit=(_K.TIMESTAMP, _K.TIMESTAMPTZ),
+            implicit=(_K.TIMESTAMP, _K.TIMESTAMPTZ, _K.TIMESTAMP_NS),
             ordered_by_arrow=True,
             hashed_by_arrow=True,
             own_text=True,
@@ -244,7 +247,7 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             arrow=pa.timestamp("us"),
             duckdb="TIMESTAMP",
             aliases=("timestamp without time zone",),
-            implicit=(_K.TIMESTAMPTZ,),
+            implicit=(_K.TIMESTAMPTZ, _K.TIMESTAMP_NS),
             assignment=(_K.DATE, _K.TIME),
             ordered_by_arrow=True,
             own_text=True,
@@ -255,7 +258,15 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
             duckdb="TIMESTAMPTZ",
             aliases=("timestamp with time zone",),
             preferred=True,
-            assignment=(_K.DATE, _K.TIME, _K.TIMESTAMP),
+            assignment=(_K.DATE, _K.TIME, _K.TIMESTAMP, _K.TIMESTAMP_NS),
+            ordered_by_arrow=True,
+            own_text=True,
+        ),
+        _K.TIMESTAMP_NS: TypeFamily(  # of ours; the name is DuckDB's and Iceberg's
+            "timestamp_ns", 1307, 1308, _C.DATETIME, (9012, 9013, 9014, 9015), "timestamp_ns_", 8,
+            arrow=NANOS,
+            duckdb="TIMESTAMP_NS",
+            assignment=(_K.DATE, _K.TIME, _K.TIMESTAMP, _K.TIMESTAMPTZ),
             ordered_by_arrow=True,
             own_text=True,
         ),

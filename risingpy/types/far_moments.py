@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import SqlError
+from risingpy.types.clocks.nano_moments import NanoMoment, holds_nanos
 from risingpy.types.date_units import MICROS_OF_DAY
 
 INFINITE_DAYS = 2**31 - 1
@@ -122,16 +123,24 @@ def duckdb_text(value: FarDate | FarMoment) -> str:
 
 def values_of(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The column's Python values, as `Literal` has them but with lists and dicts for arrays, structs and maps."""
-    try:
-        values: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError):  # a date or timestamp beyond Python's
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        return [value for chunk in chunks for value in _far_values(chunk)]
-    return values
+    if not holds_nanos(column.type):  # of those Arrow makes pandas' timestamps, or raises an error
+        try:
+            values: list[Any] = column.to_pylist()
+        except (OverflowError, ValueError):  # a date or timestamp beyond Python's
+            pass
+        else:
+            return values
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return [value for chunk in chunks for value in _far_values(chunk)]
 
 
 def near_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The column's values for Python programs. Raises 22008 for infinity and years that Python's dates lack."""
+    """The column's values for Python programs. Raises 22008 for infinity and years that Python's dates lack.
+
+    Moments of nanoseconds are numbers, as in `values_of`: they have no other exact form.
+    """
+    if holds_nanos(column.type):
+        return values_of(column)
     try:
         values: list[Any] = column.to_pylist()
     except OverflowError:
@@ -152,6 +161,8 @@ def _far_values(array: pa.Array) -> Sequence[Any]:
     if pa.types.is_timestamp(type_):
         has_zone = type_.tz is not None
         numbers = array.cast(pa.int64()).to_pylist()
+        if type_.unit == "ns":
+            return [None if nanos is None else NanoMoment(nanos) for nanos in numbers]
         return [None if micros is None else moment_of(micros, has_zone=has_zone) for micros in numbers]
     if pa.types.is_struct(type_):
         columns = [values_of(column) for column in array.flatten()]

@@ -3,9 +3,9 @@
 A kind of type has a module with the functions of `TypeForms`; this one picks the module. What a client sees, what a
 literal in a statement means, what COPY reads and writes: all of it comes from here.
 
-Python values are those of `Literal`: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC for timestamptz),
-FarDate and FarMoment beyond these, MonthDayNano, tuples for arrays and structs. NULL is the caller's business, except
-in columns.
+Python values are those of `Literal`: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC for
+timestamptz), FarDate and FarMoment beyond these, NanoMoment for timestamp_ns, MonthDayNano, tuples for arrays and
+structs. NULL is the caller's business, except in columns.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from risingpy.types import (
     object_id,
     vector,
 )
+from risingpy.types.clocks import timestamp_ns
 from risingpy.types.enums import enumeration
 from risingpy.types.families import TypeKind
 from risingpy.types.hexadecimals import macaddr, uuid
@@ -93,6 +94,7 @@ _FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.TIME: date_and_time,
     TypeKind.TIMESTAMP: date_and_time,
     TypeKind.TIMESTAMPTZ: date_and_time,
+    TypeKind.TIMESTAMP_NS: timestamp_ns,
     TypeKind.INTERVAL: interval,
     TypeKind.CHARACTER: character,
     TypeKind.UUID: uuid,

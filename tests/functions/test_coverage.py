@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from risingpy.functions.signature_tables import FUNCTION_TABLES
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signature_tables.multiranges import MULTIRANGES
+from risingpy.functions.signature_tables.nanoseconds import NANOSECONDS
 from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.functions.signature_tables.vectors import VECTORS
 from risingpy.functions.signatures import SCALAR_SIGNATURES
@@ -27,6 +28,7 @@ _ALONE = frozenset(
         *("array_distinct", "array_max", "array_min", "array_reverse", "array_sort"),
         *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
         *(line.split()[1] for line in VECTORS.splitlines() if line),
+        *(line.split()[1] for line in NANOSECONDS.splitlines() if line),  # tests/types/test_timestamp_ns.py
         *("int256_abs", "int256_modulo", "hex_to_int256", "reverse_bytes", "int8recv"),
         "jsonb_object_of_pairs",  # a part of an aggregate, as these are, or of unnest
         *(words[1] for words in map(str.split, MULTIRANGES.splitlines()) if words and words[0] in _OF_SETS),

@@ -43,7 +43,7 @@ from risingpy.types import TypeKind
 _INTEGERS = frozenset({TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT})
 _LOOKED_UP = _INTEGERS | {  # equal values have equal keys
     *(TypeKind.VARCHAR, TypeKind.BYTEA, TypeKind.BOOLEAN),
-    *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
+    *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP_NS),
 }
 # The kinds of joins whose result is the same if the left, or the right side lacks rows that match nothing.
 _NARROWS_LEFT = frozenset({JoinKind.INNER, JoinKind.RIGHT, JoinKind.LEFT_SEMI})

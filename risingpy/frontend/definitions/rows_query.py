@@ -12,6 +12,7 @@ _AS_THEY_ARE = frozenset(
     {
         *(TypeKind.BOOLEAN, TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.REAL, TypeKind.DOUBLE),
         *(TypeKind.VARCHAR, TypeKind.BYTEA, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
+        TypeKind.TIMESTAMP_NS,
     }
 )
 """Types whose values a column of Parquet has exactly. Values of others are exported as their texts."""

@@ -151,7 +151,7 @@ def _argument(name: str, arg: Typed, wanted: SqlType | None) -> Node:
 
 
 def _is_time(sql_type: SqlType) -> bool:
-    return sql_type.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+    return sql_type.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP_NS)
 
 
 def _result(bound: Expr, args: Sequence[Typed]) -> SqlType:

@@ -22,6 +22,7 @@ _INTEGER_LIKE = {
     TypeKind.TIME: pa.int64(),
     TypeKind.TIMESTAMP: pa.int64(),
     TypeKind.TIMESTAMPTZ: pa.int64(),
+    TypeKind.TIMESTAMP_NS: pa.int64(),
 }
 
 

@@ -20,6 +20,7 @@ from risingpy.functions.evaluation import literal_lists, numeric_arithmetic
 from risingpy.functions.evaluation.sql.functions import SPECIAL
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED, of_numbers, to_narrow
+from risingpy.functions.topics.times.nanoseconds import CASTS as NANO_CASTS
 from risingpy.plan.expression_trees import LET, opened
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.statement_limits import current_limits
@@ -291,6 +292,9 @@ def _cast(cast: Cast) -> Evaluate | None:
         return lambda columns: _integer_to_numeric(value(columns), target.arrow)
     if source.kind is TypeKind.DATE and target.kind is TypeKind.TIMESTAMP:
         return lambda columns: functions.call(FUNCTIONS["timestamp_of_date"], [_whole(value(columns))], target.arrow)
+    if (source.kind, target.kind) in NANO_CASTS:
+        function = FUNCTIONS[NANO_CASTS[source.kind, target.kind]]
+        return lambda columns: functions.call(function, [_whole(value(columns))], target.arrow)
     safe = not target.is_float  # a bigint beyond 53 bits is rounded, as in SQL
     return lambda columns: pc.cast(value(columns), target.arrow, safe=safe)
 
@@ -332,6 +336,8 @@ def _is_plain_cast(source: SqlType, target: SqlType) -> bool:
             return True
         case TypeKind.DATE, TypeKind.TIMESTAMP:
             return True
+        case pair if pair in NANO_CASTS:
+            return target.length is None
     if TypeKind.ENUM in (source.kind, target.kind) and (source.is_text or target.is_text):
         return target.length is None and target.kind is not TypeKind.CHARACTER
     if TypeKind.INET in (source.kind, target.kind) and source.kind is not target.kind:

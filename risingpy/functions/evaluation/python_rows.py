@@ -22,7 +22,7 @@ OfRow = Callable[[PythonRow], Any]
 
 _BITS = {TypeKind.SMALLINT: 16, TypeKind.INTEGER: 32, TypeKind.BIGINT: 64}
 # Whose values, as Python has them, are ordered as they are.
-_MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+_MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP_NS)
 _ORDERED = frozenset((*_BITS, *_MOMENTS, TypeKind.BOOLEAN, TypeKind.VARCHAR))
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,

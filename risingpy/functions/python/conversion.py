@@ -35,7 +35,7 @@ from risingpy.types.wide_numeric import to_bytes
 
 Convert = Callable[[Any], Any]
 
-_AS_TEXT = RANGE_KINDS | MULTIRANGE_KINDS | {TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR}
+_AS_TEXT = RANGE_KINDS | MULTIRANGE_KINDS | {TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR, TypeKind.TIMESTAMP_NS}
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 

@@ -11,6 +11,7 @@ from risingpy.functions.signature_tables.jsonb import JSONB
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signature_tables.mathematical import MATHEMATICAL
 from risingpy.functions.signature_tables.multiranges import MULTIRANGES
+from risingpy.functions.signature_tables.nanoseconds import NANOSECONDS
 from risingpy.functions.signature_tables.ranges import RANGES
 from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.functions.signature_tables.text import TEXT
@@ -26,6 +27,7 @@ FUNCTION_TABLES: tuple[str, ...] = (
     RANGES,
     MULTIRANGES,
     DATE_AND_TIME,
+    NANOSECONDS,
     FORMATTING,
     CONDITIONAL,
     ARRAYS,

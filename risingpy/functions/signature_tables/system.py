@@ -47,6 +47,7 @@ pg_column_size pg_column_size_1 bool = int4
 pg_column_size pg_column_size_2 int2 = int4
 pg_column_size pg_column_size_4 int4 = int4 | float4 = int4 | date = int4
 pg_column_size pg_column_size_8 int8 = int4 | float8 = int4 | timestamp = int4 | timestamptz = int4 | time = int4
+pg_column_size pg_column_size_8 timestamp_ns = int4
 pg_column_size pg_column_size_16 interval = int4 | uuid = int4
 pg_column_size pg_column_size_varying text = int4 | bytea = int4
 pg_size_pretty pg_size_pretty int8 = TEXT | numeric = TEXT

@@ -52,6 +52,7 @@ from risingpy.functions.topics.times.clock_words import CLOCK_WORDS
 from risingpy.functions.topics.times.dates_and_times import DATES_AND_TIMES
 from risingpy.functions.topics.times.from_parts import FROM_PARTS
 from risingpy.functions.topics.times.intervals import INTERVALS
+from risingpy.functions.topics.times.nanoseconds import NANOSECONDS
 from risingpy.functions.topics.times.parts import PARTS
 from risingpy.functions.topics.times.series import SERIES
 from risingpy.functions.topics.times.waiting import WAITING
@@ -82,6 +83,7 @@ FUNCTIONS: dict[str, Function] = {
     **PARTS,
     **SERIES,
     **INTERVALS,
+    **NANOSECONDS,
     **IDENTIFIERS,
     **LARGE_INTEGERS,
     **SEQUENCES,

@@ -34,6 +34,7 @@ _AS_INTEGERS = {
     TypeKind.TIME: pa.int64(),
     TypeKind.TIMESTAMP: pa.int64(),
     TypeKind.TIMESTAMPTZ: pa.int64(),
+    TypeKind.TIMESTAMP_NS: pa.int64(),
 }
 
 

@@ -17,6 +17,7 @@ from risingpy.functions.volatile import NAMES_OF_SEEDED
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.sql_quoting import quoted_text
 from risingpy.types import NUMERIC, TypeKind
+from risingpy.types.clocks.nano_moments import NanoMoment
 from risingpy.types.forms import format_text
 from risingpy.types.interval import format_value as format_interval
 from risingpy.types.wide_numeric import of_key
@@ -96,6 +97,8 @@ def _literal_text(literal: Literal) -> str:
             return f"'{format_text(literal.type, literal.value)}'::{literal.type}"
         case bool():
             return "true" if literal.value else "false"
+        case NanoMoment():
+            return f"'{format_text(literal.type, literal.value)}'::{literal.type}"
         case int() | float():
             return str(literal.value)
         case str():

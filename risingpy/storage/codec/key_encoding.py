@@ -12,6 +12,7 @@ Each key column is a tag and, unless NULL, its bytes:
 | integer, date                | 4: likewise; a date is days since 1970-01-01    | -1      01 7fffffff             |
 | bigint                       | 8: likewise                                     | 258     01 8000000000000102     |
 | time, timestamp, timestamptz | 8: likewise; microseconds                       | 00:00:01 01 80000000000f4240    |
+| timestamp_ns                 | 8: likewise; nanoseconds                        | 00:00:01 01 800000003b9aca00    |
 | real                         | 4: IEEE; not negative: sign bit flipped         | 1.5     01 bfc00000             |
 | double precision             | 8: IEEE; negative: all bits flipped             | -2      01 3fffffffffffffff     |
 | numeric of at most 38 digits | 16: unscaled, sign bit flipped; the scale       | 1.00 of numeric(5,2)            |

@@ -8,7 +8,7 @@ read and written again is the same bit by bit, whatever Python's own types can h
 |------------------------------|------------------------------------------------------|
 | bool                         | bool                                                 |
 | int16, int32, int64          | int                                                  |
-| date32, time64, timestamp    | int: days, microseconds                              |
+| date32, time64, timestamp    | int: days, microseconds, nanoseconds                 |
 | decimal128                   | int: unscaled                                        |
 | float, double                | int: the bits, for -0.0 is another value than 0.0    |
 | string, binary               | str, bytes                                           |

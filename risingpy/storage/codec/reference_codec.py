@@ -259,4 +259,5 @@ _WIDTH = {
     TypeKind.TIME: 8,
     TypeKind.TIMESTAMP: 8,
     TypeKind.TIMESTAMPTZ: 8,
+    TypeKind.TIMESTAMP_NS: 8,
 }

@@ -12,6 +12,7 @@ A datum is the column's value as Arrow holds it, little-endian:
 | numeric                            | 16: unscaled; the scale is the type's            | 1.00 of numeric(5,2) 64 00… |
 | date                               | 4: days since 1970-01-01                         | 1970-01-02 01000000         |
 | time, timestamp, timestamptz       | 8: microseconds                                  | 00:00:01   40420f0000000000 |
+| timestamp_ns                       | 8: nanoseconds                                   | 00:00:01   00ca9a3b00000000 |
 | interval                           | 16: months (4), days (4), nanoseconds (8)        | 1 mon      01000000 00…     |
 | numeric without declared digits    | as bytea: 42 of `types.wide_numeric`             | 1      2a000000 01 00…      |
 | texts, bytea, uuid, rw_int256      | here a u32 length, then the bytes                | 'ab'   02000000 6162        |

@@ -10,6 +10,7 @@ from risingpy.frontend.wire.short_path.datum_forms import datum_encoder, paramet
 from risingpy.storage.codec.row_encoding import encode_rows
 from risingpy.storage.codec.single_rows import datums
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.far_moments import values_of
 from risingpy.types.forms import decode_binary, encode_binary, format_text, parse_text
 from risingpy.types.system_types import REGCLASS
 
@@ -30,6 +31,7 @@ _TEXTS: list[tuple[SqlType, list[str]]] = [
     (types.DATE, ["1970-01-01", "2026-11-25", "0001-01-01"]),
     (types.TIME, ["00:00:00", "23:59:59.999999"]),
     (types.TIMESTAMP, ["2026-11-25 02:03:04.5", "1969-12-31 23:59:59.999999"]),
+    (types.TIMESTAMP_NS, ["2026-11-25 02:03:04.123456789", "1969-12-31 23:59:59.999999999"]),
     (types.TIMESTAMPTZ, ["2026-11-25 02:03:04+00", "1969-12-31 23:59:59.999999+00"]),
     (types.INTERVAL, ["1 mon -2 days 03:04:05.6", "00:00:00"]),
     (types.JSONB, ['{"a": [1, null]}', "1.50"]),
@@ -45,7 +47,7 @@ def test_a_datum_has_the_forms_of_its_value(type_: SqlType, text: str, zone: str
     [row] = encode_rows([pa.array([value], type_.arrow)], [7]).to_pylist()
     [datum] = datums(row, [7])
     assert datum is not None
-    [stored] = pa.array([value], type_.arrow).to_pylist()
+    [stored] = values_of(pa.array([value], type_.arrow))
     as_text = datum_encoder(type_, zone, binary=False)
     as_binary = datum_encoder(type_, zone, binary=True)
     assert as_text is not None and as_binary is not None

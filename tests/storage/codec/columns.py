@@ -34,6 +34,7 @@ ALL_TYPES = (
     types.TIME,
     types.TIMESTAMP,
     types.TIMESTAMPTZ,
+    types.TIMESTAMP_NS,
     types.INTERVAL,
     types.CHARACTER,
     types.UUID,
@@ -102,7 +103,7 @@ def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
             return _integers(16)
         case TypeKind.INTEGER | TypeKind.DATE:
             return _integers(32)
-        case TypeKind.BIGINT | TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ:
+        case TypeKind.BIGINT | TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ | TypeKind.TIMESTAMP_NS:
             return _integers(64)
         case TypeKind.TIME:
             return st.integers(0, DAY_MICROS - 1)
@@ -153,7 +154,7 @@ def column(type_: SqlType, items: Sequence[Value]) -> pa.Array:
             return pa.array(decimals, type_.arrow)
         case TypeKind.DATE:
             return pa.array(items, pa.int32()).view(type_.arrow)
-        case TypeKind.TIME | TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ:
+        case TypeKind.TIME | TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ | TypeKind.TIMESTAMP_NS:
             return pa.array(items, pa.int64()).view(type_.arrow)
         case TypeKind.REAL | TypeKind.DOUBLE:
             # By way of NumPy, so that NaN is not taken for NULL.

@@ -69,6 +69,8 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (types.TIME, 1_000_000, "0180000000000f4240", "40420f0000000000"),
     (types.TIMESTAMP, -1, "017fffffffffffffff", "ffffffffffffffff"),
     (types.TIMESTAMPTZ, 1_000_000, "0180000000000f4240", "40420f0000000000"),
+    (types.TIMESTAMP_NS, 1_000_000_000, "01800000003b9aca00", "00ca9a3b00000000"),
+    (types.TIMESTAMP_NS, -1, "017fffffffffffffff", "ffffffffffffffff"),
     (
         types.INTERVAL,
         Interval(1, 2, 3000),

@@ -185,7 +185,7 @@ def _time(binder: ExpressionBinder, tree: exp.Expr) -> InputRef:
     message = f"GAP_FILL needs a time column of type timestamp or timestamptz, not {time.type.kind.value}"
     hint = (
         "Cast the column to timestamp in a view or a CTE, and fill its gaps."
-        if time.type.kind is TypeKind.DATE
+        if time.type.kind in (TypeKind.DATE, TypeKind.TIMESTAMP_NS)
         else None
     )
     raise DatatypeMismatch(message, hint=hint, position=begin_of(tree))

@@ -48,7 +48,9 @@ from risingpy.types.time_precision import MOST_DIGITS
 
 _NOW_TYPES = {"current_date": DATE, "localtimestamp": TIMESTAMP, "localtime": TIME}  # the other ones: timestamptz
 _WITH_PRECISION = ("current_timestamp", "localtimestamp", "localtime")
-_ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
+_ALL_FIELDS = frozenset(  # that PostgreSQL knows
+    field for kind, fields in EXTRACT_FIELDS.items() if kind is not TypeKind.TIMESTAMP_NS for field in fields
+)
 
 
 def extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str, position: int) -> Expr:

@@ -78,7 +78,8 @@ def _time(binder: ExpressionBinder, tree: exp.Expr, name: str) -> Expr:
         case TypeKind.DATE:
             return Cast(operand.expr, TIMESTAMP)
     message = f"{name.upper()} needs a column of type date, timestamp or timestamptz, not {operand.type.kind.value}"
-    raise DatatypeMismatch(message, position=operand.position)
+    hint = "Cast the column to timestamp in a view or a CTE." if operand.type.kind is TypeKind.TIMESTAMP_NS else None
+    raise DatatypeMismatch(message, hint=hint, position=operand.position)
 
 
 def _interval(binder: ExpressionBinder, tree: exp.Expr, name: str) -> pa.MonthDayNano:

@@ -181,12 +181,12 @@ class Coercer:
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
         match expr.type.kind, target.kind:
-            case _K.TIMESTAMPTZ, _K.TIMESTAMP | _K.DATE | _K.TIME:
+            case _K.TIMESTAMPTZ, _K.TIMESTAMP | _K.DATE | _K.TIME | _K.TIMESTAMP_NS:
                 local = Call("to_local", (zone, expr), TIMESTAMP)
                 return local if target == TIMESTAMP else Cast(local, target)
             case _K.VARCHAR, _K.TSTZRANGE | _K.TSTZMULTIRANGE:
                 return Call(f"parse_{target.kind.value}_at", (expr, zone), target)
-            case _K.DATE | _K.TIMESTAMP, _K.TIMESTAMPTZ:
+            case _K.DATE | _K.TIMESTAMP | _K.TIMESTAMP_NS, _K.TIMESTAMPTZ:
                 wall = expr if expr.type.kind is _K.TIMESTAMP else Cast(expr, TIMESTAMP)
                 return Call("to_utc", (zone, wall), TIMESTAMPTZ)
             case _K.VARCHAR, _K.TIMESTAMPTZ:

@@ -8,16 +8,16 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.functions.numeric_results import numeric_of
-from risingpy.functions.topics.times.clock_words import name_for
+from risingpy.functions.topics.times.clock_words import name_for, parse_at
 from risingpy.optimizer.now import NOW
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, date_and_time, int256, numeric
+from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric
 from risingpy.types.clocks.clock_words import reads_clock
 from risingpy.types.forms import parse_text
 from risingpy.types.wide_numeric import to_decimal
 
 _K = TypeKind
-_OF_CLOCK = frozenset({_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP})
+_OF_CLOCK = frozenset({_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP, _K.TIMESTAMP_NS})
 _LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
 
 
@@ -49,7 +49,7 @@ def _of_the_clock(text: str, target: SqlType, time_zone: str, position: int) -> 
     """
     bare = replace(target, length=None)
     try:
-        date_and_time.parse(bare, text, time_zone, datetime.now(UTC))
+        parse_at(bare, text, time_zone, datetime.now(UTC))
     except SqlError as error:
         error.position = position
         raise

@@ -317,6 +317,8 @@ def no_function(
     if absent is not None:
         return absent
     hint = _FUNCTION_HINT.replace("function", noun)
+    if any(arg.type.leaf.kind is TypeKind.TIMESTAMP_NS for arg in args):
+        hint = f"Cast the timestamp_ns to timestamp, which has microseconds and more {noun}s."
     return UndefinedFunction(f"{noun} {shown} does not exist", position=position, hint=hint)
 
 

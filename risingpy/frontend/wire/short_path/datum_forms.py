@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from risingpy.types.clocks.nano_moments import NanoMoment
 from risingpy.types.families import TypeKind
 from risingpy.types.far_moments import date_of, moment_of
 from risingpy.types.forms import decode_binary, encode_binary, format_text, parse_text
@@ -85,6 +86,8 @@ def _datum_reader(arrow: pa.DataType) -> Callable[[bytes], object]:
     if pa.types.is_date32(arrow):
         return lambda datum: date_of(int.from_bytes(datum, "little", signed=True))
     if pa.types.is_timestamp(arrow):
+        if arrow.unit == "ns":
+            return lambda datum: NanoMoment(int.from_bytes(datum, "little", signed=True))
         has_zone = arrow.tz is not None
         return lambda datum: moment_of(int.from_bytes(datum, "little", signed=True), has_zone=has_zone)
     return lambda datum: pa.Array.from_buffers(arrow, 1, [None, pa.py_buffer(datum)])[0].as_py()

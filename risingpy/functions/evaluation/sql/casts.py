@@ -9,6 +9,7 @@ from __future__ import annotations
 from risingpy.functions.evaluation.sql.text import joined_texts, own_call, quoted, raised
 from risingpy.functions.texts_in_zone import TEXT_IN_ZONE, text_function, zone_of
 from risingpy.functions.topics.enums import packed_enum
+from risingpy.functions.topics.times.nanoseconds import CASTS as NANO_CASTS
 from risingpy.plan.expressions import Expr
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, TIMESTAMP, VARCHAR, VECTOR, SqlType, TypeKind, array_of
 from risingpy.types.date_units import MICROS_OF_DAY
@@ -22,6 +23,7 @@ _EXACT_IN_DOUBLE = 15  # digits
 _NEAR = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 _BY_FUNCTION = {  # casts that are a function of ours
     (TypeKind.INET, TypeKind.CIDR): "network",
+    **NANO_CASTS,
     **{(one, several): f"{prefix_of(element_of(several))}_of_range" for one, several in MULTIRANGE_OF.items()},
 }
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}

@@ -1,4 +1,4 @@
-"""EXTRACT as DuckDB SQL: `extract_<field>` is numeric, exact to the microsecond.
+"""EXTRACT as DuckDB SQL: `extract_<field>` is numeric, exact to the microsecond, or the nanosecond of timestamp_ns.
 
 Of ±infinity, what comes again and again (months, hours) is NULL. What grows for ever is infinite, which this numeric
 cannot be: an error.
@@ -19,12 +19,15 @@ from risingpy.types.date_units import MICROS_OF_DAY
 _GROWING = (*YEARLY_PARTS, "epoch", "julian")
 _MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 _EPOCH = "CAST('1970-01-01' AS DATE)"
+_NANOS_OF_MINUTE = 60_000_000_000
 _MICROS_DIGITS = "DECIMAL(21,0)"  # of a bigint; its product with a millionth has 28 digits
 
 
 def _extract(field: str) -> Callable[[Call, list[str]], str]:
     def compile_extract(call: Call, args: list[str]) -> str:
         source, value = call.args[0].type, args[0]
+        if source.kind is TypeKind.TIMESTAMP_NS:
+            return _of_nanos(field, value, call.type.duckdb)
         finite = _of_finite(field, value, source, call.type.duckdb)
         if source.kind not in _MOMENTS:
             return finite
@@ -67,6 +70,29 @@ def _of_finite(field: str, value: str, source: SqlType, target: str) -> str:
     return f"CAST(datepart('{field}', {value}) AS {target})"
 
 
+def _of_nanos(field: str, value: str, target: str) -> str:
+    """A part of a timestamp_ns, which is never infinite, nor before Christ."""
+    nanos = f"epoch_ns({value})"
+    of_minute = f"((({nanos} % {_NANOS_OF_MINUTE}) + {_NANOS_OF_MINUTE}) % {_NANOS_OF_MINUTE})"
+    match field:
+        case "epoch":
+            return _fraction(nanos, "0.000000001", "DECIMAL(10,9)", target)
+        case "second":
+            return _fraction(of_minute, "0.000000001", "DECIMAL(10,9)", target)
+        case "milliseconds":
+            return _fraction(of_minute, "0.000001", "DECIMAL(7,6)", target)
+        case "microseconds":
+            return _fraction(of_minute, "0.001", "DECIMAL(4,3)", target)
+        case "nanoseconds":
+            return f"CAST({of_minute} AS {target})"
+    moment = f"make_timestamp(epoch_us({value}))"  # the microsecond that it lies in
+    if field == "julian":
+        day = 1000 * MICROS_OF_DAY
+        of_day = f"((({nanos} % {day}) + {day}) % {day})"
+        return _julian_number(f"datepart('julian', CAST({moment} AS DATE))", of_day, day)
+    return f"CAST(datepart('{field}', {moment}) AS {target})"
+
+
 def _epoch_micros(value: str, source: SqlType) -> str:
     if source.kind is TypeKind.INTERVAL:
         # A year is 365.25 days, the months beyond whole years are 30: six hours and five days a year more.
@@ -87,9 +113,15 @@ def _julian(value: str, source: SqlType, target: str) -> str:
         return f"CAST(datepart('julian', {value}) AS {target})"
     days = f"datepart('julian', CAST({value} AS DATE))"
     part = f"(epoch_us({value}) - epoch_us(CAST(CAST({value} AS DATE) AS TIMESTAMP)))"
-    numbers = (own_call("wide_of_numbers", [f"CAST({n} AS BIGINT)"], NUMERIC) for n in (days, part, MICROS_OF_DAY))
-    whole, micros, day = numbers
-    return own_call("wide_add", [whole, own_call("wide_divide", [micros, day], NUMERIC)], NUMERIC)
+    return _julian_number(days, part, MICROS_OF_DAY)
+
+
+def _julian_number(days: str, part: str, day: int) -> str:
+    """Whole days, and a part of a day that has so many units."""
+    whole, units, all_units = (
+        own_call("wide_of_numbers", [f"CAST({n} AS BIGINT)"], NUMERIC) for n in (days, part, day)
+    )
+    return own_call("wide_add", [whole, own_call("wide_divide", [units, all_units], NUMERIC)], NUMERIC)
 
 
 def grows_for_ever(call: Call) -> bool:

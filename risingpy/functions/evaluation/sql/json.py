@@ -19,7 +19,7 @@ from risingpy.types import BOOLEAN, BYTEA, JSONB, VARCHAR, SqlType, TypeKind, ar
 from risingpy.types.jsonb import key_order, quote
 from risingpy.types.system_types import is_oid
 
-_TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+_TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP_NS)
 
 
 def json_of(value: str, type_: SqlType, zone: str | None = None) -> str:

@@ -21,6 +21,7 @@ from risingpy.types import (
     TypeKind,
     array_of,
 )
+from risingpy.types.clocks.nano_moments import NanoMoment
 from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.far_moments import FarDate, FarMoment, duckdb_text
 from risingpy.types.sql_type import BARE_TYPES
@@ -111,6 +112,8 @@ def literal(value: object, type_: SqlType) -> str:
     match value:
         case FarDate() | FarMoment():
             return f"CAST('{duckdb_text(value)}' AS {type_.duckdb})"
+        case NanoMoment():
+            return f"make_timestamp_ns(CAST('{int(value)}' AS BIGINT))"
         case bool():
             return "TRUE" if value else "FALSE"
         case pa.MonthDayNano():

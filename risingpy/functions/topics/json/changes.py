@@ -35,6 +35,7 @@ class _Tuples:
 
     def __init__(self, column: pa.Array) -> None:
         self._column = column
+        self.type = pa.null()  # for `values_of`: what `to_pylist` gives are the values
 
     def to_pylist(self) -> list[object]:
         return [_tuple(value) for value in values_of(self._column)]

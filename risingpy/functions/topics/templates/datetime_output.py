@@ -23,6 +23,7 @@ from risingpy.functions.topics.templates.interval_calendar import (
 from risingpy.functions.topics.times.dates_and_times import days_of_months, micros_of, months_of
 from risingpy.functions.topics.times.finite import nothing_of
 from risingpy.functions.topics.times.intervals import divided, fields_of
+from risingpy.functions.topics.times.nanoseconds import micros_below
 from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY
 from risingpy.types.far_moments import near_day
 from risingpy.types.time_zones import TimeZone, time_zone, tzinfo_of
@@ -370,6 +371,10 @@ def _to_char(template: str) -> Compute:
     return nothing_of(_formatted(lambda column: _moments(micros_of(column), None), template), pa.string())
 
 
+def _to_char_nanos(template: str) -> Compute:
+    return _formatted(lambda column: _moments(micros_below(column), None), template)
+
+
 def _to_char_at(template: str, zone_name: str) -> Compute:
     zone = time_zone(zone_name)
     return nothing_of(_formatted(lambda column: _moments(micros_of(column), zone), template, zone_name), pa.string())
@@ -382,5 +387,6 @@ def _to_char_interval(template: str) -> Compute:
 DATETIME_OUTPUT: dict[str, Function] = {
     "to_char_timestamp": Function(per_constant(_to_char, [1])),
     "to_char_timestamptz": Function(per_constant(_to_char_at, [1, 2])),
+    "to_char_nanos": Function(per_constant(_to_char_nanos, [1])),
     "to_char_interval": Function(per_constant(_to_char_interval, [1])),
 }

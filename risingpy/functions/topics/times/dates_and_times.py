@@ -86,7 +86,7 @@ def days_of_months(months: Micros) -> Micros:
     return begins
 
 
-def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
+def shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
     """Moments so many months and days later; a day that the new month lacks becomes its last day."""
     month, day, rest = months_of(micros)
     target = month + months
@@ -99,14 +99,14 @@ def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
 
 def moved_in_zone(zone: TimeZone, micros: Micros, months: Micros, days: Micros) -> Micros:
     """Instants whose wall clock in the zone shows the same time, months and days later."""
-    moved: Micros = zone.to_utc(_shifted(zone.to_local(micros), months, days))
+    moved: Micros = zone.to_utc(shifted(zone.to_local(micros), months, days))
     return moved
 
 
 def _plus(sign: int) -> Function:
     def computed(column: pa.Array, interval: pa.Array) -> pa.Array:
         months, days, micros = fields_of(interval)
-        return timestamps(_shifted(micros_of(column), sign * months, sign * days) + sign * micros)
+        return timestamps(shifted(micros_of(column), sign * months, sign * days) + sign * micros)
 
     return Function(keeping(computed, result=TIMESTAMP.arrow))
 
@@ -157,11 +157,17 @@ def _difference(left: pa.Array, right: pa.Array) -> pa.Array:
     later, earlier = micros_of(left), micros_of(right)
     micros = later - earlier
     fail_where(((later ^ earlier) & (later ^ micros)) < 0, _RANGE, "interval out of range")
+    return days_and_time(micros)
+
+
+def days_and_time(micros: Micros) -> pa.Array:
+    """Intervals of days of 24 hours, and of what remains of these microseconds."""
     days = np.sign(micros) * (np.abs(micros) // MICROS_OF_DAY)
     return interval_column(0, days, micros - days * MICROS_OF_DAY)
 
 
-def _unit(given: str, type_name: str) -> str:
+def unit_named(given: str, type_name: str) -> str:
+    """The unit that date_trunc is given. Raises 22023 for none, 0A000 for those of time zones."""
     unit = unit_of(given)
     if unit is None:
         raise SqlError(f'unit "{given.lower()}" not recognized for type {type_name}', sqlstate="22023")
@@ -170,7 +176,8 @@ def _unit(given: str, type_name: str) -> str:
     return unit
 
 
-def _truncated(unit: str, micros: Micros) -> Micros:
+def truncated(unit: str, micros: Micros) -> Micros:
+    """The beginning of the unit of time in which each moment lies."""
     if unit in _FIXED:
         return micros // _FIXED[unit] * _FIXED[unit]
     days = micros // MICROS_OF_DAY
@@ -187,17 +194,17 @@ def _truncated(unit: str, micros: Micros) -> Micros:
 
 def _date_trunc(given: str) -> Compute:
     def computed(column: pa.Array) -> pa.Array:
-        return timestamps(_truncated(_unit(given, "timestamp without time zone"), micros_of(column)))
+        return timestamps(truncated(unit_named(given, "timestamp without time zone"), micros_of(column)))
 
     return keeping(computed)  # of infinity whatever the unit is, as in PostgreSQL
 
 
 def _date_trunc_at(given: str, zone_name: str) -> Compute:
     def computed(column: pa.Array) -> pa.Array:
-        zone, unit = time_zone(zone_name), _unit(given, "timestamp with time zone")
+        zone, unit = time_zone(zone_name), unit_named(given, "timestamp with time zone")
         start = micros_of(column)
         offsets = zone.offsets_at(start) * _SECOND
-        cut = _truncated(unit, start + offsets)
+        cut = truncated(unit, start + offsets)
         return instants(cut - offsets if unit in _KEEPS_OFFSET else zone.to_utc(cut))
 
     return keeping(computed)
