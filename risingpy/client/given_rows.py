@@ -14,6 +14,7 @@ from risingpy.connectors.formats.conversion import converted
 from risingpy.errors import InvalidTextRepresentation, SqlError
 from risingpy.frontend.results import ResultField
 from risingpy.sql_quoting import double_quoted
+from risingpy.types.clocks.nano_moments import holds_nanos
 
 _BATCH_ROWS = 1 << 16
 
@@ -62,10 +63,11 @@ def table_columns(batch: pa.RecordBatch, fields: Sequence[ResultField]) -> Itera
 
 
 def _column(field: ResultField, found: pa.Array) -> pa.Array:
-    if found.type == field.type.arrow:
+    nanos = holds_nanos(field.type.arrow)
+    if found.type == field.type.arrow and not nanos:
         return found
     reasons = Reasons()
-    own = sql_type(field.name, found.type)
+    own = sql_type(field.name, found.type, nanos=nanos)
     try:
         plain = plain_column(found, own)
         made = converted(field.name, plain, own, field.type, np.arange(len(found)), reasons)

@@ -3,7 +3,7 @@
 A parameter has the type that the statement gives it; the value is taken for one of that type, or read as its text would
 be. Results hold bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), timedelta for
 intervals (a month counts 30 days), UUID, what json.loads makes of jsonb, lists for arrays and vectors, dicts for
-structs and maps.
+structs and maps. A timestamp_ns is its text, for Python's datetime has no nanoseconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from risingpy.types.ranges.multiranges import MULTIRANGE_KINDS
 
 _DAYS_OF_MONTH = 30
 _AS_TEXT = frozenset(
-    {TypeKind.INT256, TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR, TypeKind.ENUM}
+    {TypeKind.INT256, TypeKind.MACADDR, TypeKind.INET, TypeKind.CIDR, TypeKind.ENUM, TypeKind.TIMESTAMP_NS}
     | RANGE_KINDS
     | MULTIRANGE_KINDS
     | {TypeKind.UUID, TypeKind.JSONB, TypeKind.CHARACTER}

@@ -14,21 +14,26 @@ from risingpy.connectors.formats.conversion import converted
 from risingpy.errors import InvalidTextRepresentation
 from risingpy.frontend.wire.copy_out import escape_text
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.clocks.nano_moments import holds_nanos
 from risingpy.types.field_bytes import join_pieces
 from risingpy.types.forms import text_column
 
 _BATCH_ROWS = 1 << 14  # the texts of so many rows are made at once
 _DELIMITER = "\t"
 _NULL = "\\N"
+_HIDING = (TypeKind.STRUCT, TypeKind.MAP, TypeKind.VARCHAR)
 
 
-def has_nested(schema: pa.Schema) -> bool:
-    """Whether a column's text depends on what it is sent to: arrays are written otherwise for jsonb."""
-    return any(pa.types.is_nested(field.type) for field in schema)
+def asks_types(schema: pa.Schema) -> bool:
+    """Whether a column's text depends on what it is sent to.
+
+    Arrays are written otherwise for jsonb, and nanoseconds for timestamp_ns only.
+    """
+    return any(pa.types.is_nested(field.type) or holds_nanos(field.type) for field in schema)
 
 
 def copied_rows(batch: pa.RecordBatch, wanted: Mapping[str, SqlType]) -> Iterator[memoryview]:
-    """The rows, in pieces. `wanted` are the types of nested columns, by name.
+    """The rows, in pieces. `wanted` are the columns' types by name, if `asks_types`.
 
     Raises SqlError for an Arrow type that SQL does not have, or a value that is none of its type.
     """
@@ -40,8 +45,16 @@ def copied_rows(batch: pa.RecordBatch, wanted: Mapping[str, SqlType]) -> Iterato
         yield join_pieces([*pieces[1:], pa.scalar(b"\n")])
 
 
+def _keeps_nanos(found: pa.DataType, wanted: SqlType | None) -> bool:
+    """Whether the column may be a timestamp_ns: what is in structs and maps, the protocol does not tell."""
+    if wanted is None:
+        return False
+    is_hidden = pa.types.is_nested(found) and wanted.leaf.kind in _HIDING
+    return is_hidden or holds_nanos(wanted.arrow)
+
+
 def _texts(name: str, found: pa.Array, wanted: SqlType | None) -> pa.Array:
-    own = sql_type(name, found.type)
+    own = sql_type(name, found.type, nanos=_keeps_nanos(found.type, wanted))
     reasons = Reasons()
     try:
         plain = plain_column(found, own)

@@ -16,7 +16,7 @@ from risingpy.client.interface import DatabaseSession
 from risingpy.client.libpq_errors import notice
 from risingpy.client.python_values import parameter_value
 from risingpy.client.received_rows import read_columns, result_fields, text_batch
-from risingpy.client.sent_rows import copied_rows, has_nested
+from risingpy.client.sent_rows import asks_types, copied_rows
 from risingpy.client.server_connection import description, encoded, open_connection, translated
 from risingpy.client.statement_result import StatementResult
 from risingpy.errors import FeatureNotSupported, SqlError
@@ -55,7 +55,7 @@ class ServerSession(DatabaseSession):
         text = copy_statement(relation, reader.schema.names)
         with self._series() as cursor:
             description(self._connection, text)  # refuses a name that makes several statements of it
-            wanted = self._wanted(relation, reader.schema.names) if has_nested(reader.schema) else {}
+            wanted = self._wanted(relation, reader.schema.names) if asks_types(reader.schema) else {}
             with cursor.copy(encoded(text)) as copy:
                 for batch in reader:
                     for piece in copied_rows(batch, wanted):

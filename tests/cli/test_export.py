@@ -47,16 +47,17 @@ INSERT INTO egg VALUES (1, NULL), (2, NULL);
 INSERT INTO hen VALUES (1, 1), (2, NULL);
 UPDATE egg SET hen = 2 WHERE id = 2;
 CREATE TABLE values_of (i int, n numeric, d numeric(10, 3), w numeric(38, 5), f double precision, r real,
-  ts timestamp, tz timestamptz, d1 date, t time, iv interval, u uuid, j jsonb, b bytea, h rw_int256, a int[][],
-  s struct<x int, y varchar[]>, txt varchar, bo boolean, c char(5), sm smallint, bi bigint);
+  ts timestamp, ns timestamp_ns, tz timestamptz, d1 date, t time, iv interval, u uuid, j jsonb, b bytea, h rw_int256,
+  a int[][], s struct<x int, y varchar[]>, txt varchar, bo boolean, c char(5), sm smallint, bi bigint);
 INSERT INTO values_of VALUES
   (1, 12345678901234567890.123456789, 1.5, 12345678901234567890123456789012.5, 'NaN', '-Infinity',
-   '9999-12-31', '0002-02-03', '1582-10-10', '23:59:59.999999', '1 mon 2 days 00:00:03.5',
-   'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11',
+   '9999-12-31', '2024-01-01 00:00:00.123456789', '0002-02-03', '1582-10-10', '23:59:59.999999',
+   '1 mon 2 days 00:00:03.5', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11',
    '{"a": [1, "x\ty"]}', '\x00ff5c', '170141183460469231731687303715884105728', ARRAY[ARRAY[1, NULL], ARRAY[3, 4]],
    ROW(1, ARRAY['a', 'b,"c']), E'tab\t back\\ \\N line\n"', true, 'ab', -3,
    9223372036854775807),
-  (2, 'NaN', NULL, NULL, 1e-300, 1.17549e-38, '0001-01-01', '9999-12-31 23:59:59.999999+00', '4000-02-29', NULL,
+  (2, 'NaN', NULL, NULL, 1e-300, 1.17549e-38, '0001-01-01',
+   '1969-12-31 23:59:59.999999999', '9999-12-31 23:59:59.999999+00', '4000-02-29', NULL,
    '-1 day', NULL, 'null', '', NULL, '{}', NULL, '', false, '', 0, -9223372036854775808);
 INSERT INTO values_of (i) VALUES (3);
 CREATE TABLE marked (at timestamp, v int, WATERMARK FOR at AS at - INTERVAL '1 second') APPEND ONLY;

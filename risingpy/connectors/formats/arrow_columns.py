@@ -6,7 +6,8 @@ int64, uint32                         bigint
 uint64, decimal256                    numeric
 decimal of at most 38 digits          numeric(p, s)
 float16, float; double                real; double precision
-date; time; timestamp                 date; time; timestamp, of microseconds: what is finer is cut off
+date; time; timestamp                 date; time; timestamp, of microseconds: what is finer is cut off, unless the
+                                      column is a timestamp_ns
 timestamp with a time zone, or UTC    timestamptz
 string; binary, of any length         varchar; bytea
 a dictionary                          what it holds
@@ -32,6 +33,7 @@ from risingpy.types import (
     SMALLINT,
     TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     VARCHAR,
     SqlType,
@@ -41,6 +43,7 @@ from risingpy.types import (
     numeric,
     struct_of,
 )
+from risingpy.types.clocks.nano_moments import FIRST_NANOS, LAST_NANOS, NANOS, holds_nanos
 from risingpy.types.forms import parse_column
 
 _SCALARS = {
@@ -69,8 +72,11 @@ _SCALARS = {
 _MOST_DIGITS = 38
 
 
-def sql_type(name: str, found: pa.DataType) -> SqlType:
-    """The SQL type of a column. Raises FeatureNotSupported for a type that SQL does not have here."""
+def sql_type(name: str, found: pa.DataType, *, nanos: bool = False) -> SqlType:
+    """The SQL type of a column. Raises FeatureNotSupported for a type that SQL does not have here.
+
+    With `nanos`, timestamps of nanoseconds are timestamp_ns: those of a time zone as UTC shows them.
+    """
     known = _SCALARS.get(found)
     if known is not None:
         return known
@@ -79,25 +85,28 @@ def sql_type(name: str, found: pa.DataType) -> SqlType:
         is_plain = found.precision <= _MOST_DIGITS and 0 <= found.scale <= found.precision
         return numeric(found.precision, found.scale) if is_plain else NUMERIC
     if types.is_timestamp(found):
+        if nanos and found.unit == "ns":
+            return TIMESTAMP_NS
         return TIMESTAMP if found.tz is None else TIMESTAMPTZ
     if types.is_time(found):
         return TIME
     if types.is_fixed_size_binary(found):
         return BYTEA
     if types.is_dictionary(found):
-        return sql_type(name, found.value_type)
+        return sql_type(name, found.value_type, nanos=nanos)
     if types.is_list(found) or types.is_large_list(found) or types.is_fixed_size_list(found):
-        return array_of(sql_type(name, found.value_type))
+        return array_of(sql_type(name, found.value_type, nanos=nanos))
     if types.is_map(found):
-        return map_of(sql_type(name, found.key_type), sql_type(name, found.item_type))
+        return map_of(sql_type(name, found.key_type), sql_type(name, found.item_type, nanos=nanos))
     if types.is_struct(found):
-        return struct_of([f.name for f in found], [sql_type(f"{name}.{f.name}", f.type) for f in found])
+        fields = [sql_type(f"{name}.{f.name}", f.type, nanos=nanos) for f in found]
+        return struct_of([f.name for f in found], fields)
     raise FeatureNotSupported(f'column "{name}" has the type {found}, which is not supported')
 
 
 def plain_column(found: pa.Array, type_: SqlType) -> pa.Array:
     """A column as the Arrow type of `type_`, which is what `sql_type` says of it. Raises ArrowInvalid."""
-    if found.type == type_.arrow:
+    if found.type == type_.arrow and not holds_nanos(found.type):
         return found
     if pa.types.is_dictionary(found.type):
         return plain_column(found.dictionary_decode(), type_)
@@ -115,9 +124,19 @@ def plain_column(found: pa.Array, type_: SqlType) -> pa.Array:
             return _plain_map(found, type_)
         case TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ | TypeKind.TIME:
             return found.cast(type_.arrow, safe=False)
+        case TypeKind.TIMESTAMP_NS:
+            return _within_nanos(found.cast(NANOS))
         case TypeKind.BYTEA:
             return found.cast(pa.binary())
     return found.cast(type_.arrow)
+
+
+def _within_nanos(moments: pa.Array) -> pa.Array:
+    """The moments themselves. Raises ArrowInvalid for the three numbers that are none of timestamp_ns."""
+    ends = pc.min_max(moments.cast(pa.int64()))
+    if ends["min"].is_valid and not (ends["min"].as_py() >= FIRST_NANOS and ends["max"].as_py() <= LAST_NANOS):
+        raise pa.ArrowInvalid("timestamp_ns out of range")
+    return moments
 
 
 def _plain_map(found: pa.Array, type_: SqlType) -> pa.Array:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.columns import Positions, Reasons
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import TIMESTAMP, SqlType, TypeKind
 from risingpy.types.forms import parse_rows, text_column
 
 _WIDER = frozenset(
@@ -20,6 +20,7 @@ _WIDER = frozenset(
         (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP),
     }
 )
+_OF_MICROS = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
 
 
 def converted(
@@ -32,6 +33,9 @@ def converted(
     """
     if source == target or (source.is_text and target.kind is TypeKind.VARCHAR and target.length is None):
         return found
+    if source.kind is TypeKind.TIMESTAMP_NS and target.kind in _OF_MICROS:
+        micros = pc.cast(pc.floor_temporal(found, unit="microsecond"), TIMESTAMP.arrow)
+        return converted(name, micros, TIMESTAMP, target, owners, reasons)
     kinds = (source.kind, target.kind)
     if kinds in _WIDER and target.length is None:
         return found.cast(target.arrow)

@@ -10,6 +10,7 @@ from risingpy.connectors.formats.columns import Reasons
 from risingpy.connectors.formats.conversion import converted
 from risingpy.errors import SourceUnavailable, SqlError
 from risingpy.types import SqlType
+from risingpy.types.clocks.nano_moments import holds_nanos
 
 
 def as_column(file: str, name: str, found: pa.Array, type_: SqlType) -> pa.Array:
@@ -19,7 +20,7 @@ def as_column(file: str, name: str, found: pa.Array, type_: SqlType) -> pa.Array
     """
     reasons = Reasons()
     try:
-        own = sql_type(name, found.type)
+        own = sql_type(name, found.type, nanos=holds_nanos(type_.arrow))
         made = converted(name, plain_column(found, own), own, type_, np.arange(len(found)), reasons)
     except (SqlError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise SourceUnavailable(f'column "{name}" of source file "{file}" is no {type_}: {error}') from None

@@ -18,16 +18,18 @@ from risingpy.types.forms import binary_column, text_column
 HEADER = b"PGCOPY\n\377\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
 SLICE_ROWS = 16_384
+AS_TEXT = (TypeKind.INT256, TypeKind.TIMESTAMP_NS)
+"""Types that PostgreSQL does not have."""
 
 
 def copy_rows(columns: Sequence[tuple[SqlType, pa.Array]]) -> pa.Array:
     """The rows as a binary array: `HEADER`, rows of such arrays, and `TRAILER` are a file. At most `SLICE_ROWS` rows.
 
-    PostgreSQL has no rw_int256: such a column is written as text.
+    A column of `AS_TEXT` is written as text.
     """
     count = len(columns[0][1])
     encoded = [
-        text_column(type_, array).cast(pa.binary()) if type_.kind is TypeKind.INT256 else binary_column(type_, array)
+        text_column(type_, array).cast(pa.binary()) if type_.kind in AS_TEXT else binary_column(type_, array)
         for type_, array in columns
     ]
     valid = [array.is_valid() if array.null_count else None for _, array in columns]

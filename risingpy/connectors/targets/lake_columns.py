@@ -5,6 +5,7 @@ numeric, and others over 38 digits   decimal(38, 10), rounded; a value that does
 vector                               a list of reals
 rw_int256, uuid, macaddr, inet, cidr, bit, ranges, interval, jsonb, char(n)   text
 time                                 time, and in Delta, which has none, text
+timestamp_ns                         a timestamp of nanoseconds, and in Delta and Iceberg's version 2 text
 all others, arrays, structs, maps    the same
 """
 
@@ -44,6 +45,7 @@ _SAME = frozenset(
         TypeKind.VARCHAR,
         TypeKind.BYTEA,
         TypeKind.TIME,
+        TypeKind.TIMESTAMP_NS,
     }
 )
 _MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
@@ -62,12 +64,15 @@ def lake_leaf(type_: SqlType, array: pa.Array) -> pa.Array:
 
 
 def without_time(type_: SqlType, array: pa.Array) -> pa.Array:
-    """A `Leaf` for Delta: as `lake_leaf`, but times are texts."""
-    return as_text(type_, array) if type_.kind is TypeKind.TIME else lake_leaf(type_, array)
+    """A `Leaf` for Delta: as `lake_leaf`, but times are texts, and so are moments of nanoseconds."""
+    has_none = type_.kind in (TypeKind.TIME, TypeKind.TIMESTAMP_NS)
+    return as_text(type_, array) if has_none else lake_leaf(type_, array)
 
 
 def without_smallint(type_: SqlType, array: pa.Array) -> pa.Array:
-    """A `Leaf` for Iceberg: as `lake_leaf`, but its smallest integer has 32 bits."""
+    """A `Leaf` for Iceberg: as `lake_leaf`, but its smallest integer has 32 bits, its times microseconds at most."""
+    if type_.kind is TypeKind.TIMESTAMP_NS:
+        return as_text(type_, array)
     return array.cast(pa.int32()) if type_.kind is TypeKind.SMALLINT else lake_leaf(type_, array)
 
 

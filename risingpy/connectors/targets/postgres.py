@@ -32,6 +32,8 @@ _JDBC_OPTIONS = ("jdbc.url", "table.name", "schema.name", "user", "password")
 _URL = re.compile(r"jdbc:postgresql://([^/:?]+)(?::([0-9]+))?/([^?]+)(?:\?(.*))?")
 _EPOCHS = "risingpy_sink_epochs"
 _ROWS, _DELETED = "risingpy_rows", "risingpy_deleted"  # temporary tables
+_CASTS: Mapping[TypeKind, str] = {TypeKind.INT256: "numeric", TypeKind.TIMESTAMP_NS: "timestamp without time zone"}
+"""What becomes of types that PostgreSQL does not have; they are written as text."""
 # Connection, resources, concurrency, an operator's intervention, a standby: the same statement may succeed later.
 _MAY_SUCCEED_LATER = ("08", "53", "40", "57", "55", "25006", "58")
 # Without these a peer whose machine is gone would hold the sink's thread for hours.
@@ -192,11 +194,11 @@ class PostgresTarget:
         types = [staged_type(type_) for _, type_ in self._schema.columns]
         found = connection.execute(_COLUMNS_OF_TABLE, [names, types, table]).fetchall()
         there = {name: (shown, fits) for name, shown, fits in found}
-        for (name, type_), staged in zip(self._schema.columns, types, strict=True):
+        for name, type_ in self._schema.columns:
             if name not in there:
                 raise SqlError(f'column "{name}" does not exist in table {table} of PostgreSQL', sqlstate="42703")
             shown, fits = there[name]
-            if not (fits or (staged == "text" and shown == "numeric")):
+            if not (fits or shown == _CASTS.get(type_.kind)):
                 message = f'column "{name}" is of type {type_}, but of type {shown} in table {table} of PostgreSQL'
                 raise SqlError(message, sqlstate="42804")
 
@@ -250,7 +252,8 @@ def _temporary(name: str, schema: SinkSchema, columns: Sequence[int]) -> sql.Com
 
 def _chosen(field: tuple[str, SqlType]) -> sql.Composable:
     name = sql.Identifier(field[0])
-    return sql.SQL("{}::numeric").format(name) if field[1].kind is TypeKind.INT256 else name
+    cast = _CASTS.get(field[1].kind)
+    return name if cast is None else sql.SQL("{}::{}").format(name, sql.SQL(cast))
 
 
 def _delete(schema: SinkSchema, table: sql.Identifier) -> sql.Composed:
@@ -274,12 +277,12 @@ def _on_conflict(schema: SinkSchema) -> sql.Composed:
 
 def staged_type(type_: SqlType) -> str:
     """PostgreSQL's type of a column on its way."""
-    return "text" if type_.kind is TypeKind.INT256 else str(type_)
+    return "text" if type_.kind in _CASTS else str(type_)
 
 
 def _refused(type_: SqlType) -> bool:
     if type_.kind is TypeKind.ARRAY:
-        return type_.leaf.kind in (TypeKind.STRUCT, TypeKind.MAP, TypeKind.INT256)
+        return type_.leaf.kind in (TypeKind.STRUCT, TypeKind.MAP, *_CASTS)
     return type_.kind in (TypeKind.STRUCT, TypeKind.MAP)
 
 

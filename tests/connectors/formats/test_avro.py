@@ -6,6 +6,7 @@ import random
 import time
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from risingpy.connectors.formats.source_schema import schema_columns
@@ -21,6 +22,8 @@ from risingpy.types import (
     JSONB,
     NUMERIC,
     TIME,
+    TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     UUID,
     VARCHAR,
@@ -202,6 +205,21 @@ def test_what_a_column_does_not_hold_is_bad() -> None:
     decoded = decode(located(schema), [("n", INTEGER)], payloads)
     assert reasons(decoded) == {1: 'column "n": value "1099511627776" is out of range for type integer'}
     assert rows_of(decoded) == [(1,), (3,)]
+
+
+def test_nanoseconds_are_kept_where_the_column_has_them() -> None:
+    local = {"type": "long", "logicalType": "local-timestamp-nanos"}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "at", "type": local}]}
+    payloads = [avro_values.encoded(schema, {"at": nanos}) for nanos in (1_704_067_200_123_456_789, -1, 2**63 - 1)]
+    found = {type_: decode(located(schema), [("at", type_)], payloads) for type_ in (TIMESTAMP_NS, TIMESTAMP, VARCHAR)}
+    assert schema_columns(located(schema)) == [("at", TIMESTAMP)]
+    for decoded in found.values():
+        assert reasons(decoded) == {2: "a local-timestamp-nanos is out of range"}
+    numbers = {type_: found[type_].columns[0].cast(pa.int64()).to_pylist() for type_ in (TIMESTAMP_NS, TIMESTAMP)}
+    assert numbers[TIMESTAMP_NS] == [1_704_067_200_123_456_789, -1]
+    assert numbers[TIMESTAMP] == [1_704_067_200_123_456, -1]
+    texts = ["2024-01-01 00:00:00.123456789", "1969-12-31 23:59:59.999999999"]
+    assert found[VARCHAR].columns[0].to_pylist() == texts
 
 
 def test_a_key_twice_in_a_map_is_bad() -> None:

@@ -29,6 +29,7 @@ from risingpy.types import (
     SMALLINT,
     TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     UUID,
     VARCHAR,
@@ -171,6 +172,18 @@ def test_int256_is_numeric_there(postgres_oracle: PostgresOracle, database: Conn
     target.deliver(2, [changes_of(schema, [(-1, ["5"])])])
     target.close()
     assert [str(k) for (k,) in database.execute("SELECT k FROM out.big")] == [large]
+
+
+def test_nanoseconds_are_rounded_there(postgres_oracle: PostgresOracle, database: Connection) -> None:
+    database.execute("CREATE TABLE out.moments (k timestamp PRIMARY KEY)")
+    schema = SinkSchema("moments", (("k", TIMESTAMP_NS),), (0,), SinkType.UPSERT)
+    target = PostgresTarget(options_of(postgres_oracle, table="moments"), schema)
+    target.check()
+    first, second = "2024-01-01 00:00:00.123456789", "1969-12-31 23:59:59.999999999"
+    target.deliver(1, [changes_of(schema, [(1, [first]), (1, [second])])])
+    target.deliver(2, [changes_of(schema, [(-1, [second])])])
+    target.close()
+    assert database.execute("SELECT k::text FROM out.moments").fetchall() == [("2024-01-01 00:00:00.123457",)]
 
 
 def test_kills_between_all_steps(postgres_oracle: PostgresOracle, database: Connection) -> None:

@@ -16,11 +16,13 @@ from risingpy.connectors.formats.avro.schema import sql_type
 from risingpy.connectors.formats.big_endian import DIGITS, as_decimals
 from risingpy.connectors.formats.columns import Positions, Reasons
 from risingpy.connectors.formats.map_keys import refuse_repeated
-from risingpy.types import SqlType, array_of, map_of, numeric, struct_of
+from risingpy.types import TIMESTAMP_NS, SqlType, array_of, map_of, numeric, struct_of
+from risingpy.types.clocks.nano_moments import FIRST_NANOS, LAST_NANOS, NANOS
 
 Words = npt.NDArray[np.int64]
 
 _UNITS = {"millis": 1_000, "micros": 1}  # in microseconds
+_LOCAL_NANOS = "local-timestamp-nanos"  # the other moments of nanoseconds are timestamptz, of microseconds
 _DAY = 86_400 * 10**6
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, since 1970
 
@@ -99,7 +101,7 @@ class ArrayBuilder:
         null = second < 0 if slot.nullable else None
         if slot.type.logical == "decimal":
             return self._decimals(slot, first, second, null, owners)
-        type_ = sql_type(slot.type)
+        type_ = TIMESTAMP_NS if slot.type.logical == _LOCAL_NANOS else sql_type(slot.type)
         if slot.type.logical:
             return AvroValues(type_, self._logical(slot, type_, first, second, null, owners))
         return AvroValues(type_, self._plain(slot, type_, first, second, null, owners))
@@ -230,6 +232,9 @@ class ArrayBuilder:
                 counts = first * _UNITS[unit] if unit == "millis" else first
                 wrong = (first < 0) | (first >= _DAY) | (counts >= _DAY)
                 found = pa.array(np.where(wrong, 0, counts), mask=null).cast(pa.time64("us"))
+            case "local-timestamp" if unit == "nanos":
+                wrong = (first < FIRST_NANOS) | (first > LAST_NANOS)
+                found = pa.array(np.where(wrong, 0, first), mask=null).cast(NANOS)
             case _:
                 scale = _UNITS.get(unit, 1)
                 counts = first // 1_000 if unit == "nanos" else first

@@ -10,6 +10,7 @@ date                        1970-01-02                   719164 (days of CE)    
 time                        00:00:01                     1000 (ms)               1000000 (us)
 timestamp                   1970-01-01 00:00:01.5        1500 (ms)
 timestamptz                 1970-01-01 00:00:01.5+00     "1970-01-01T00:00:01.500000Z", or as asked for
+timestamp_ns                the text                the text
 interval                    1 day 02:00:00               "P0Y0M1DT2H0M0S"
 jsonb                       {"a": 1}                     "{\\"a\\": 1}", or {"a": 1} if asked for
 arrays, structs, maps                                    arrays, objects, objects

@@ -42,6 +42,7 @@ from risingpy.types import (
     SMALLINT,
     TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     UUID,
     VARCHAR,
@@ -121,6 +122,13 @@ def test_every_type_is_read_back(registry: Registry) -> None:
     assert third == first
     assert set(second.values()) == {None}
     assert list(registry.subjects) == ["t-value"]
+
+
+def test_nanoseconds_stay(registry: Registry) -> None:
+    columns: Columns = (("at", TIMESTAMP_NS),)
+    [(_, before), (_, none)] = written(registry, columns, [(1, ["1969-12-31 23:59:59.999999999"]), (1, [None])])
+    assert (before, none) == ({"at": -1}, {"at": None})  # fastavro does not know the logical type
+    assert "local-timestamp-nanos" in str(registry.schemas)
 
 
 def test_upsert_has_keys_and_tombstones(registry: Registry) -> None:

@@ -33,6 +33,7 @@ from risingpy.connectors.targets.encoders.registered.wire_bytes import (
 )
 from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.types import SqlType, TypeKind, numeric
+from risingpy.types.clocks.nano_moments import NANOS
 from risingpy.types.forms import parse_column
 
 _DECIMAL_BYTES = 16  # of Arrow's decimal128; Avro allows leading bytes that only repeat the sign
@@ -57,10 +58,10 @@ _TAKES: dict[str, tuple[TypeKind, ...]] = {
     "time-micros": (TypeKind.TIME,),
     "timestamp-millis": (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP),
     "timestamp-micros": (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP),
-    "timestamp-nanos": (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP),
+    "timestamp-nanos": (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NS),
     "local-timestamp-millis": (TypeKind.TIMESTAMP,),
     "local-timestamp-micros": (TypeKind.TIMESTAMP,),
-    "local-timestamp-nanos": (TypeKind.TIMESTAMP,),
+    "local-timestamp-nanos": (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NS),
     "decimal": (TypeKind.NUMERIC, *_INTEGERS),
 }
 """Which columns a type or logical type of Avro takes; a string takes the text of every column."""
@@ -203,6 +204,8 @@ def _counted(logical: str, array: pa.Array) -> npt.NDArray[np.int64]:
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         refuse_infinity(array, "Avro")
     numbers = numbers_of(array)
+    if array.type == NANOS:
+        return numbers
     if logical.endswith("-millis"):
         return numbers // _MICROS_OF_MILLI
     return numbers * _NANOS_OF_MICRO if logical.endswith("-nanos") else numbers

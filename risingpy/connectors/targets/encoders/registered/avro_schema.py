@@ -9,6 +9,7 @@ bit, vector; uuid                      string; string: uuid
 bytea                                  bytes
 date; time                             int: date; long: time-micros
 timestamp; timestamptz                 long: local-timestamp-micros; long: timestamp-micros
+timestamp_ns                           long: local-timestamp-nanos
 arrays, structs, maps                  arrays, records, maps
 
 Every field is a union with null, whose default is null: so later versions may have more and fewer fields.
@@ -40,6 +41,7 @@ _PLAIN: Mapping[TypeKind, Any] = MappingProxyType(
         TypeKind.TIME: {"type": "long", "logicalType": "time-micros"},
         TypeKind.TIMESTAMP: {"type": "long", "logicalType": "local-timestamp-micros"},
         TypeKind.TIMESTAMPTZ: {"type": "long", "logicalType": "timestamp-micros"},
+        TypeKind.TIMESTAMP_NS: {"type": "long", "logicalType": "local-timestamp-nanos"},
     }
 )
 
