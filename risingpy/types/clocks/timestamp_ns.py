@@ -1,8 +1,8 @@
 """timestamp_ns: a timestamp of nanoseconds, without a time zone.
 
 Text: as timestamp's, with up to nine digits of a second's fraction and no zeros at its end; more digits are rounded.
-Binary: int64 nanoseconds since 2000-01-01. Moments before 1707-09-22 are further from there than 64 bits reach. Their
-numbers wrap around, and are read back, for no other moment of the type has these bits.
+Binary: int64 nanoseconds since 1970-01-01, as Arrow and DuckDB count them: from 2000, where PostgreSQL's moments begin,
+64 bits would not reach back to 1677.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from risingpy.types.far_moments import moment_of
 from risingpy.types.sql_type import SqlType
 
 _NAME = "timestamp_ns"
-_EPOCH_NANOS = 10_957 * 86_400_000_000_000  # 1970-01-01 to 2000-01-01
-_WRAP = 2**64
 _BYTES = 8
 _DIGITS = 9
 _NEAR_YEARS = range(1677, 2263)
@@ -67,17 +65,16 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
-    """Nanoseconds since 2000-01-01 as big-endian two's complement, modulo 2⁶⁴."""
+    """Nanoseconds since 1970-01-01 as big-endian two's complement."""
     assert isinstance(value, int)
-    return ((value - _EPOCH_NANOS) % _WRAP).to_bytes(_BYTES, "big")
+    return value.to_bytes(_BYTES, "big", signed=True)
 
 
 def decode(type_: SqlType, data: bytes) -> NanoMoment:
     """Raises 22P03 for another length than 8 bytes, 22008 for what is no moment of the type."""
     if len(data) != _BYTES:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
-    since_1970 = int.from_bytes(data, "big", signed=True) + _EPOCH_NANOS
-    nanos = since_1970 - _WRAP if since_1970 >= _WRAP // 2 else since_1970
+    nanos = int.from_bytes(data, "big", signed=True)
     if not FIRST_NANOS <= nanos <= LAST_NANOS:
         raise SqlError(f"{_NAME} out of range", sqlstate="22008", hint=RANGE_HINT)
     return NanoMoment(nanos)
@@ -92,7 +89,7 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
     """Big-endian int64; arbitrary where the column is NULL."""
     nanos = pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    return np.asarray(nanos - _EPOCH_NANOS, ">i8")  # NumPy's arithmetic wraps around
+    return np.asarray(nanos, ">i8")
 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
