@@ -57,6 +57,7 @@ class Polymorphic(Enum):
     LAMBDA = "lambda"  # a function written in the call: `|x| x + 1`
     ENUM = "anyenum"  # one enum for all ENUM arguments; its own operators are there for no other type
     RECORD = "record"  # one common type of all RECORD arguments, a struct
+    DECIDED = "decided"  # of a user's function: what the call's arguments, which have been looked at, say
 
 
 ArgType = SqlType | Polymorphic

@@ -54,6 +54,11 @@ def _named(oid: int, array_oid: int, name: str, functions: tuple[int, int, int, 
     )
 
 
+def _pseudo(oid: int, name: str) -> SystemFamily:
+    """A type that no value has."""
+    return SystemFamily(oid, 0, 4, "P", _K.VARCHAR, name, None)
+
+
 # fmt: off
 SYSTEM_FAMILIES: Mapping[str, SystemFamily] = MappingProxyType(
     {
@@ -85,6 +90,17 @@ SYSTEM_FAMILIES: Mapping[str, SystemFamily] = MappingProxyType(
         "json": SystemFamily(114, 199, -1, "U", _K.JSONB, "json", (321, 322, 323, 324), "json_"),
         # Drivers give it to parameters that are the place of a call's result.
         "void": SystemFamily(2278, 0, 4, "P", _K.VARCHAR, "void", None),
+        # What functions take and give: each call says which type it is.
+        "anyelement": _pseudo(2283, "anyelement"),
+        "anyarray": _pseudo(2277, "anyarray"),
+        "anynonarray": _pseudo(2776, "anynonarray"),
+        "anyenum": _pseudo(3500, "anyenum"),
+        "anyrange": _pseudo(3831, "anyrange"),
+        "anymultirange": _pseudo(4537, "anymultirange"),
+        "anycompatible": _pseudo(5077, "anycompatible"),
+        "anycompatiblearray": _pseudo(5078, "anycompatiblearray"),
+        "anycompatiblenonarray": _pseudo(5079, "anycompatiblenonarray"),
+        "record": _pseudo(2249, "record"),
         # No value has this type: pg_type lists it, and what would have it reaches a client as text.
         "unknown": SystemFamily(705, 0, -2, "X", _K.UNKNOWN, "unknown", (109, 110, 2416, 2417), "unknown"),
     }

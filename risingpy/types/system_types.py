@@ -34,6 +34,21 @@ SYSTEM_TYPES: Mapping[str, SqlType] = MappingProxyType(
 """By name in pg_type."""
 
 VOID = _made("void")
+RECORD = _made("record")
+"""What a function says that gives rows whose columns each call names. The rows themselves are structs."""
+
+_OF_ONE_TYPE = ("anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange")
+_OF_COMMON_TYPE = ("anycompatible", "anycompatiblearray", "anycompatiblenonarray")
+POLYMORPHIC_TYPES: Mapping[str, SqlType] = MappingProxyType(
+    {name: _made(name) for name in (*_OF_ONE_TYPE, *_OF_COMMON_TYPE)}
+)
+"""The types of arguments and results of functions that each call decides, by name."""
+
+
+def is_polymorphic(type_: SqlType) -> bool:
+    """Whether each call of a function decides what the type is, or what it is made of."""
+    return type_.system in POLYMORPHIC_TYPES or any(map(is_polymorphic, type_.items))
+
 
 OBJECT_IDENTIFIERS = tuple(name for name, family in SYSTEM_FAMILIES.items() if family.names_object)
 """regclass, regtype, …: types whose values are oids, shown by the names of what they mean."""
@@ -46,6 +61,12 @@ CHAR = SYSTEM_TYPES["char"]
 REGCLASS = SYSTEM_TYPES["regclass"]
 JSON = SYSTEM_TYPES["json"]
 _OF_COLUMNS = ("", JSON.system)
+
+
+def element_type(array: SqlType) -> SqlType:
+    """That of an argument that is one of the elements of a VARIADIC one."""
+    names = {"anyarray": "anyelement", "anycompatiblearray": "anycompatible"}
+    return POLYMORPHIC_TYPES[names[array.system]] if array.system in names else array.element
 
 
 def is_json(type_: SqlType) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.plan.expression_trees import transform
-from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, ProjectSet, Schema, Values
-from risingpy.types import BOOLEAN, SqlType, TypeKind
+from risingpy.types import BIGINT, BOOLEAN, SqlType, TypeKind
 from risingpy.types.system_types import as_text, by_name, names_objects
 
+_ROW_NUMBER = "projected_row_id"
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
 
 
@@ -139,3 +140,21 @@ def settled(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
     if all(is_settled(field.type) for field in plan.schema):
         return plan
     return converted(plan, lambda operand, _: coercer.settled(operand), [1] * len(plan.schema))
+
+
+def project_set(
+    plan: LogicalPlan, lists: Sequence[Expr], names: Sequence[str], *, outer: bool = False
+) -> tuple[ProjectSet, int]:
+    """A ProjectSet over `plan`, and where the number of the element stands: the elements come behind it."""
+    added = [Field(_ROW_NUMBER, BIGINT, hidden=True)]
+    added += [Field(name, each.type.element) for name, each in zip(names, lists, strict=True)]
+    return ProjectSet(plan, tuple(lists), (*plan.schema, *added), outer), len(plan.schema)
+
+
+def whole_row(plan: LogicalPlan, number: int) -> Expr:
+    """The row that stands behind its number. As in PostgreSQL, an element that is NULL is a row of NULLs."""
+    element = InputRef(number + 1, plan.schema[number + 1].type)
+    nulls = Call("row", tuple(Literal(None, each) for each in element.type.items), element.type)
+    absent = Call("is_null", (InputRef(number, BIGINT),), BOOLEAN)  # after an outer join
+    row = Call("coalesce", (element, nulls), element.type)
+    return Case(((absent, Literal(None, element.type)),), row, element.type)

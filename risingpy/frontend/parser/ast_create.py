@@ -327,7 +327,7 @@ class CreateConnection:
 
 @dataclass(frozen=True, slots=True)
 class FunctionArgument:
-    """`name` is empty where only the type is given. `mode` is IN, OUT or INOUT."""
+    """`name` is empty where only the type is given. `mode` is IN, OUT, INOUT or VARIADIC."""
 
     name: str
     type: TypeName
@@ -336,10 +336,21 @@ class FunctionArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateFunction:
-    """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`).
+class FunctionBody:
+    """The statements, as a text; `unquoted` if they are those of BEGIN ATOMIC, or the SELECT of what RETURN says.
 
-    `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then, and for a
+    From the position on stands what follows the first `added` characters.
+    """
+
+    text: str
+    position: int
+    unquoted: bool = False
+    added: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then, and for a
     `procedure`. A function with OUT and INOUT arguments gives these: `signature` has all arguments in their order then,
     `arguments` those of a call, `columns` what comes for SETOF; else they are the fields of the result, or it itself.
     """
@@ -348,9 +359,7 @@ class CreateFunction:
     arguments: tuple[FunctionArgument, ...]
     returns: TypeName | None
     language: str
-    body: str
-    body_position: int
-    returns_expression: bool = False
+    body: FunctionBody
     immutable: bool = False
     strict: bool = False
     batch: bool = False
@@ -362,6 +371,16 @@ class CreateFunction:
     signature: tuple[FunctionArgument, ...] = ()
 
     @property
+    def variadic(self) -> bool:
+        """Whether the last argument is a VARIADIC one."""
+        return bool(self.arguments) and self.arguments[-1].mode == "VARIADIC"
+
+    @property
+    def follows_names(self) -> bool:
+        """Whether the body names objects in the text itself, as a view's query does."""
+        return self.body.unquoted and not self.procedure
+
+    @property
     def results(self) -> tuple[FunctionArgument, ...]:
         """What the function gives, perhaps under names."""
         if self.returns is not None:
@@ -371,7 +390,7 @@ class CreateFunction:
 
 def outputs_of(arguments: Iterable[FunctionArgument]) -> tuple[FunctionArgument, ...]:
     """The OUT and INOUT ones, with the names that PostgreSQL gives those without one."""
-    found = [each for each in arguments if each.mode != "IN"]
+    found = [each for each in arguments if each.mode in ("OUT", "INOUT")]
     return tuple(replace(each, name=each.name or f"column{number}") for number, each in enumerate(found, 1))
 
 

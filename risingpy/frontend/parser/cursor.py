@@ -208,6 +208,20 @@ class Cursor:
         parser._advance(parser._tokens_size - parser._index)
         return InnerStatement(self._sql[position - 1 : end], position)
 
+    def until_end(self) -> InnerStatement:
+        """All up to the END after the last semicolon, which it takes, too: statements, unread."""
+        tokens = self._parser._tokens[self._parser._index :]
+        words = [";", *map(_as_word, tokens)]
+        ends = [place for place, pair in enumerate(pairwise(words)) if pair == (";", "END")]
+        self._parser._advance(ends[-1] + 1 if ends else len(tokens))
+        if not ends:
+            raise SyntaxError_("syntax error at end of input", position=self.position)
+        kept = [place for place, word in enumerate(words[1 : ends[-1] + 1]) if word != ";"]
+        if not kept:
+            return InnerStatement("", tokens[0].start + 1)
+        begin, end = tokens[kept[0]].start, tokens[kept[-1]].end + 1
+        return InnerStatement(self._sql[begin:end], begin + 1)
+
     def parts(self, *words: str) -> tuple[InnerStatement, ...]:
         """All that is left: statements that each begin with one of the words, unread; none if another one comes next.
 

@@ -219,7 +219,9 @@ class NestedParser(FunctionParser):
         token = self._curr
         if token.token_type is TokenType.VARIADIC:
             self._advance()
-            return self._at(Variadic(this=self._needed(self._parse_disjunction)), token)
+            has_name = self._next.token_type in (TokenType.FARROW, TokenType.COLON_EQ)
+            read = super()._parse_lambda if has_name else self._parse_disjunction
+            return self._at(Variadic(this=self._needed(read)), token)
         if token.token_type is not TokenType.PIPE or self._next.token_type is TokenType.SLASH:
             return super()._parse_lambda(alias)
         self._advance()

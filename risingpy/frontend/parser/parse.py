@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.errors import Check, SqlError, StatementTooComplex, SyntaxError_, unchecked
 from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
+from risingpy.frontend.parser.creation.atomic_body import semicolons_inside
 from risingpy.frontend.parser.cursor import STRINGS, Cursor
 from risingpy.frontend.parser.dialect import UnexpectedToken
 from risingpy.frontend.parser.statements import parse_statement
@@ -71,8 +72,9 @@ def _split(tokens: list[Token]) -> list[tuple[list[Token], Token | None]]:
     """Each statement's tokens and the semicolon that ends it; empty statements are left out."""
     parts: list[tuple[list[Token], Token | None]] = []
     part: list[Token] = []
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
+    inside = semicolons_inside(tokens)
+    for place, token in enumerate(tokens):
+        if token.token_type is TokenType.SEMICOLON and place not in inside:
             parts.append((part, token))
             part = []
         else:

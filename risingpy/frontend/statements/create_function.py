@@ -10,14 +10,15 @@ from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlE
 from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.arguments import bound_default
-from risingpy.frontend.binder.functions.sql_bodies import body_rows, inlined
+from risingpy.frontend.binder.functions.sql_bodies import body_rows, body_tree, inlined
 from risingpy.frontend.binder.functions.user_defined import definition_text
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.domain_names import refuse_domain
 from risingpy.frontend.binder.typing.names_of_types import text_with_schemas
-from risingpy.frontend.binder.typing.type_names import element_name, is_text_name, resolve_type
+from risingpy.frontend.binder.typing.polymorphic import type_of_routine
+from risingpy.frontend.binder.typing.type_names import element_name, is_text_name
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
 from risingpy.frontend.parser.parse import parse
@@ -25,6 +26,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.settings import is_on
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.call import check_body, check_statements
+from risingpy.frontend.statements.objects.types_of_functions import check_types
 from risingpy.frontend.statements.placing import known_types, new_schema
 from risingpy.frontend.statements.rights.checks import check_drops, check_names_schema, check_owns_all, check_uses_types
 from risingpy.frontend.statements.rights.server_rights import check_language
@@ -34,8 +36,9 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for
 from risingpy.types import VARCHAR, SqlType, narrow, struct_of
+from risingpy.types.system_types import is_polymorphic
 
-_MODES = {"IN": "i", "OUT": "o", "INOUT": "b"}  # as in pg_proc.proargmodes
+_MODES = {"IN": "i", "OUT": "o", "INOUT": "b", "VARIADIC": "v"}  # as in pg_proc.proargmodes
 
 
 def bind(
@@ -54,7 +57,7 @@ def bind(
             argument_types=_types(session, statement.arguments),
             result=_result(session, statement),
             language=FunctionLanguage(statement.language),
-            body=f"SELECT {statement.body}" if statement.returns_expression else statement.body,
+            body=statement.body.text,
             definition=_without_names_of_rows(session, parsed.text, statement),
             immutable=statement.immutable,
             strict=statement.strict,
@@ -63,7 +66,9 @@ def bind(
             column=statement.results[0].name if len(statement.results) == 1 else "",
             texts=_texts(statement),
             modes="".join(_MODES[each.mode] for each in statement.signature),
+            variadic=statement.variadic,
         )
+        check_types(function, statement)
         function = _with_defaults(session, function, statement)
         check_uses_types(session, (*function.argument_types, function.result))
         function = _checked(session, function, statement)
@@ -143,8 +148,7 @@ def _result(session: StatementContext, statement: CreateFunction) -> SqlType:
         return VARCHAR
     if statement.returns is not None:
         refuse_domain(statement.returns.text, statement.returns.position, known_types(session), "a function's result")
-        known = known_types(session)
-        return resolve_type(statement.returns.text, statement.returns.position, known, of_rows=True)
+        return type_of_routine(statement.returns.text, statement.returns.position, known_types(session))
     types = _types(session, statement.results)
     return types[0] if len(types) == 1 else struct_of([column.name for column in statement.results], types)
 
@@ -176,7 +180,7 @@ def _types(session: StatementContext, arguments: Sequence[FunctionArgument]) -> 
     known = known_types(session)
     for each in arguments:
         refuse_domain(each.type.text, each.type.position, known, "a function's argument or result")
-    return tuple(resolve_type(each.type.text, each.type.position, known, of_rows=True) for each in arguments)
+    return tuple(type_of_routine(each.type.text, each.type.position, known) for each in arguments)
 
 
 def _checked(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
@@ -206,12 +210,16 @@ def _checked(session: StatementContext, function: FunctionDesc, statement: Creat
             _check_body(session, function)
         return function
     except SqlError as error:
-        error.position = statement.body_position
+        error.position = statement.body.position
         raise
 
 
 def _check_body(session: StatementContext, function: FunctionDesc) -> None:
     """Binds the body of a function in SQL, as a call would."""
+    if any(map(is_polymorphic, function.argument_types)):  # as in PostgreSQL: a call says what they are
+        if function.kind is not FunctionKind.PROCEDURE:
+            body_tree(function.body)
+        return
     if function.kind is FunctionKind.PROCEDURE:
         check_body(session, function)
         return

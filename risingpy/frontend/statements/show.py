@@ -30,6 +30,7 @@ from risingpy.plan.catalog import (
     is_temporary,
     is_temporary_schema,
 )
+from risingpy.plan.catalog.functions import shown_type
 from risingpy.plan.catalog.rights import owns
 from risingpy.types import SqlType
 
@@ -119,7 +120,7 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
             return _jobs(session)
         case ShowKind.FUNCTIONS:
             return sorted(
-                (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result_text, f.language.value, None)
+                (f.name, ", ".join(map(shown_type, f.argument_types)), f.result_text, f.language.value, None)
                 for f in database.reads.catalog.own_functions
             )
         case ShowKind.INTERNAL_TABLES:

@@ -9,6 +9,7 @@ from risingpy.frontend.system_catalog.system_relation import SystemState
 from risingpy.functions.topics.object_names import SPELLINGS, quote_name
 from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.types import SqlType
+from risingpy.types.system_types import is_polymorphic
 
 
 def definition(function: FunctionDesc, arguments: str) -> str:
@@ -58,4 +59,8 @@ def built_in_spellings(name: str, types: Iterable[str]) -> Iterable[tuple[str, b
 
 
 def _type_text(type_: SqlType) -> str:
-    return type_.name if type_.is_nested else str(SPELLINGS.get(type_.kind.value, type_.kind.value))
+    return (
+        type_.name
+        if type_.is_nested or is_polymorphic(type_)
+        else str(SPELLINGS.get(type_.kind.value, type_.kind.value))
+    )

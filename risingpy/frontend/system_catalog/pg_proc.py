@@ -18,7 +18,7 @@ from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURE
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.catalog.rights import language_of
 from risingpy.types import SqlType, TypeKind
-from risingpy.types.system_types import as_text
+from risingpy.types.system_types import as_text, element_type
 from risingpy.types.type_entries import TYPES_BY_NAME, TYPES_BY_OID
 
 _ANY_ELEMENT_OID = 2283
@@ -36,7 +36,7 @@ _NAMES = {
 _FIRST_OID = 10000  # the first of our own oids, below the users' range
 _PYTHON_HANDLER_OID = _FIRST_OID - 1  # the handler of Python functions, which has no row here
 _COST_OF_USERS, _ROWS_OF_SET = 100.0, 1000.0  # what PostgreSQL assumes where COST and ROWS are not said
-_UNSAID = (0, 0, False, None, None, None)  # provariadic, prosupport, proleakproof, protrftypes, prosqlbody, proconfig
+_UNSAID = (0, False, None, None, None)  # prosupport, proleakproof, protrftypes, prosqlbody, proconfig
 _KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a", FunctionKind.PROCEDURE: "p"}
 _VOID_OID = 2278
 
@@ -76,9 +76,14 @@ def _all_arguments(function: FunctionDesc) -> tuple[list[int] | None, list[str] 
     every = [*function.signature, *(("t", name, type_) for name, type_ in columns)]
     names = [name for _, name, _ in every]
     shown = names if any(names) else None
-    if not columns and not function.modes:
+    if not columns and not function.modes and not function.variadic:
         return None, None, shown
     return [type_.oid for _, _, type_ in every], [mode for mode, _, _ in every], shown
+
+
+def _element_oid(function: FunctionDesc) -> int:
+    """Of the arguments that a call of a VARIADIC function may give in any number."""
+    return element_type(function.shown_arguments[-1]).oid if function.variadic else 0
 
 
 def _made(state: SystemState) -> Iterable[Row]:
@@ -94,7 +99,7 @@ def _made(state: SystemState) -> Iterable[Row]:
         yield (
             *(function.function_id, function.name, *owner, volatility, len(arguments), len(defaults), result),
             *(arguments, *_all_arguments(function), ", ".join(defaults) or None, function.body, None, acl, "u", False),
-            *(_COST_OF_USERS, _ROWS_OF_SET if is_set else 0.0, *_UNSAID),
+            *(_COST_OF_USERS, _ROWS_OF_SET if is_set else 0.0, _element_oid(function), *_UNSAID),
         )
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
@@ -102,7 +107,7 @@ def _made(state: SystemState) -> Iterable[Row]:
             *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], kind),
             *(False, False, "i"),
             *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
-            *(None, None, "s", False, 1.0, 0.0, *_UNSAID),
+            *(None, None, "s", False, 1.0, 0.0, 0, *_UNSAID),
         )
 
     yield from map(_type_function_row, TYPE_FUNCTIONS)
@@ -113,7 +118,7 @@ def _type_function_row(function: TypeFunction) -> Row:
     return (
         *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, LANGUAGE_OIDS["internal"], "f"),
         *(False, True, "i", 1, 0, result, [argument], None, None, None, None, function.name, None, None, "s", False),
-        *(1.0, 0.0, *_UNSAID),
+        *(1.0, 0.0, 0, *_UNSAID),
     )
 
 

@@ -12,6 +12,7 @@ from risingpy.meta.durable_state import without_relation
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.plan.catalog import FunctionDesc, QueryRelation, Sink
+from risingpy.plan.catalog.functions import shown_type, type_key
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class FunctionTarget:
     @property
     def shown(self) -> str:
         types = self.argument_types or ()
-        return f"{self.name}({','.join(t.kind.value for t in types)})"
+        return f"{self.name}({','.join(map(shown_type, types))})"
 
 
 def create_function(
@@ -199,14 +200,8 @@ def _find(state: MetaState, target: FunctionTarget) -> FunctionDesc | None:
             hint = "Specify the argument list to select the function unambiguously."
             raise SqlError(f'function name "{target.name}" is not unique', sqlstate="42725", hint=hint)
         return found[0] if found else None
-    kinds = [_kind(t) for t in target.argument_types]
-    return next((f for f in found if [_kind(t) for t in f.argument_types] == kinds), None)
-
-
-def _kind(type_: SqlType) -> object:
-    """By what functions of one name differ: each enum, and each row with a name, is a type of its own."""
-    made = type_.enum or type_.composite
-    return type_.kind if made is None else made.oid
+    kinds = [type_key(t) for t in target.argument_types]
+    return next((f for f in found if [type_key(t) for t in f.argument_types] == kinds), None)
 
 
 def _same(state: MetaState, name: str, schema: str, types: Sequence[SqlType]) -> FunctionDesc | None:

@@ -10,7 +10,7 @@ from risingpy.plan.catalog.acl import Acl
 from risingpy.plan.catalog.databases import DEFAULT_DATABASE_ID
 from risingpy.plan.catalog.roles import BOOTSTRAP_ROLE_ID
 from risingpy.types import SqlType, TypeKind
-from risingpy.types.system_types import as_text
+from risingpy.types.system_types import as_text, is_polymorphic
 
 
 class FunctionLanguage(Enum):
@@ -29,6 +29,21 @@ class FunctionKind(Enum):
     PROCEDURE = "procedure"
 
 
+def shown_type(type_: SqlType) -> str:
+    """The type of an argument, as messages call it."""
+    return type_.name if type_.enum or type_.composite or type_.items or type_.system else str(type_.kind.value)
+
+
+def type_key(type_: SqlType) -> object:
+    """By what functions of one name differ: each enum, and each row with a name, is a type of its own."""
+    made = type_.enum or type_.composite
+    if made is not None:
+        return made.oid
+    if type_.kind is TypeKind.ARRAY:
+        return (type_.kind, type_key(type_.element))
+    return type_.system if is_polymorphic(type_) else type_.kind
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionDesc:
     """CREATE FUNCTION, AGGREGATE or PROCEDURE.
@@ -43,6 +58,7 @@ class FunctionDesc:
     several values, or `column`. `texts`: whether each argument was
     written `text`, as in `ColumnDesc.as_text`, and after them the result or its columns. `retracts`: whether an
     aggregate can take back a row from its state. `owner` is the id of a role, and `acl` its list of rights.
+    The last argument of a `variadic` one is an array, whose elements a call may give as arguments.
     """
 
     function_id: int
@@ -66,6 +82,7 @@ class FunctionDesc:
     argument_defaults: tuple[str, ...] = ()
     texts: tuple[bool, ...] = ()
     modes: str = ""
+    variadic: bool = False
 
     @property
     def noun(self) -> str:
@@ -118,7 +135,7 @@ class FunctionDesc:
         outputs = [("" if n == f"column{k}" else n, type_) for k, (n, type_) in enumerate(self.columns, 1)]
         given, out = iter(self.arguments), iter(outputs)
         found = []
-        for mode in self.modes or "i" * len(self.argument_types):
+        for mode in self.modes or "i" * (len(self.argument_types) - self.variadic) + "v" * self.variadic:
             name, type_ = next(out if mode == "o" else given)
             if mode == "b":
                 next(out)
@@ -137,7 +154,12 @@ class FunctionDesc:
 
     def _argument_texts(self, defaults: Sequence[str]) -> str:
         """As PostgreSQL writes them: those of a procedure say how they are passed."""
-        words = {"i": "IN " if self.kind is FunctionKind.PROCEDURE else "", "o": "OUT ", "b": "INOUT "}
+        words = {
+            "i": "IN " if self.kind is FunctionKind.PROCEDURE else "",
+            "o": "OUT ",
+            "b": "INOUT ",
+            "v": "VARIADIC ",
+        }
         needed = [""] * (len(self.argument_types) - len(defaults))
         values, texts = iter([*needed, *(f" DEFAULT {value}" for value in defaults)]), []
         for mode, name, type_ in self.signature:
@@ -147,8 +169,7 @@ class FunctionDesc:
     @property
     def shown(self) -> str:
         """`name(types)`, as messages call it."""
-        types = (t.name if t.enum or t.composite else t.kind.value for t in self.argument_types)
-        return f"{self.name}({','.join(types)})"
+        return f"{self.name}({','.join(map(shown_type, self.argument_types))})"
 
     @property
     def result_text(self) -> str:

@@ -8,7 +8,7 @@ from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, Undefin
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bind_field, bound_row, row_items
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
-from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names, without_results
+from risingpy.frontend.binder.functions.arguments import bound_arguments, has_names, has_variadic, without_results
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
 from risingpy.frontend.binder.functions.built_in_names import in_order
 from risingpy.frontend.binder.functions.json_names import as_json, json_arguments, of_json
@@ -19,7 +19,7 @@ from risingpy.frontend.binder.functions.special import SPECIAL, extracted
 from risingpy.frontend.binder.functions.system import NEED_SYSTEM, SYSTEM_FUNCTIONS
 from risingpy.frontend.binder.functions.table_functions import is_set_returning, users_schema
 from risingpy.frontend.binder.functions.user_defined import bind_user_function, has_kind
-from risingpy.frontend.binder.functions.variadic import bind_variadic, has_variadic, written_out
+from risingpy.frontend.binder.functions.variadic import bind_variadic, written_out
 from risingpy.frontend.binder.scope.aggregates import GROUPING
 from risingpy.frontend.binder.scope.context import SystemUse
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -94,7 +94,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     _refuse_what_aggregates_take(tree, name)
     arguments: list[exp.Expr] = tree.expressions
-    if has_variadic(arguments):
+    if has_variadic(arguments) and not (_is_users(binder, name) and name not in SCALARS):
         elements = written_out(name, arguments)
         if elements is None:
             return bind_variadic(binder, name, arguments, position)
@@ -103,7 +103,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         return bind_lambda_call(binder, tree, name)
     if name in NEED_SYSTEM:
         binder.context.system_uses.append(SystemUse(name, position))
-    if has_names(arguments) and (name not in SCALARS or _is_users(binder, name)):
+    if (has_names(arguments) or has_variadic(arguments)) and (name not in SCALARS or _is_users(binder, name)):
         return bind_user_function(binder, None, name, bound_arguments(binder, arguments), position)
     if name == "row":
         return bound_row(binder, row_items(binder, arguments), position)

@@ -22,8 +22,8 @@ from sqlglot import exp
 from risingpy.errors import DatatypeMismatch, InvalidParameterValue, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.special import extracted
-from risingpy.frontend.binder.functions.table_functions import bind_list, project_set
-from risingpy.frontend.binder.plans import references
+from risingpy.frontend.binder.functions.table_functions import bind_list
+from risingpy.frontend.binder.plans import project_set, references
 from risingpy.frontend.binder.scope.columns import Scope
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of

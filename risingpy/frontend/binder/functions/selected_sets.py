@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.functions.table_functions import bind_lists, is_set_returning, list_names, project_set
+from risingpy.frontend.binder.functions.table_functions import bind_lists, is_set_returning, list_names
+from risingpy.frontend.binder.plans import project_set
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.logical import LogicalPlan
 from risingpy.types import struct_of

@@ -32,7 +32,8 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, Literal, Subquery
 from risingpy.plan.expressions import SubqueryKind as Kind
 from risingpy.plan.logical import Limit, LogicalPlan
-from risingpy.types import BIGINT, BOOLEAN, SqlType, TypeKind, array_of
+from risingpy.types import BIGINT, BOOLEAN, SqlType, TypeKind, array_of, struct_of
+from risingpy.types.system_types import RECORD, is_polymorphic
 
 _CLAUSE = "a function's body"
 _ONE_EXPRESSION = frozenset(("kind", "expressions", "hint", "operation_modifiers"))
@@ -55,25 +56,28 @@ def inlined(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Exp
 
     Raises InvalidFunctionDefinition for another type than the declared one.
     """
-    function = binder.context.with_body(function)
+    function = _with_body(binder, function)
     tree = body_tree(function.body)
     expression = _one_expression(tree)
-    if expression is None:
+    if expression is None or _is_row_of_one(function.result):
         rows = body_rows(binder, function, args)
         plan = rows.plan if at_most_one_row(rows.plan) else Limit(rows.plan, Literal(1, BIGINT), None)
-        return _called(rows.condition, Subquery(Kind.SCALAR, plan, rows.args, function.result), function.result)
+        type_ = _value_type(function, plan)
+        return _called(rows.condition, Subquery(Kind.SCALAR, plan, rows.args, type_), type_)
     _check_recursion(binder, function)
     context = binder.context.of_body(function.function_id, None)
     result = ExpressionBinder(context, _scope(function, args), _CLAUSE).bind(expression)
+    if function.result == RECORD:
+        return _called(_no_null(function, args), *_record(binder, result))
     if not can_coerce(result.type, function.result, Context.ASSIGNMENT):
-        raise _mismatch(function, f"Actual return type is {result.type.kind.value}.")
+        raise _mismatch(function, f"Actual return type is {result.type.name}.")
     value = binder.context.coercer.assign(result, function.result)
     return _called(_no_null(function, args), value, value.type)
 
 
 def body_rows(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr]) -> BodyRows:
     """The rows of a function's body, all of them."""
-    bodies, function = binder.context.bodies, binder.context.with_body(function)
+    bodies, function = binder.context.bodies, _with_body(binder, function)
     if bodies is None:
         raise FeatureNotSupported(
             f"function {function.shown}, whose body is a query, cannot be used in {binder.clause}"
@@ -90,7 +94,15 @@ def rows_array(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[
     rows = body_rows(binder, function, args)
     row = function.result if function.result.kind is TypeKind.STRUCT else None
     array = array_of_rows(binder, rows.plan, rows.args, where, row)
-    return _called(rows.condition, array, array_of(function.result))
+    return _called(rows.condition, array, array_of(_value_type(function, rows.plan)))
+
+
+def _with_body(binder: ExpressionBinder, function: FunctionDesc) -> FunctionDesc:
+    """The function as it is bound here, with the types that the call has decided."""
+    found = binder.context.with_body(function)
+    if found.result != RECORD and not any(map(is_polymorphic, found.argument_types)):
+        return found
+    return replace(found, argument_types=function.argument_types, result=function.result)
 
 
 def body_tree(body: str) -> exp.Expr:
@@ -158,21 +170,66 @@ def _declared(function: FunctionDesc) -> tuple[tuple[str, SqlType], ...]:
     return ((function.column or function.name, function.result),)
 
 
+def _is_row_of_one(type_: SqlType) -> bool:
+    return type_.kind is TypeKind.STRUCT and len(type_.items) == 1
+
+
+def _value_type(function: FunctionDesc, plan: LogicalPlan) -> SqlType:
+    """The type of a value of the function, of which `plan` has the rows: a record is what the body says."""
+    return plan.schema[0].type if function.result == RECORD else function.result
+
+
+def _record(binder: ExpressionBinder, value: Operand) -> tuple[Expr, SqlType]:
+    """A value as a record, which a row is already."""
+    expr = binder.context.coercer.settled(value)
+    if expr.type.kind is TypeKind.STRUCT:
+        return expr, expr.type
+    row = struct_of(["f1"], [expr.type])
+    return Call("row", (expr,), row), row
+
+
+def _as_records(binder: ExpressionBinder, function: FunctionDesc, plan: LogicalPlan) -> LogicalPlan:
+    """The rows of a body in one column; the fields are called as those of ROW(…)."""
+    plan = _settled(binder, plan)
+    if len(plan.schema) == 1 and plan.schema[0].type.kind is TypeKind.STRUCT:
+        return plan
+    names = [f"f{number}" for number, _ in enumerate(plan.schema, 1)]
+    row = struct_of(names, [field.type for field in plan.schema])
+    return project(plan, [Call("row", references(plan.schema), row)], [function.name])
+
+
+def _settled(binder: ExpressionBinder, plan: LogicalPlan) -> LogicalPlan:
+    """The rows with texts for what nothing has typed."""
+    if any(field.type.kind is TypeKind.UNKNOWN for field in plan.schema):
+        return converted(plan, lambda operand, _: binder.context.coercer.settled(operand), [1] * len(plan.schema))
+    return plan
+
+
 def _as_declared(binder: ExpressionBinder, function: FunctionDesc, plan: LogicalPlan) -> LogicalPlan:
-    declared, coercer = _declared(function), binder.context.coercer
-    of_row = function.result.kind is TypeKind.STRUCT and len(plan.schema) == len(function.result.items) > 1
-    if of_row and len(declared) == 1:  # the columns of a row that is the function's value
+    if function.result == RECORD:
+        return _as_records(binder, function, plan)
+    declared, given = _declared(function), [field.type for field in plan.schema]
+    is_whole = len(given) == 1 and given[0].kind in (TypeKind.STRUCT, TypeKind.UNKNOWN)
+    if function.result.kind is TypeKind.STRUCT and function.kind is not FunctionKind.TABLE and not is_whole:
+        _check_count(function, len(given), len(function.result.items))
         plan = _coerced(binder, function, plan, function.result.items)
         return project(plan, [Call("row", references(plan.schema), function.result)], [function.name])
-    if len(plan.schema) != len(declared):
-        detail = "Final statement must return exactly one column."
-        if len(declared) > 1:
-            detail = f"Final statement returns too {'many' if len(plan.schema) > len(declared) else 'few'} columns."
-        raise _mismatch(function, detail)
+    if is_whole and len(declared) > 1 and len(given[0].items) == len(declared):  # the columns come as one row
+        (row,) = references(plan.schema)
+        plan = project(plan, [field_of(row, name) for name in row.type.names], [name for name, _ in declared])
+    _check_count(function, len(plan.schema), len(declared))
     plan = _coerced(binder, function, plan, [type_ for _, type_ in declared])
-    if any(field.type.kind is TypeKind.UNKNOWN for field in plan.schema):
-        plan = converted(plan, lambda operand, _: coercer.settled(operand), [1] * len(plan.schema))
-    return plan
+    return _settled(binder, plan)
+
+
+def _check_count(function: FunctionDesc, given: int, wanted: int) -> None:
+    """Raises 42P13 for a body with another number of columns."""
+    if given == wanted:
+        return
+    detail = "Final statement must return exactly one column."
+    if function.result.kind is TypeKind.STRUCT:
+        detail = f"Final statement returns too {'many' if given > wanted else 'few'} columns."
+    raise _mismatch(function, detail)
 
 
 def _coerced(
@@ -188,7 +245,7 @@ def _coerced(
 
 
 def _mismatch(function: FunctionDesc, detail: str) -> SqlError:
-    declared = "record" if function.result.kind is TypeKind.STRUCT else function.result.kind.value
+    declared = "record" if function.result.kind is TypeKind.STRUCT else function.result.name
     message = f"return type mismatch in function declared to return {declared}"
     return InvalidFunctionDefinition(message, detail=detail)
 

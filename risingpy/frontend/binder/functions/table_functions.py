@@ -10,7 +10,7 @@ FROM t, unnest(t.rows) AS u                      =>  ProjectSet(unnest(rows); t)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -24,28 +24,32 @@ from risingpy.frontend.binder.functions.multiranges import unnested
 from risingpy.frontend.binder.functions.privileges import EXPLODED
 from risingpy.frontend.binder.functions.system import KNOWN_SETS, known_values
 from risingpy.frontend.binder.functions.user_defined import (
+    as_defined,
     bind_user_function,
     chosen_function,
+    gives_records,
     has_kind,
     has_outputs,
+    no_definitions,
     user_rows,
+    user_value,
 )
+from risingpy.frontend.binder.plans import project_set, whole_row
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.domain_names import refuse_domain
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.signature_calls import no_function
-from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
+from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.functions.signatures import TABLE_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
-from risingpy.plan.logical import Field, LogicalPlan, ProjectSet
+from risingpy.plan.logical import LogicalPlan
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, TypeKind, array_of, struct_of
-from risingpy.types.system_types import SYSTEM_TYPES, is_vector
+from risingpy.types.system_types import RECORD, SYSTEM_TYPES, is_vector
 
-ROW_NUMBER = "projected_row_id"
 GAP_FILL = "gap_fill"
 OF_RELATIONS = ("tumble", "hop", GAP_FILL)  # whose first argument is the name of a relation
 _EXPLODE = "aclexplode"
@@ -70,7 +74,7 @@ class Lists:
     """What a call gives: a list per column, and the columns' names, `named` if they are more than the function's.
 
     `function` is the function's name. With `of_rows` there is one list, of structs, whose fields are the columns; with
-    `members` too, one of what the columns are computed of.
+    `members` too, one of what the columns are computed of. In FROM, nobody has named the columns of `unnamed` ones.
     """
 
     exprs: tuple[Expr, ...]
@@ -78,6 +82,7 @@ class Lists:
     named: bool
     function: str
     of_rows: bool = False
+    unnamed: bool = False
     members: Callable[[Expr], tuple[Expr, ...]] | None = None
 
 
@@ -143,7 +148,9 @@ def is_name_of_set(name: str) -> bool:
 def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None = None) -> Lists:
     """The lists of a call. Any other function is a set of one row. `definitions` is a column definition list's row."""
     schema = users_schema(call)
-    return _lists_of(binder, call, definitions) if schema is None else _users_in_schema(binder, schema, call)
+    if schema is None:
+        return _lists_of(binder, call, definitions)
+    return _users_in_schema(binder, schema, call, definitions)
 
 
 def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> Lists:
@@ -174,15 +181,15 @@ def _lists_of(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | N
         return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)
     if name in _OF_ARRAY:
         return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
-    if (rows := _rows_of_users(binder, None, call, args)) is not None:
+    if (rows := _rows_of_users(binder, None, call, args, definitions)) is not None:
         return rows
     return _one(binder.context.coercer.settled(binder.bind(call)), name)
 
 
-def _users_in_schema(binder: ExpressionBinder, schema: str, call: exp.Expr) -> Lists:
+def _users_in_schema(binder: ExpressionBinder, schema: str, call: exp.Expr, definitions: SqlType | None) -> Lists:
     """The call `schema.f(…)` of a user's function: its rows, or the one that it gives."""
     name, args = _name(call), bound_arguments(binder, call.expressions)
-    if (rows := _rows_of_users(binder, schema, call, args)) is not None:
+    if (rows := _rows_of_users(binder, schema, call, args, definitions)) is not None:
         return rows
     return _one(bind_user_function(binder, schema, name, args, position_of(call)), name)
 
@@ -199,17 +206,28 @@ def _one_list(made: Expr, of: SqlType, name: str, column: str = "") -> Lists:
     return Lists((made,), (column or name,), bool(column), name)
 
 
-def _rows_of_users(binder: ExpressionBinder, schema: str | None, call: exp.Expr, args: list[Operand]) -> Lists | None:
-    """Those of a user's table function, and the value of one with an OUT argument, by its name; None of any other."""
+def _rows_of_users(
+    binder: ExpressionBinder, schema: str | None, call: exp.Expr, args: list[Operand], definitions: SqlType | None
+) -> Lists | None:
+    """Those of a user's table function, and the value of one with an OUT argument, by its name; None of any other.
+
+    So also the value of one that gives a record.
+    """
     name, position = _name(call), position_of(call)
-    if has_kind(binder, FunctionKind.TABLE, name, schema) or has_outputs(binder, name, schema):
-        function, given = chosen_function(binder, schema, name, args, position)
-        if function.kind is FunctionKind.TABLE:
-            return _one_list(user_rows(binder, function, given, call), function.result, function.name, function.column)
-        if function.column:
-            value = bind_user_function(binder, schema, name, args, position)
-            return Lists((Call("array", (value,), array_of(value.type)),), (function.column,), True, name)
-    return None
+    is_known = has_kind(binder, FunctionKind.TABLE, name, schema) or has_outputs(binder, name, schema)
+    if not is_known and not gives_records(binder, name, schema):
+        return None
+    function, given = chosen_function(binder, schema, name, args, position)
+    is_record, function = function.result == RECORD, as_defined(function, definitions, position)
+    if function.kind is FunctionKind.TABLE:
+        made = user_rows(binder, function, given, call)
+    elif function.column or is_record:
+        value = user_value(binder, function, given, position)
+        made = Call("array", (value,), array_of(value.type))
+    else:
+        return None
+    lists = _one_list(made, made.type.element if is_record else function.result, name, function.column)
+    return replace(lists, unnamed=is_record and definitions is None)
 
 
 def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
@@ -251,7 +269,7 @@ def _of_objects(
         absent = Call("is_null", (element,), BOOLEAN)
         return tuple(Case(((absent, Literal(None, field.type)),), field, field.type) for field in fields)
 
-    return Lists((listed,), names, True, name, True, columns)
+    return Lists((listed,), names, True, name, True, members=columns)
 
 
 def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Lists:
@@ -281,7 +299,7 @@ def expanded(
     left: tuple[LogicalPlan, Scope], binder: ExpressionBinder, tree: exp.Expr, *, outer: bool
 ) -> tuple[LogicalPlan, Scope]:
     """`left` with the rows of a call, or of those in ROWS FROM, for each of its rows, and the names of the columns."""
-    calls = _calls(tree, binder.context.types)
+    calls = _calls(tree, binder)
     parts = [part for call, definitions in calls for part in _parts(binder, call, definitions)]
     exprs, called = [e for part in parts for e in part.exprs], [n for part in parts for n in list_names(part)]
     plan, number = project_set(left[0], exprs, called, outer=outer)
@@ -310,28 +328,21 @@ def expanded(
     found = tuple(ScopeColumn(name, column) for name, column in zip(names, columns, strict=True))
     whole = columns[0] if len(columns) == 1 else None
     if len(parts) == 1 and first.of_rows and first.members is None and len(columns) == len(first.names):
-        whole = _whole_row(plan, number)
+        whole = whole_row(plan, number)
     return plan, Scope((ScopeTable(shown or first.function, None, found, whole=whole),), found)
-
-
-def _whole_row(plan: LogicalPlan, number: int) -> Expr:
-    """The row that stands behind its number. As in PostgreSQL, an element that is NULL is a row of NULLs."""
-    element = InputRef(number + 1, plan.schema[number + 1].type)
-    nulls = Call("row", tuple(Literal(None, each) for each in element.type.items), element.type)
-    absent = Call("is_null", (InputRef(number, BIGINT),), BOOLEAN)  # after an outer join
-    row = Call("coalesce", (element, nulls), element.type)
-    return Case(((absent, Literal(None, element.type)),), row, element.type)
 
 
 def _parts(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None) -> list[Lists]:
     """The lists of a call. In FROM each array of rows that unnest takes gives the columns of its rows."""
     lists = bind_lists(binder, call, definitions)
+    if lists.unnamed:
+        raise no_definitions(position_of(call))
     if not isinstance(call, exp.Unnest):
         return [lists]
     return [_one_list(each, each.type.element, "unnest") for each in lists.exprs]
 
 
-def _calls(tree: exp.Expr, types: KnownTypes) -> list[tuple[exp.Expr, SqlType | None]]:
+def _calls(tree: exp.Expr, binder: ExpressionBinder) -> list[tuple[exp.Expr, SqlType | None]]:
     """The calls of an item of FROM, each with the row type of its column definition list."""
     items = tree.args.get("rows_from") if isinstance(tree, exp.Table) else None
     calls = []
@@ -341,25 +352,26 @@ def _calls(tree: exp.Expr, types: KnownTypes) -> list[tuple[exp.Expr, SqlType | 
         if call is None or named or (items and (item.args.get("ordinality") or item.args.get("offset"))):
             message = "ROWS FROM takes calls of functions, each with a column definition list at most"
             raise SyntaxError_(message, position=position_of(tree if call is None else call))
-        calls.append((call, _definitions(item, call, types)))
+        calls.append((call, definition_list(item, call, binder)))
     return calls
 
 
-def _definitions(tree: exp.Expr, call: exp.Expr, types: KnownTypes) -> SqlType | None:
+def definition_list(tree: exp.Expr, call: exp.Expr, binder: ExpressionBinder) -> SqlType | None:
     """The row type of a column definition list: `AS r(a int, b text)`."""
     columns = [c for c in _alias_columns(tree.args.get("alias")) if isinstance(c, exp.ColumnDef) and c.args.get("kind")]
     name = _name(call) if isinstance(call, exp.Anonymous) else ""
     of_row = name in _OF_ROW
     needed = name in _OF_DEFINITIONS or (of_row and populate.is_null_record(call.expressions))
-    if needed == bool(columns) or of_row > needed:
+    types, schema = binder.context.types, users_schema(call)
+    if needed == bool(columns) or of_row > needed or (name and gives_records(binder, name, schema)):
         kinds = [column.args["kind"] for column in columns]
         for kind in kinds:
             refuse_domain(str(kind.meta[TYPE_TEXT]), position_of(kind), types, "a column of a function's rows")
         items = [resolve_type(str(kind.meta[TYPE_TEXT]), position_of(kind), types) for kind in kinds]
         return struct_of([name_of(column.this) for column in columns], items) if columns else None
-    message = 'a column definition list is required for functions returning "record"'
-    if not needed:
-        message = 'a column definition list is only allowed for functions returning "record"'
+    if needed:
+        raise no_definitions(position_of(call))
+    message = 'a column definition list is only allowed for functions returning "record"'
     raise SyntaxError_(message, position=position_of(call))
 
 
@@ -382,12 +394,3 @@ def _columns(lists: Lists, plan: LogicalPlan, at: int) -> list[Expr]:
 
 def _alias_columns(alias: exp.Expr | None) -> list[exp.Expr]:
     return [] if alias is None else list(alias.args.get("columns") or ())
-
-
-def project_set(
-    plan: LogicalPlan, lists: Sequence[Expr], names: Sequence[str], *, outer: bool = False
-) -> tuple[ProjectSet, int]:
-    """A ProjectSet over `plan`, and where the number of the element stands: the elements come behind it."""
-    added = [Field(ROW_NUMBER, BIGINT, hidden=True)]
-    added += [Field(name, each.type.element) for name, each in zip(names, lists, strict=True)]
-    return ProjectSet(plan, tuple(lists), (*plan.schema, *added), outer), len(plan.schema)

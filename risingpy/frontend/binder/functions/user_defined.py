@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.functions.arguments import default_of, places
+from risingpy.frontend.binder.functions.arguments import Candidate, candidate, default_of
 from risingpy.frontend.binder.functions.sql_bodies import inlined, rows_array
+from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
+from risingpy.frontend.binder.typing.polymorphic import ActualTypes, actual_types
 from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.functions.python import PythonFunction, RoutineKind
-from risingpy.functions.signatures import Signature
+from risingpy.functions.signatures import Polymorphic, Signature
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.types import VARCHAR, array_of
+from risingpy.types import VARCHAR, SqlType, array_of
 from risingpy.types.enums.enumeration import without_enums
+from risingpy.types.system_types import RECORD, is_polymorphic
 
 
 def has_kind(binder: ExpressionBinder, kind: FunctionKind, name: str, schema: str | None = None) -> bool:
@@ -35,6 +39,28 @@ def has_outputs(binder: ExpressionBinder, name: str, schema: str | None) -> bool
     return any(f.modes for f in context.catalog.functions_named(name, schema, context.search_path))
 
 
+def gives_records(binder: ExpressionBinder, name: str, schema: str | None) -> bool:
+    """Whether a user's function of this name gives records, whose columns a call in FROM names."""
+    context = binder.context
+    return any(f.result == RECORD for f in context.catalog.functions_named(name, schema, context.search_path))
+
+
+def as_defined(function: FunctionDesc, definitions: SqlType | None, position: int) -> FunctionDesc:
+    """The function with what a column definition list says for the record that it gives."""
+    if definitions is None:
+        return function
+    if function.result != RECORD:
+        message = 'a column definition list is only allowed for functions returning "record"'
+        raise SyntaxError_(message, position=position)
+    return replace(function, result=definitions)
+
+
+def no_definitions(position: int) -> SyntaxError_:
+    """The error for a call in FROM whose columns nobody knows."""
+    message = 'a column definition list is required for functions returning "record"'
+    return SyntaxError_(message, position=position)
+
+
 def bind_user_function(
     binder: ExpressionBinder, schema: str | None, name: str, args: Sequence[Operand], position: int
 ) -> Expr:
@@ -46,10 +72,15 @@ def bind_user_function(
     if function.kind is not FunctionKind.SCALAR:
         message = f"{function.kind.value} {function.shown} is not allowed in {binder.clause}"
         raise FeatureNotSupported(message, position=position)
+    return user_value(binder, function, exprs, position)
+
+
+def user_value(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr], position: int) -> Expr:
+    """The value that a function gives."""
     if function.language is FunctionLanguage.PYTHON:
-        return python_call(function, exprs)
+        return python_call(function, args)
     with about_the_call(function, position):
-        return inlined(binder, function, exprs)
+        return inlined(binder, function, args)
 
 
 def user_rows(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr], call: exp.Expr) -> Expr:
@@ -84,28 +115,69 @@ def chosen_function(
     context = binder.context
     functions = context.catalog.functions_named(name, schema, context.search_path)
     shown = name if schema is None else f"{schema}.{name}"
-    fitting = [(f, found) for f in functions if (found := places(f, args)) is not None]
-    fitting.sort(key=lambda each: len(each[0].argument_types))  # of two that fit alike, the one with fewer defaults
+    fitting = _fitting(context, functions, args)
     signatures = [
-        Signature(f.name, str(f.function_id), tuple(f.argument_types[place] for place in found), f.result)
-        for f, found in fitting
+        Signature(name, str(i), tuple(Polymorphic.DECIDED if is_polymorphic(t) else t for t in each.types), VARCHAR)
+        for i, (each, _) in enumerate(fitting)
     ]
     try:
         chosen = resolve(signatures, [arg.type for arg in args], operator=False)
     except NoMatch as no_match:
         raise no_function(shown, args, position, ambiguous=no_match.ambiguous, noun=noun) from None
-    function, found = next(each for each in fitting if str(each[0].function_id) == chosen.function)
-    context.functions.append(function.function_id)
+    found, actual = fitting[int(chosen.function)]
+    context.functions.append(found.function.function_id)
+    function = with_actual_types(found.function, actual)
+    return function, _in_places(binder, function, replace(found, function=function), args, position)
+
+
+def _fitting(
+    context: BindContext, functions: Sequence[FunctionDesc], args: Sequence[Operand]
+) -> list[tuple[Candidate, ActualTypes]]:
+    """The functions that can be called so, each with what its polymorphic types are then.
+
+    Of two that take the same, one without VARIADIC is meant, or else the one with fewer defaults.
+    """
+    found = [each for function in functions if (each := candidate(function, args)) is not None]
+    found.sort(key=lambda each: (each.expanded, len(each.function.argument_types)))
+    fitting: dict[tuple[SqlType, ...], tuple[Candidate, ActualTypes]] = {}
+    for each in found:
+        wanted, given = list(each.types), [arg.type for arg in args]
+        for place, type_ in enumerate(each.function.argument_types):
+            if place not in each.places and is_polymorphic(type_):
+                wanted.append(type_)
+                given.append(default_of(context, each.function, place).type)
+        actual = actual_types(wanted, given)
+        if actual is not None:
+            fitting.setdefault(each.types, (each, actual))
+    return list(fitting.values())
+
+
+def _in_places(
+    binder: ExpressionBinder, function: FunctionDesc, found: Candidate, args: Sequence[Operand], position: int
+) -> list[Expr]:
+    """All arguments of a function, in its types."""
+    context, last = binder.context, len(function.argument_types) - 1
     exprs: dict[int, Expr] = {}
-    for arg, place in zip(args, found, strict=True):
-        type_ = function.argument_types[place]
+    elements = list[Expr]()
+    for arg, place, type_ in zip(args, found.places, found.types, strict=True):
         given = context.coercer.coerce(arg, type_, Context.IMPLICIT)
         exprs[place] = context.coercer.assign(Operand(given, position), type_)
+        if found.expanded and place == last:
+            elements.append(exprs[place])
+    if found.expanded:
+        exprs[last] = Call("array", tuple(elements), function.argument_types[last])
     for place in range(len(function.argument_types)):
         if place not in exprs:
             with about_the_call(function, position):
                 exprs[place] = default_of(context, function, place)
-    return function, [exprs[place] for place in range(len(function.argument_types))]
+    return [exprs[place] for place in range(len(function.argument_types))]
+
+
+def with_actual_types(function: FunctionDesc, actual: ActualTypes) -> FunctionDesc:
+    """The function as a call has it. Raises 42804 if nothing says what a polymorphic type is."""
+    return replace(
+        function, argument_types=tuple(map(actual.of, function.argument_types)), result=actual.of(function.result)
+    )
 
 
 _ROUTINES = {

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.multiranges import MULTIRANGE_FUNCTIONS
-from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.signature_calls import no_function
-from risingpy.frontend.parser.nested_parser import Variadic
 from risingpy.functions.signatures import SCALARS
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import VARCHAR, TypeKind, array_of
@@ -28,14 +26,6 @@ from risingpy.types.system_types import TEXT
 
 _OF_ELEMENTS = {"jsonb_build_array": "JSONB_BUILD_ARRAY_OF", "jsonb_build_object": "JSONB_BUILD_OBJECT_OF"}
 _PATHS = {"jsonb_extract_path": "#>", "jsonb_extract_path_text": "#>>"}
-
-
-def has_variadic(arguments: Sequence[exp.Expr]) -> bool:
-    """Whether a call says VARIADIC. Raises a syntax error where that is not before the last argument."""
-    for argument in arguments[:-1]:
-        if isinstance(argument, Variadic):
-            raise SyntaxError_("VARIADIC argument must be the last one", position=begin_of(argument))
-    return bool(arguments) and isinstance(arguments[-1], Variadic)
 
 
 def written_out(name: str, arguments: Sequence[exp.Expr]) -> list[exp.Expr] | None:

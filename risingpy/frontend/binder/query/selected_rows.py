@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from risingpy.errors import GroupingError, WindowError
-from risingpy.frontend.binder.functions.table_functions import project_set
-from risingpy.frontend.binder.plans import expanded_rows
+from risingpy.frontend.binder.plans import expanded_rows, project_set
 from risingpy.frontend.binder.query.grouping import Grouping
 from risingpy.frontend.binder.query.grouping_sets import GroupKey
 from risingpy.frontend.binder.scope.aggregates import AggregateCalls

@@ -11,8 +11,19 @@ from risingpy.errors import SqlError
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.arguments import bound_arguments
 from risingpy.frontend.binder.functions.sql_bodies import BodyRows, body_rows
-from risingpy.frontend.binder.functions.table_functions import function_of, is_name_of_set, users_schema
-from risingpy.frontend.binder.functions.user_defined import about_the_call, chosen_function, has_kind
+from risingpy.frontend.binder.functions.table_functions import (
+    definition_list,
+    function_of,
+    is_name_of_set,
+    users_schema,
+)
+from risingpy.frontend.binder.functions.user_defined import (
+    about_the_call,
+    as_defined,
+    chosen_function,
+    has_kind,
+    no_definitions,
+)
 from risingpy.frontend.binder.plans import ONE_ROW
 from risingpy.frontend.binder.query.joins import Item
 from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
@@ -21,6 +32,7 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef, Literal
 from risingpy.plan.logical import Apply, JoinKind, LogicalPlan
 from risingpy.types import BOOLEAN, TypeKind
+from risingpy.types.system_types import RECORD
 
 
 def sql_function_item(left: Item | None, binder: ExpressionBinder, tree: exp.Expr, *, outer: bool) -> Item | None:
@@ -31,7 +43,7 @@ def sql_function_item(left: Item | None, binder: ExpressionBinder, tree: exp.Exp
     columns = list(tree.args["alias"].args.get("columns") or ()) if tree.args.get("alias") is not None else []
     if isinstance(tree, exp.Table) and (tree.args.get("rows_from") or tree.args.get("ordinality")):
         return None
-    if tree.args.get("ordinality") or any(isinstance(c, exp.ColumnDef) and c.args.get("kind") for c in columns):
+    if tree.args.get("ordinality"):
         return None
     call = function_of(tree)
     if not isinstance(call, exp.Anonymous):
@@ -42,6 +54,10 @@ def sql_function_item(left: Item | None, binder: ExpressionBinder, tree: exp.Exp
     function, args = chosen_function(binder, schema, name, bound_arguments(binder, call.expressions), position)
     if function.kind is not FunctionKind.TABLE or function.language is not FunctionLanguage.SQL:
         return None
+    definitions = definition_list(tree, call, binder)
+    if function.result == RECORD and definitions is None:
+        raise no_definitions(position)
+    function = as_defined(function, definitions, position)
     with about_the_call(function, position):
         rows = body_rows(binder, function, args)
     width = 0 if left is None else len(left[0].schema)

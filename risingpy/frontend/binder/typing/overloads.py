@@ -74,6 +74,8 @@ def _is_exact(wanted: ArgType, given: SqlType) -> bool:
 
 def _reaches(wanted: ArgType, given: SqlType) -> bool:
     if isinstance(wanted, Polymorphic):
+        if wanted is Polymorphic.DECIDED:
+            return True
         return (given.kind is TypeKind.UNKNOWN and wanted is not Polymorphic.ENUM) or _suits(wanted, given)
     return can_coerce(given, wanted, Context.IMPLICIT)
 
@@ -86,7 +88,7 @@ def _suits(wanted: Polymorphic, given: SqlType) -> bool:
             return given.kind is TypeKind.STRUCT
         case Polymorphic.MAP:
             return given.kind is TypeKind.MAP
-        case Polymorphic.LAMBDA | Polymorphic.ENUM:  # an enum that is there has taken its place
+        case Polymorphic.LAMBDA | Polymorphic.ENUM | Polymorphic.DECIDED:  # an enum that is there has taken its place
             return False
         case Polymorphic.ANY | Polymorphic.EVERY | Polymorphic.ELEMENT:
             return True
@@ -129,7 +131,7 @@ def _by_category(candidates: list[Signature], args: Sequence[SqlType]) -> list[S
         if given.kind is not TypeKind.UNKNOWN:
             continue
         wanted = [_types(c, len(args))[position] for c in candidates]
-        categories = [Category.STRING if isinstance(w, Polymorphic) else category(w) for w in wanted]
+        categories = [_category(each) for each in wanted]
         if Category.STRING in categories:
             chosen = Category.STRING
         elif len(set(categories)) == 1:
@@ -140,6 +142,12 @@ def _by_category(candidates: list[Signature], args: Sequence[SqlType]) -> list[S
         preferred = [c for c, w in kept if isinstance(w, SqlType) and is_preferred(w)]
         candidates = preferred or [c for c, _ in kept]
     return candidates
+
+
+def _category(wanted: ArgType) -> Category:
+    if wanted is Polymorphic.DECIDED:  # as in pg_type
+        return Category.COMPOSITE
+    return Category.STRING if isinstance(wanted, Polymorphic) else category(wanted)
 
 
 def _as_the_known(candidates: list[Signature], args: Sequence[SqlType]) -> list[Signature]:

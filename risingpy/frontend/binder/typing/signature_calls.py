@@ -20,6 +20,7 @@ from risingpy.frontend.binder.typing.coercion import (
 from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
 from risingpy.frontend.binder.typing.system_casts import with_names
 from risingpy.frontend.binder.typing.written_json import over_written
+from risingpy.frontend.parser.nested_parser import Variadic
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
 from risingpy.functions.texts_in_zone import depends_on_zone, shown_in_zone
@@ -324,6 +325,7 @@ def no_function(
 
 def argument_name(where: int | exp.Expr) -> str | None:
     """The name that a call gives an argument, `name => value` or `name := value`; None for any other tree."""
+    where = where.this if isinstance(where, Variadic) else where
     return str(where.this.name) if isinstance(where, exp.Kwarg | exp.PropertyEQ) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SyntaxError_
@@ -10,15 +11,17 @@ from risingpy.frontend.parser.ast import (
     CallProcedure,
     CreateFunction,
     DropFunction,
+    Expression,
     FunctionArgument,
     TypeName,
 )
-from risingpy.frontend.parser.ast_create import outputs_of
+from risingpy.frontend.parser.ast_create import FunctionBody, outputs_of
 from risingpy.frontend.parser.cursor import Cursor
 
 # Types of several words: what begins with one of these is no argument's name.
 _TYPE_WORDS = ("DOUBLE", "CHARACTER", "CHAR", "TIMESTAMP", "TIME", "INTERVAL", "NATIONAL", "BIT")
 _LANGUAGES = ("sql", "python")
+_RETURN = re.compile(r"return\b", re.IGNORECASE)
 
 
 def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
@@ -45,12 +48,14 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     if outputs and language != "sql":
         message = "OUT arguments of a function in Python are not supported"
         raise FeatureNotSupported(message, position=position, hint="Say RETURNS TABLE (…), or RETURNS struct<…>.")
+    if language != "sql":
+        _refuse_modes(arguments, "IN")
     return CreateFunction(
         name,
         arguments,
         returns,
         language,
-        *body,
+        body,
         immutable="immutable" in flags,
         strict="strict" in flags,
         batch="batch" in flags,
@@ -82,7 +87,7 @@ def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
     """After `CREATE [OR REPLACE] AGGREGATE`: `name(args) RETURNS type LANGUAGE python AS '…'`."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    arguments = _without_outputs(cursor, _parse_signature(cursor))
+    arguments = _refuse_modes(_parse_signature(cursor), "IN")
     if not arguments:
         cursor.unsupported("an aggregate without arguments")
     cursor.expect("RETURNS")
@@ -100,7 +105,7 @@ def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
         arguments,
         returns,
         language,
-        *body,
+        body,
         immutable=True,
         or_replace=or_replace,
         if_not_exists=if_not_exists,
@@ -111,14 +116,14 @@ def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunctio
 def parse_create_procedure(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
     """After `CREATE [OR REPLACE] PROCEDURE`: `name(args) LANGUAGE sql AS '…'`."""
     name = cursor.object_name()
-    arguments = _without_outputs(cursor, _parse_signature(cursor, with_defaults=True))
+    arguments = _refuse_modes(_parse_signature(cursor, with_defaults=True), "IN", "VARIADIC")
     position = cursor.position
     language, body, flags = _parse_definition(cursor)
     if language != "sql":
         cursor.fail_with("a procedure needs LANGUAGE sql", position)
-    if flags - {""} or body[2]:
+    if flags - {""} or body.added:  # by RETURN
         cursor.fail_with("invalid attribute in procedure definition", position)
-    return CreateFunction(name, arguments, None, language, *body, or_replace=or_replace, procedure=True)
+    return CreateFunction(name, arguments, None, language, body, or_replace=or_replace, procedure=True)
 
 
 def parse_alter_function(cursor: Cursor, noun: str) -> AlterFunction:
@@ -138,8 +143,31 @@ def parse_call(cursor: Cursor) -> CallProcedure:
     return CallProcedure(cursor.expression())
 
 
-def _parse_definition(cursor: Cursor) -> tuple[str, tuple[str, int, bool], set[str]]:
-    """The language, the body (text, position, whether it is RETURN's), and the flags, in any order."""
+def _one_body(before: FunctionBody | None, body: FunctionBody, position: int) -> FunctionBody:
+    """Raises 42P13 for the second body of one function."""
+    if before is None:
+        return body
+    if before.unquoted or body.unquoted:
+        raise InvalidFunctionDefinition("duplicate function body specified", position=position)
+    raise SyntaxError_("conflicting or redundant options", position=position)
+
+
+def _returned(expression: Expression) -> FunctionBody:
+    """After RETURN."""
+    select = "SELECT "
+    return FunctionBody(f"{select}{expression.text}", expression.position, True, len(select))
+
+
+def _atomic_body(cursor: Cursor) -> FunctionBody:
+    """After BEGIN ATOMIC: the statements, of which RETURN is as a SELECT."""
+    inner = cursor.until_end()
+    returned = _RETURN.match(inner.text)
+    text = inner.text if returned is None else f"SELECT{inner.text[returned.end() :]}"
+    return FunctionBody(text, inner.position, True)
+
+
+def _parse_definition(cursor: Cursor) -> tuple[str, FunctionBody, set[str]]:
+    """The language, the body and the flags, in any order."""
     language, body = "sql", None
     position = cursor.position
     flags: set[str] = set()
@@ -150,17 +178,21 @@ def _parse_definition(cursor: Cursor) -> tuple[str, tuple[str, int, bool], set[s
             if language not in _LANGUAGES:
                 cursor.unsupported(f"LANGUAGE {language}")
         elif cursor.accept("AS"):
-            position = cursor.position
-            body = (cursor.string(), position, False)
+            begin = cursor.position
+            body = _one_body(body, FunctionBody(cursor.string(), begin), position)
         elif cursor.accept("RETURN"):
             expression = cursor.expression()
-            body = (expression.text, expression.position, True)
-        elif cursor.word == "BEGIN":
-            cursor.unsupported("BEGIN ATOMIC", hint="AS $$ … $$ has the same statements.")
+            body = _one_body(body, _returned(expression), position)
+        elif cursor.accept("BEGIN"):
+            cursor.expect("ATOMIC")
+            body = _one_body(body, _atomic_body(cursor), position)
+            break  # nothing may follow it
         else:
             flags.add(_parse_flag(cursor))
     if body is None:
         cursor.fail_with("no function body specified", position)
+    if body.unquoted and language != "sql":
+        raise InvalidFunctionDefinition("inline SQL function body only valid for language SQL", position=body.position)
     return language, body, flags
 
 
@@ -181,9 +213,9 @@ def parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:
     return tuple(each for each in _parse_signature(cursor) if each.mode != "OUT")
 
 
-def _without_outputs(cursor: Cursor, signature: Sequence[FunctionArgument]) -> tuple[FunctionArgument, ...]:
+def _refuse_modes(signature: Sequence[FunctionArgument], *allowed: str) -> tuple[FunctionArgument, ...]:
     for each in signature:
-        if each.mode != "IN":
+        if each.mode not in allowed:
             raise FeatureNotSupported(f"an argument of mode {each.mode} is not supported", position=each.type.position)
     return tuple(signature)
 
@@ -195,13 +227,15 @@ def _parse_signature(cursor: Cursor, *, with_defaults: bool = False) -> tuple[Fu
         return ()
     arguments = cursor.comma_separated(lambda: _parse_argument(cursor, with_defaults=with_defaults))
     cursor.expect(")")
+    modes = [each.mode for each in arguments]
+    if "VARIADIC" in modes and {*modes[modes.index("VARIADIC") + 1 :]} - {"OUT"}:
+        position = arguments[modes.index("VARIADIC")].type.position
+        raise InvalidFunctionDefinition("VARIADIC parameter must be the last input parameter", position=position)
     return arguments
 
 
 def _parse_argument(cursor: Cursor, *, with_defaults: bool) -> FunctionArgument:
-    if cursor.word == "VARIADIC":
-        cursor.unsupported("an argument of mode VARIADIC")
-    mode = next((word for word in ("INOUT", "OUT", "IN") if cursor.accept(word)), "IN")
+    mode = next((word for word in ("INOUT", "OUT", "IN", "VARIADIC") if cursor.accept(word)), "IN")
     if mode == "IN" and cursor.accept("OUT"):
         mode = "INOUT"
     first, second = (*cursor.peek(2), "")[:2]

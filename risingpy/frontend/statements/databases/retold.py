@@ -33,22 +33,22 @@ def _function(function: FunctionDesc) -> str:
 
 
 def _body(function: FunctionDesc, old: str, new: str) -> tuple[FunctionDesc, bool]:
-    """The function whose body calls functions of a schema by its new name, and whether its body is RETURN's."""
+    """The function whose body calls functions of a schema by its new name, and whether its text is another one, too."""
     [parsed] = parse(function.definition)
     statement = parsed.statement
     assert isinstance(statement, CreateFunction)
     edits = calls_of(function.body, parse_query(function.body).tree, {old: new})
-    if not statement.returns_expression:
+    if not statement.follows_names:
         return replace(function, body=edited(function.body, edits)), False
     return _edited_expression(function, statement, edits), True
 
 
 def called_by_new_name(function: FunctionDesc, old: FunctionDesc, new: FunctionDesc) -> FunctionDesc:
-    """A function whose body is RETURN's, and calls `new` no more by its old name; any other one as it is."""
+    """A function whose body is unquoted, and calls `new` no more by its old name; any other one as it is."""
     [parsed] = parse(function.definition)
     statement = parsed.statement
     assert isinstance(statement, CreateFunction)
-    if not statement.returns_expression or function.database_id != old.database_id:
+    if not statement.follows_names or function.database_id != old.database_id:
         return function
     tree = parse_query(function.body).tree
     calls = renamed_calls(function.body, tree, old, new)
@@ -57,8 +57,8 @@ def called_by_new_name(function: FunctionDesc, old: FunctionDesc, new: FunctionD
 
 
 def _edited_expression(function: FunctionDesc, statement: CreateFunction, edits: Sequence[Edit]) -> FunctionDesc:
-    """The function with an edited body, which is the text that stands after RETURN, with SELECT in front."""
-    by = statement.body_position - 1 - (len(function.body) - len(statement.body))
+    """The function with an edited body, which stands in its definition, too."""
+    by = statement.body.position - 1 - statement.body.added
     in_definition = [(start + by, end + by, written) for start, end, written in edits]
     definition = edited(function.definition, in_definition)
     return replace(function, body=edited(function.body, edits), definition=definition)

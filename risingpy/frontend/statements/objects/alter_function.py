@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import SqlError
-from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.binder.typing.polymorphic import type_of_routine
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import AlterFunction, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
@@ -29,7 +29,7 @@ def bind(
         known, types = known_types(session), None
         if statement.arguments is not None:
             names = [each.type for each in statement.arguments]
-            types = tuple(resolve_type(each.text, each.position, known, of_rows=True) for each in names)
+            types = tuple(type_of_routine(each.text, each.position, known) for each in names)
         check_names_schema(session, statement.name.schema, statement.name.position)
         target = FunctionTarget(
             statement.name.schema, statement.name.name, types, session.search_path(), noun=statement.noun

@@ -14,7 +14,8 @@ from risingpy.errors import (
     UndefinedTable,
     WrongObjectType,
 )
-from risingpy.frontend.binder.typing.type_names import KnownTypes, resolve_type
+from risingpy.frontend.binder.typing.polymorphic import type_of_routine
+from risingpy.frontend.binder.typing.type_names import KnownTypes
 from risingpy.frontend.parameters.definitions import parameter_key
 from risingpy.frontend.parser.ast import FunctionArgument, ObjectName
 from risingpy.frontend.parser.ast_parts import ColumnName
@@ -40,6 +41,7 @@ from risingpy.plan.catalog import (
     is_temporary_schema,
 )
 from risingpy.plan.catalog.acl import INVALID_GRANT, ObjectKind, Privilege
+from risingpy.plan.catalog.functions import shown_type, type_key
 from risingpy.plan.catalog.rights import (
     Securable,
     database_of,
@@ -164,11 +166,11 @@ class Finder:
                 raise UndefinedFunction(f'could not find a function named "{name.name}"', position=name.position)
             return found[0]
         known = KnownTypes(self.catalog, self.search_path)
-        types = [resolve_type(each.type.text, each.type.position, known, of_rows=True) for each in arguments]
+        types = [type_of_routine(each.type.text, each.type.position, known) for each in arguments]
         for function in found:
-            if [each.kind for each in function.argument_types] == [each.kind for each in types]:
+            if [*map(type_key, function.argument_types)] == [*map(type_key, types)]:
                 return function
-        shown = f"{name.name}({', '.join(each.kind.value for each in types)})"
+        shown = f"{name.name}({', '.join(map(shown_type, types))})"
         raise UndefinedFunction(f"function {shown} does not exist", position=name.position)
 
     def created_type(self, name: ObjectName) -> UserType:
