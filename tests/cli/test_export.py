@@ -40,6 +40,13 @@ CREATE FUNCTION py(a int) RETURNS int LANGUAGE python AS $$
 def py(a):
     return a * 10
 $$;
+CREATE FUNCTION between_words(a int) RETURNS int BEGIN ATOMIC SELECT twice(a) + 1; END;
+CREATE PROCEDURE twofold(a int) BEGIN ATOMIC SELECT a; SELECT a + 1; END;
+CREATE FUNCTION most(VARIADIC v anyarray) RETURNS anyelement LANGUAGE sql AS 'SELECT max(x) FROM unnest(v) AS x';
+CREATE FUNCTION pairs() RETURNS SETOF record LANGUAGE sql AS 'SELECT 1, 2';
+COMMENT ON FUNCTION most(VARIADIC anyarray) IS 'the greatest';
+CREATE VIEW of_pairs AS SELECT most(x, y) AS z FROM pairs() AS p (x int, y int);
+REVOKE EXECUTE ON FUNCTION most(anyarray) FROM PUBLIC;
 CREATE TABLE egg (id int PRIMARY KEY, hen int);
 CREATE TABLE hen (id int PRIMARY KEY, egg int REFERENCES egg);
 ALTER TABLE egg ADD CONSTRAINT laid FOREIGN KEY (hen) REFERENCES hen;

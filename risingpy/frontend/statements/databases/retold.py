@@ -37,6 +37,8 @@ def _body(function: FunctionDesc, old: str, new: str) -> tuple[FunctionDesc, boo
     [parsed] = parse(function.definition)
     statement = parsed.statement
     assert isinstance(statement, CreateFunction)
+    if statement.procedure:  # no view calls it, and its body is no query
+        return function, False
     edits = calls_of(function.body, parse_query(function.body).tree, {old: new})
     if not statement.follows_names:
         return replace(function, body=edited(function.body, edits)), False
