@@ -17,6 +17,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.binder.typing.names_of_types import Edit, edited, full_type_name, type_edits
 from risingpy.frontend.binder.typing.type_names import KnownTypes
+from risingpy.frontend.deparse.edited_names import has_schema
 from risingpy.frontend.deparse.sight import bound_query_of, called_by, schemas_of_types
 from risingpy.frontend.deparse.table_expressions import printed_expression
 from risingpy.frontend.deparse.view_definition import deparsed
@@ -138,7 +139,7 @@ def _edits(view: QueryRelation, text: str, catalog: Catalog, search_path: tuple[
     tree = parse_query(text).tree  # binding changes its tree
     for call in tree.find_all(exp.Anonymous):
         function = called.get(name_of(call))
-        if function is not None and not isinstance(call.parent, exp.Dot):
+        if function is not None and not has_schema(call):
             start = begin_of(call) - 1
             edits.append((start, start, f"{quoted(function.schema_name)}."))
     named = KnownTypes(catalog, schemas_of_types(catalog))

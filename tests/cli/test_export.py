@@ -41,7 +41,6 @@ def py(a):
     return a * 10
 $$;
 CREATE FUNCTION between_words(a int) RETURNS int BEGIN ATOMIC SELECT twice(a) + 1; END;
-CREATE PROCEDURE twofold(a int) BEGIN ATOMIC SELECT a; SELECT a + 1; END;
 CREATE FUNCTION most(VARIADIC v anyarray) RETURNS anyelement LANGUAGE sql AS 'SELECT max(x) FROM unnest(v) AS x';
 CREATE FUNCTION pairs() RETURNS SETOF record LANGUAGE sql AS 'SELECT 1, 2';
 COMMENT ON FUNCTION most(VARIADIC anyarray) IS 'the greatest';

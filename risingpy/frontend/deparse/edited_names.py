@@ -126,6 +126,12 @@ def _has_moved(old: FunctionDesc, new: FunctionDesc) -> bool:
     return old.schema_name != new.schema_name
 
 
+def has_schema(call: exp.Expr) -> bool:
+    """Whether a schema is written before a call, in FROM or elsewhere."""
+    parent = call.parent
+    return isinstance(parent, exp.Dot) or (isinstance(parent, exp.Table) and bool(parent.args.get("db")))
+
+
 def renamed_calls(text: str, tree: exp.Expr, old: FunctionDesc, new: FunctionDesc) -> list[Edit]:
     """The edits of calls by the old name, but for the schemas that are written before it."""
     edits = []
@@ -133,10 +139,7 @@ def renamed_calls(text: str, tree: exp.Expr, old: FunctionDesc, new: FunctionDes
         if name_of(call) != old.name:
             continue
         start = begin_of(call) - 1
-        has_schema = isinstance(call.parent, exp.Dot) or (
-            isinstance(call.parent, exp.Table) and call.parent.args.get("db")
-        )
-        needs_schema = not has_schema and _has_moved(old, new) and new.schema_name != DEFAULT_SCHEMA
+        needs_schema = not has_schema(call) and _has_moved(old, new) and new.schema_name != DEFAULT_SCHEMA
         name = quoted(new.name)
         edits.append(
             (start, end_of_name(text, start, most=1), f"{quoted(new.schema_name)}.{name}" if needs_schema else name)
