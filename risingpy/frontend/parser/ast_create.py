@@ -12,6 +12,7 @@ from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
     ColumnName,
     Expression,
+    FunctionBody,
     ObjectName,
     OnCommit,
     Query,
@@ -333,19 +334,6 @@ class FunctionArgument:
     type: TypeName
     default: Expression | None = None
     mode: str = "IN"
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionBody:
-    """The statements, as a text; `unquoted` if they are those of BEGIN ATOMIC, or the SELECT of what RETURN says.
-
-    From the position on stands what follows the first `added` characters.
-    """
-
-    text: str
-    position: int
-    unquoted: bool = False
-    added: int = 0
 
 
 @dataclass(frozen=True, slots=True)

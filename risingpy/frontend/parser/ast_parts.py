@@ -143,3 +143,16 @@ class WatermarkDefinition:
     expression: Expression
     position: int
     ttl: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionBody:
+    """The statements, as a text; `unquoted` if they are those of BEGIN ATOMIC, or the SELECT of what RETURN says.
+
+    From the position on stands what follows the first `added` characters.
+    """
+
+    text: str
+    position: int
+    unquoted: bool = False
+    added: int = 0

@@ -15,7 +15,8 @@ from risingpy.frontend.parser.ast import (
     FunctionArgument,
     TypeName,
 )
-from risingpy.frontend.parser.ast_create import FunctionBody, outputs_of
+from risingpy.frontend.parser.ast_create import outputs_of
+from risingpy.frontend.parser.ast_parts import FunctionBody
 from risingpy.frontend.parser.cursor import Cursor
 
 # Types of several words: what begins with one of these is no argument's name.
