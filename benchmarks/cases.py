@@ -11,8 +11,10 @@ from benchmarks import (
     expressions,
     join,
     latency,
+    month,
     postgres_cdc,
     recovery,
+    recursion,
     retract,
     start_up,
     subscriptions,
@@ -45,6 +47,8 @@ class Scale:
     messages: int
     tpch: float
     vectors: int
+    edges: int
+    rows_of_day: int
     spark: bool
 
 
@@ -61,6 +65,8 @@ FULL = Scale(
     messages=400_000,
     tpch=1.0,
     vectors=1_000_000,
+    edges=1_000_000,
+    rows_of_day=20_000,
     spark=True,
 )
 QUICK = Scale(
@@ -76,6 +82,8 @@ QUICK = Scale(
     messages=200_000,
     tpch=0.01,
     vectors=20_000,
+    edges=20_000,
+    rows_of_day=400,
     spark=False,
 )
 
@@ -112,5 +120,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "vectors": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds),
     "vectors-bent": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds, vectors.Kind.BENT),
     "vectors-clustered": lambda scale: vectors.measure(scale.vectors, scale.serving_seconds, vectors.Kind.CLUSTERED),
+    "recursion": lambda scale: recursion.measure(scale.edges, scale.samples),
+    "month": lambda scale: month.measure(scale.rows_of_day),
     "subscriptions": lambda scale: subscriptions.measure(scale.samples),
 }

@@ -136,6 +136,17 @@ SECTIONS = (
         ("vectors", "vectors-bent", "vectors-clustered"),
         _SEARCHES,
     ),
+    Section("WITH RECURSIVE as a live view; from a statement until a SELECT shows it", ("recursion",), _ROWS),
+    Section(
+        "A month of events: state on its first three days, and the most of it later",
+        ("month",),
+        (
+            Column("first KB", "early_kb"),
+            Column("later KB", "late_kb"),
+            Column("×", "growth", 2),
+            *_RESOURCES,
+        ),
+    ),
     Section("ALTER TABLE, answered", ("alter",), _ALTERATIONS),
     Section("Starting", ("start",), _STARTS),
     Section("Back after kill -9", ("recovery",), _STARTS),

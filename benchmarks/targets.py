@@ -13,9 +13,13 @@ from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_S
 from benchmarks.measurement import POSTGRESQL, RISINGPY, SPARK, Measurement
 from benchmarks.messages.kafka import CASE as KAFKA
 from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
+from benchmarks.month import CASE as MONTH
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
+from benchmarks.recursion import CASE as RECURSION
+from benchmarks.recursion import CHAINS, DELETED, INSERTED, TREE
+from benchmarks.recursion import variant as recursion_of
 from benchmarks.serving.neighbours import KINDS
 from benchmarks.serving.pgbench import NOT_UNIQUE, SERVING, UNIQUE, beside_name
 from benchmarks.serving.trigger import ALONE, APPEND_ONLY, KEPT, copies_of
@@ -127,6 +131,11 @@ def _searches(results: Results) -> float | None:
     return max(good, default=None)
 
 
+def _growth_of_month(results: Results) -> float | None:
+    """The most that the state of a view grows after its third day."""
+    return max((one.figures["growth"] for one in results if one.case == MONTH), default=None)
+
+
 def _kafka(size: int, floor: float) -> Target:
     variant = f"{size:,} bytes"
     value = _figure(KAFKA, variant, "messages_per_cpu_second")
@@ -235,6 +244,18 @@ TARGETS = (
         "measured before writes of many clients went into the log together (decision 068)",
     ),
     *map(_of_unique, ("1 client", "16 clients", "32 clients")),
+    *(
+        Target(
+            f"recursion, {what} at a leaf of the {edges}, visible, p50",
+            50.0,
+            _figure(RECURSION, recursion_of(edges, 1_000_000, what), "p50_ms"),
+            False,
+            "ms",
+        )
+        for edges in (TREE, CHAINS)
+        for what in (DELETED, INSERTED)
+    ),
+    Target("state of a month of events, over that of its first three days", 1.1, _growth_of_month, False, "×"),
     Target("idle, of one core", 0.03, _figure(IDLE, FEW.variant, "idle_cores"), False, "cores"),
     Target("accepts connections", 2.0, _figure(START, "", "accepting_seconds"), False, "s"),
     Target("embedded: import, connect, first result", 1.5, _figure(START, EMBEDDED, "first_query_seconds"), False, "s"),
