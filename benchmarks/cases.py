@@ -11,10 +11,8 @@ from benchmarks import (
     expressions,
     join,
     latency,
-    month,
     postgres_cdc,
     recovery,
-    recursion,
     retract,
     start_up,
     subscriptions,
@@ -25,6 +23,7 @@ from benchmarks.measurement import Measurement
 from benchmarks.messages import avro, kafka
 from benchmarks.serving import pgbench, trigger
 from benchmarks.tpch import views
+from benchmarks.views import month, recursion
 
 
 @dataclass(frozen=True, slots=True)

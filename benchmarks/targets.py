@@ -13,13 +13,9 @@ from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_S
 from benchmarks.measurement import POSTGRESQL, RISINGPY, SPARK, Measurement
 from benchmarks.messages.kafka import CASE as KAFKA
 from benchmarks.messages.kafka import IDLE as IDLE_SOURCE
-from benchmarks.month import CASE as MONTH
 from benchmarks.postgres_cdc import CASE as POSTGRES_CDC
 from benchmarks.postgres_cdc import STREAM
 from benchmarks.recovery import RECOVERY
-from benchmarks.recursion import CASE as RECURSION
-from benchmarks.recursion import DELETED, INSERTED, TREE
-from benchmarks.recursion import variant as recursion_of
 from benchmarks.serving.neighbours import KINDS
 from benchmarks.serving.pgbench import NOT_UNIQUE, SERVING, UNIQUE, beside_name
 from benchmarks.serving.trigger import ALONE, APPEND_ONLY, KEPT, copies_of
@@ -28,6 +24,10 @@ from benchmarks.start_up import EMBEDDED, IDLE, START
 from benchmarks.subscriptions import AFTER_COMMIT
 from benchmarks.subscriptions import CASE as SUBSCRIPTIONS
 from benchmarks.vectors import VECTORS
+from benchmarks.views.month import CASE as MONTH
+from benchmarks.views.recursion import CASE as RECURSION
+from benchmarks.views.recursion import DELETED, INSERTED, TREE
+from benchmarks.views.recursion import variant as recursion_of
 
 Results = Sequence[Measurement]
 

@@ -1,0 +1,1 @@
+"""Views of which not the rate counts: recursions, and views whose state ends."""
