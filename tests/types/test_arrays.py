@@ -13,7 +13,7 @@ from risingpy.types import BOOLEAN, DOUBLE, INTEGER, SqlType, array_of, struct_o
 from risingpy.types.forms import binary_column, decode_binary, encode_binary, format_text, parse_text, text_column
 from risingpy.types.oids import type_by_oid
 from risingpy.types.system_families import SYSTEM_FAMILIES
-from risingpy.types.system_types import CHAR, NAME, OID, SYSTEM_TYPES, TEXT, XID
+from risingpy.types.system_types import CHAR, NAME, OID, POLYMORPHIC_TYPES, RECORD, SYSTEM_TYPES, TEXT, XID
 
 _VECTORS = SYSTEM_TYPES["int2vector"], SYSTEM_TYPES["oidvector"]
 _CASES: list[tuple[SqlType, str, object]] = [
@@ -98,6 +98,9 @@ def test_a_row_has_the_forms_of_its_fields() -> None:
 def test_what_clients_may_declare() -> None:
     for name, family in SYSTEM_FAMILIES.items():
         declared = type_by_oid(family.oid)
+        if name in POLYMORPHIC_TYPES or name == RECORD.system:  # no value has it
+            assert declared is None, name
+            continue
         assert declared is not None, name
         if family.array_oid and not family.element:
             assert type_by_oid(family.array_oid) == array_of(declared), name
