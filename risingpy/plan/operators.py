@@ -22,7 +22,7 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import SortKey
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, Properties
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import RecursivePlan
 from risingpy.storage.codec.table_schema import TableSchema
 
 
@@ -384,10 +384,7 @@ StreamPlan = (
     | StreamUnion
     | StreamChangeLog
     | StreamExpand
-    | StreamRecursion
-    | StreamLet
-    | StreamMoments
-    | StreamRecursiveScan
+    | RecursivePlan
     | Exchange
     | Share
     | StreamTtl

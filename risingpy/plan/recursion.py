@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.storage.codec.table_schema import TableSchema
@@ -58,6 +58,27 @@ class StreamRecursion:
     properties: Properties
     levels_of_round: int = 1
     returns_at_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLevels:
+    """WITH RECURSIVE as StreamRecursion has it, where rows of the step change their shard: a fragment's root.
+
+    The step is in fragments of its own, which read the rows by StreamLevelScans of the same `number`. They run again
+    for each level, and this fragment before them, with the lowest level that has changes on any shard.
+    `start` and `step` are Exchanges by the identity. The columns of `step` are the level and a row's.
+    Output: a level, a row's columns; for UNION ALL its number among equal rows of the level. Who reads it through a
+    Share has the changes of all levels, after the last one.
+    Stream key: the identity; for UNION ALL all of it. State: `rows`.
+    """
+
+    start: StreamPlan
+    step: StreamPlan
+    number: int
+    rows: RecursiveRows
+    limit: int
+    view: str
+    properties: Properties
 
 
 class MomentsOf(Enum):
@@ -125,3 +146,19 @@ class StreamRecursiveScan:
 
     number: int
     properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLevelScan:
+    """The rows of the StreamLevels `number` whose level's turn it is. A fragment border, like a Share of it.
+
+    Stream key: the level, the identity; for UNION ALL the number. No state.
+    """
+
+    number: int
+    properties: Properties
+
+
+RecursivePlan: TypeAlias = (
+    StreamRecursion | StreamLevels | StreamMoments | StreamLet | StreamRecursiveScan | StreamLevelScan
+)

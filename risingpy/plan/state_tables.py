@@ -18,7 +18,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     Dedup                 values seen               key                                         (none)
     EowcSort              rows that are held        watermark column | stream key               the other columns
     Ttl                   rows, times of rows       input's stream key                          the other columns; time
-    Recursion             derivations               row | level                                 count, rest of the row
+    Recursion, Levels     derivations               row | level                                 count, rest of the row
                           members, of UNION         row                                         level, rest of the row
     Moments               differences               group | level | rest of the row             weight, rest of the row
     OverWindow            rows and results          partition | order | input's stream key      the other columns
@@ -33,6 +33,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from risingpy.plan import recursion
 from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
@@ -64,7 +65,6 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
@@ -87,12 +87,16 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | StreamTtl():
             return (plan.table, *plan.tables_beside)
-        case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | StreamMoments() | EowcSort():
+        case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
-        case StreamRecursion():  # how often each row is derived at each level; for UNION, the least level of each row
+        case recursion.StreamMoments():
+            return (plan.table,)
+        case recursion.StreamRecursion() | recursion.StreamLevels():  # how rows are derived, by level; their least ones
             both = (plan.rows.derivations, plan.rows.members)
             return tuple(table for table in both if table is not None)
-        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput() | StreamLet():
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput():
+            return ()
+        case recursion.StreamLet() | recursion.StreamRecursiveScan() | recursion.StreamLevelScan():
             return ()
         case (
             LocalTopN()
@@ -103,7 +107,6 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             | StreamUnion()
             | StreamChangeLog()
             | StreamExpand()
-            | StreamRecursiveScan()
             | Share()
         ):
             return ()

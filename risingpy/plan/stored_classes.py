@@ -154,6 +154,8 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "recursion.StreamMoments": recursion.StreamMoments,
         "recursion.MomentsOf": recursion.MomentsOf,
         "recursion.StreamRecursiveScan": recursion.StreamRecursiveScan,
+        "recursion.StreamLevels": recursion.StreamLevels,
+        "recursion.StreamLevelScan": recursion.StreamLevelScan,
         "graph.ExchangeSource": graph.ExchangeSource,
         "graph.Fragment": graph.Fragment,
         "graph.Job": graph.Job,

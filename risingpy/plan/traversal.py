@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.expression_trees import substituted
@@ -34,17 +34,28 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
 from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
+
+Border: TypeAlias = Exchange | Share | StreamLevelScan  # what reads another fragment
 
 
 def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput() | StreamRecursiveScan():
+        case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput():
             return ()
-        case StreamRecursion():
+        case StreamRecursiveScan() | StreamLevelScan():
+            return ()
+        case StreamRecursion() | StreamLevels():
             return (plan.start, plan.step)
         case StreamLet():
             return (plan.input, plan.body)
@@ -79,7 +90,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
 
 
 def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
-    """Depth first, left to right; the Exchange and Share leaves included, and nothing below them.
+    """Depth first, left to right; the leaves that read other fragments included, and nothing below them.
 
     The root may be such a leaf, where a shared part is another one's rows as they are.
     """
@@ -87,7 +98,7 @@ def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
     while rest:
         node = rest.pop()
         yield node
-        if not isinstance(node, Exchange | Share):
+        if not isinstance(node, Border):
             rest += reversed(children(node))
 
 

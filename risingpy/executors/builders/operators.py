@@ -17,7 +17,7 @@ from risingpy.executors.builders.few_rows import few_executor
 from risingpy.executors.builders.join import as_of_join, hash_join, temporal_join
 from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
-from risingpy.executors.builders.recursion import let, moments, recursion, recursive_scan
+from risingpy.executors.builders.recursion import let, levels, moments, recursion, recursive_scan
 from risingpy.executors.builders.state_cleaning import cleaned
 from risingpy.executors.builders.watermark import (
     eowc_hash_agg,
@@ -86,15 +86,22 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
-from risingpy.plan.traversal import children, nodes_of_fragment, over_now
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
+from risingpy.plan.traversal import Border, children, nodes_of_fragment, over_now
 from risingpy.types import SqlType
 
 
 def fragment_tree(fragment: Fragment) -> FragmentTree:
     """A fragment's operators with compiled expressions. They are made once, and run in every epoch."""
     root = _operator(fragment.root, _Numbers())
-    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share | SinkInput)]
+    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Border | SinkInput)]
     return FragmentTree.of(root, [empty_chunk(_types(leaf)) for leaf in leaves])
 
 
@@ -119,11 +126,11 @@ def _operator(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
 def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
     empty = empty_chunk(_types(plan))
     match plan:
-        case Exchange() | Share() | SinkInput():
+        case Exchange() | Share() | SinkInput() | StreamLevelScan():
             return received(next(numbers.exchanges), empty)
         case TableScan() | Dml() | Source() | StreamValues() | Now():
             return leaf(plan, empty)
-        case StreamRecursion() | StreamLet() | StreamRecursiveScan():
+        case StreamRecursion() | StreamLevels() | StreamLet() | StreamRecursiveScan():
             return _recursive(plan, empty, numbers)
         case DynamicFilter():
             return _filter_by_bound(plan, empty, numbers)
@@ -195,13 +202,14 @@ def _driven_by_time(
 
 
 def _recursive(
-    plan: StreamRecursion | StreamLet | StreamRecursiveScan, empty: pa.Table, numbers: _Numbers
+    plan: StreamRecursion | StreamLevels | StreamLet | StreamRecursiveScan, empty: pa.Table, numbers: _Numbers
 ) -> CompiledOperator:
     if isinstance(plan, StreamRecursiveScan):
         return recursive_scan(plan, empty)
     if isinstance(plan, StreamLet):
         return let(plan, empty, _operator(plan.input, numbers), _operator(plan.body, numbers))
-    return recursion(plan, empty, _operator(plan.start, numbers), _operator(plan.step, numbers))
+    start, step = _operator(plan.start, numbers), _operator(plan.step, numbers)
+    return levels(plan, empty, start, step) if isinstance(plan, StreamLevels) else recursion(plan, empty, start, step)
 
 
 def _root(plan: Materialize | Changelog | IntoTable) -> Callable[[FragmentEpoch], Executor]:

@@ -12,9 +12,17 @@ from risingpy.executors.recursion.counted_rows import CountedRows
 from risingpy.executors.recursion.derived_rows import Derivations, LevelRows, RecursiveRowLayout
 from risingpy.executors.recursion.distinct_rows import DistinctRows
 from risingpy.executors.recursion.moments import MomentsExecutor
-from risingpy.executors.recursion.recursion import RecursionExecutor
+from risingpy.executors.recursion.recursion import LevelBound, LevelsExecutor, RecursionExecutor
 from risingpy.executors.recursion.weighted_rows import WeightedRows
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    RecursiveRows,
+    StreamLet,
+    StreamLevels,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
+from risingpy.types import SqlType
 
 
 def recursion(
@@ -26,15 +34,9 @@ def recursion(
     """
     types = [field.type for field in plan.properties.schema]
     rows = plan.rows
-    layout = RecursiveRowLayout(tuple(types[: rows.width]), rows.identity, rows.carried)
 
     def make(epoch: FragmentEpoch) -> Executor:
-        derivations = Derivations(epoch.transaction.state_table(rows.derivations), layout)
-        levels: LevelRows = CountedRows(derivations)
-        if rows.members is not None:
-            levels = DistinctRows(derivations, epoch.transaction.state_table(rows.members))
-        if rows.weighted:
-            levels = WeightedRows(derivations)
+        levels = _level_rows(rows, types[: rows.width], epoch)
         return RecursionExecutor(
             rows=levels,
             step=_RecursionStep(step, plan.number, epoch).run,
@@ -48,6 +50,28 @@ def recursion(
         )
 
     return CompiledOperator(make, empty, (start, step))
+
+
+def levels(plan: StreamLevels, empty: pa.Table, start: CompiledOperator, step: CompiledOperator) -> CompiledOperator:
+    """The operator of a StreamLevels, which has a level's changes in each run of its fragment."""
+    types = [field.type for field in plan.properties.schema]
+    rows, bound = plan.rows, LevelBound(plan.limit, plan.view, plan.limit)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        kept = _level_rows(rows, types[1 : 1 + rows.width], epoch)
+        return LevelsExecutor(rows=kept, width=rows.width, types=types, level=epoch.level, bound=bound, hold=epoch.hold)
+
+    return CompiledOperator(make, empty, (start, step))
+
+
+def _level_rows(rows: RecursiveRows, types: Sequence[SqlType], epoch: FragmentEpoch) -> LevelRows:
+    layout = RecursiveRowLayout(tuple(types), rows.identity, rows.carried)
+    derivations = Derivations(epoch.transaction.state_table(rows.derivations), layout)
+    if rows.weighted:
+        return WeightedRows(derivations)
+    if rows.members is not None:
+        return DistinctRows(derivations, epoch.transaction.state_table(rows.members))
+    return CountedRows(derivations)
 
 
 def recursive_scan(plan: StreamRecursiveScan, empty: pa.Table) -> CompiledOperator:

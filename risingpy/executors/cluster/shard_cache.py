@@ -66,15 +66,15 @@ class ShardCaches:
         self._shards = 0  # the number of shards that the others were deleted for
 
     @contextmanager
-    def use(self, order: EpochOrder, shard: int, stage: int, earlier: Mapping[int, Delta]) -> Iterator[ShardStore]:
-        """The shard as stage `stage` must find it. Nobody else on this machine uses it meanwhile.
+    def use(self, order: EpochOrder, shard: int, earlier: Mapping[int, Delta]) -> Iterator[ShardStore]:
+        """The shard as a stage must find it. Nobody else on this machine uses it meanwhile.
 
         `earlier`: what the stages before have changed on this shard, in the attempts that the task's input comes from.
         """
         shards = order.descriptor.shards
         self._delete_other_layouts(shards)
         with self._locked(shard, shards):
-            store = self._settled(order, shard, stage, earlier)
+            store = self._settled(order, shard, earlier)
             yield store
 
     def load(self, shard: int, shards: int) -> None:
@@ -120,21 +120,19 @@ class ShardCaches:
                 with self._locked(shard, count):
                     shutil.rmtree(path, ignore_errors=True)
 
-    def _settled(self, order: EpochOrder, shard: int, stage: int, earlier: Mapping[int, Delta]) -> ShardStore:
+    def _settled(self, order: EpochOrder, shard: int, earlier: Mapping[int, Delta]) -> ShardStore:
         store = self._open(shard, order.descriptor.shards)
         try:
-            if store is not None and self._try_to_settle(store, order, shard, stage, earlier):
+            if store is not None and self._try_to_settle(store, order, shard, earlier):
                 return store
         except (CorruptData, DamagedStore, IncompatibleStore) as error:
             LOG.warning("%s is loaded anew: %s", store.path if store is not None else shard, error)
         store = self._load(self._version_of(order), shard, order.descriptor.shards)
-        if not self._try_to_settle(store, order, shard, stage, earlier):
+        if not self._try_to_settle(store, order, shard, earlier):
             raise DamagedState(f"{store.path} cannot be brought to epoch {order.descriptor.committed}")
         return store
 
-    def _try_to_settle(
-        self, store: ShardStore, order: EpochOrder, shard: int, stage: int, earlier: Mapping[int, Delta]
-    ) -> bool:
+    def _try_to_settle(self, store: ShardStore, order: EpochOrder, shard: int, earlier: Mapping[int, Delta]) -> bool:
         """False if the shard must be loaded anew."""
         basis = self._at_committed(store, order, shard, store.basis())
         if basis is None:

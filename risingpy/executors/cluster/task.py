@@ -24,6 +24,7 @@ from risingpy.executors.cluster.worker import ClusterWorker
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport
 from risingpy.executors.epoch.task import Purged
+from risingpy.executors.epoch.turn import Turn
 from risingpy.memory_guard import MemoryGuard
 from risingpy.storage.journal.entries import Delta
 from risingpy.storage.objects.state_format import IncompatibleState
@@ -40,9 +41,9 @@ class SentRows:
 
 @dataclass(frozen=True, slots=True)
 class StageDone:
-    """`seen`: the attempts whose rows the task has had. `deltas`: by stage, what it has changed."""
+    """`turn`: its number. `seen`: the attempts whose rows the task has had. `deltas`: by turn, what it has changed."""
 
-    stage: int
+    turn: int
     shard: int
     attempt: str
     seen: frozenset[str]
@@ -99,7 +100,7 @@ def _process() -> _Process:
 
 
 def run_stage_on_shard(
-    order: EpochOrder, graph: bytes, log: Mapping[int, bytes], stage: int, shard: int, received: Iterable[Sent]
+    order: EpochOrder, graph: bytes, log: Mapping[int, bytes], turn: Turn, shard: int, received: Iterable[Sent]
 ) -> Iterator[tuple[int, Sent]]:
     """Yields (target shard, element)."""
     began = time.process_time()
@@ -118,22 +119,22 @@ def run_stage_on_shard(
                 yield shard, element
     if failed:
         return
-    process, attempt = _process(), f"{stage}-{shard}-{secrets.token_hex(6)}"
+    process, attempt = _process(), f"{turn.number}-{shard}-{secrets.token_hex(6)}"
     try:
         worker = process.worker(order)
         payloads = [(each.port, each.payload) for each in rows]
-        output, purged, deltas = worker.run(order, graph, log, stage, shard, payloads, earlier)
+        output, purged, deltas = worker.run(order, graph, log, turn, shard, payloads, earlier)
     except (FragmentFailed, SourceFailed, PlatformDiffers, IncompatibleState) as error:
         yield shard, StageFailed(error)
         return
     except MemoryError:
-        yield shard, StageFailed(MemoryError(f"out of memory in stage {stage} of shard {shard}"))
+        yield shard, StageFailed(MemoryError(f"out of memory in stage {turn.stage} of shard {shard}"))
         return
     seen = frozenset(each.attempt for each in rows)
     for target, port, payload in output.payloads:
         yield target, SentRows(port, payload, attempt)
     cpu_seconds = time.process_time() - began
-    yield shard, StageDone(stage, shard, attempt, seen, output.report, purged, deltas, cpu_seconds)
+    yield shard, StageDone(turn.number, shard, attempt, seen, output.report, purged, deltas, cpu_seconds)
     process.settle(order)
 
 
@@ -144,11 +145,12 @@ def load_shards(order: EpochOrder, shards: Iterable[int]) -> None:
         worker.load(shard, order.descriptor.shards)
 
 
-def check_attempts(done: Iterable[StageDone], *, shards: int, depth: int) -> list[StageDone]:
-    """The reports by stage and shard. Raises MixedAttempts if one is missing, or twice, or others' rows were taken."""
-    found = sorted(done, key=lambda each: (each.stage, each.shard))
-    if [(each.stage, each.shard) for each in found] != [(s, k) for s in range(depth) for k in range(shards)]:
-        raise MixedAttempts(f"{len(found)} of {depth * shards} tasks of the epoch have reported")
+def check_attempts(done: Iterable[StageDone], *, shards: int, turns: Iterable[int]) -> list[StageDone]:
+    """The reports by turn and shard. Raises MixedAttempts if one is missing, or twice, or others' rows were taken."""
+    found = sorted(done, key=lambda each: (each.turn, each.shard))
+    expected = [(turn, shard) for turn in sorted(turns) for shard in range(shards)]
+    if [(each.turn, each.shard) for each in found] != expected:
+        raise MixedAttempts(f"{len(found)} of {len(expected)} tasks of the epoch have reported")
     others = frozenset().union(*(each.seen for each in found)) - {each.attempt for each in found}
     if others:
         raise MixedAttempts(f"rows of {len(others)} attempts were taken that do not count")

@@ -18,6 +18,7 @@ from risingpy.executors.epoch.handed_over import HandedOver
 from risingpy.executors.epoch.source_reading import SourceReading
 from risingpy.executors.epoch.stage_runner import StageOutput
 from risingpy.executors.epoch.task import PURGE_STAGE, EpochWorker, Purged
+from risingpy.executors.epoch.turn import Turn
 from risingpy.storage.engine.shard_store import ShardStore
 from risingpy.storage.journal.entries import Delta
 from risingpy.storage.objects.state_format import IncompatibleState, read_format
@@ -48,21 +49,21 @@ class ClusterWorker(EpochWorker):
         self._used: ShardStore | None = None
 
     def run(
-        self, order: EpochOrder, graph: bytes, log: Mapping[int, bytes], stage: int, shard: int,
+        self, order: EpochOrder, graph: bytes, log: Mapping[int, bytes], turn: Turn, shard: int,
         payloads: list[tuple[int, bytes]], earlier: Mapping[int, Delta],
     ) -> tuple[StageOutput, Purged | None, dict[int, Delta]]:  # fmt: skip
-        """Runs a stage on a shard, the first one with purging; the deltas are by stage."""
+        """Runs a turn on a shard, the first one with purging; the deltas are by the turn's number."""
         self._order, self._graph_data, self._log_data = order, graph, log
         deltas: dict[int, Delta] = {}
         purged = None
-        with self._caches.use(order, shard, stage, earlier) as store:
+        with self._caches.use(order, shard, earlier) as store:
             self._used = store
             try:
-                if stage == 0:
+                if turn == Turn(0):
                     purged = self.purge(order.descriptor, shard)
                     deltas.update((PURGE_STAGE, delta) for delta in purged.deltas)
-                output = self.run_stage(order.descriptor, stage, shard, payloads)
-                deltas.update((stage, delta) for delta in output.report.deltas)
+                output = self.run_stage(order.descriptor, turn, shard, payloads)
+                deltas.update((turn.number, delta) for delta in output.report.deltas)
             finally:
                 self._used = None
         return output, purged, deltas

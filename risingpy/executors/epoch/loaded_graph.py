@@ -11,11 +11,13 @@ from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.epoch.exchange import input_port, table_port
 from risingpy.executors.epoch.operator_tree import FragmentTree
 from risingpy.executors.epoch.shared_outputs import Use, uses_in, wanted_by_several
+from risingpy.executors.epoch.turn import Turn
 from risingpy.executors.few_rows.chunk import FewRows
 from risingpy.executors.few_rows.shards import RowShards, can_tell
 from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
+from risingpy.plan.loops import STEP, Stages, is_in_loop, loops_among, running_fragments
 from risingpy.plan.operators import Materialize
-from risingpy.plan.set_aside import can_be_set_aside, root_fragment
+from risingpy.plan.set_aside import can_be_set_aside
 
 _Uses: TypeAlias = "Mapping[int, tuple[Fragment, frozenset[Use]]]"  # by fragment, with the fragment that has them
 _SetAside: TypeAlias = "Mapping[int, tuple[Job, bool]]"  # by job, with the job of which that is known
@@ -28,7 +30,8 @@ class LoadedGraph:
     inputs. `consumers`: by sending fragment, the port of each receiver, and how to distribute the rows.
     `later_readers`: by table, the ports of the fragments of later stages that scan it. `limited`: the jobs that may
     take only a part of an epoch. `shared_outputs`: see `wanted_by_several`. `set_aside`: the jobs of which only the
-    last fragment is here, to take over results.
+    last fragment is here, to take over results: nothing comes to it. `levels`: by the port of
+    what comes back to it from its step, the fragment of a recursion.
     """
 
     def __init__(self, graph: StreamGraph, before: LoadedGraph | None = None) -> None:
@@ -39,11 +42,11 @@ class LoadedGraph:
         """
         self.set_aside = frozenset(graph.set_aside)
         every = [
-            fragment
-            for job in graph.jobs
-            for fragment in ([_output_only(job)] if job.job_id in self.set_aside else job.fragments)
+            fragment if fragment.job_id not in self.set_aside else replace(fragment, inputs=(), upstream_tables=())
+            for fragment in running_fragments(graph)
         ]
-        self.depth = graph.depth
+        self.stages = Stages(graph.depth, loops_among(every))
+        self.levels = {input_port(each.fragment_id, STEP): each.fragment_id for each in every if is_in_loop(each)}
         self.shards = graph.shards
         self.fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
         self.stage_of: Mapping[int, int] = {fragment.fragment_id: fragment.stage for fragment in every}
@@ -63,6 +66,19 @@ class LoadedGraph:
         self._row_shards: dict[int, RowShards | None] = {}
         self._uses: _Uses = _uses(every, {} if before is None else before._uses)  # noqa: SLF001
         self.shared_outputs = wanted_by_several(uses for _, uses in self._uses.values())
+
+    def fragments_of(self, turn: Turn) -> Sequence[Fragment]:
+        """The fragments that run in a turn."""
+        fragments = self.fragments[turn.stage]
+        loop = self.stages.ending_at(turn.loop) if turn.repetition else None
+        return fragments if loop is None else [each for each in fragments if each.fragment_id in loop.members]
+
+    def runs_in(self, turn: Turn, fragment_id: int) -> bool:
+        """Whether a fragment runs in a turn: rows for it are taken then."""
+        if self.stage_of[fragment_id] != turn.stage:
+            return False
+        loop = self.stages.ending_at(turn.loop) if turn.repetition else None
+        return loop is None or fragment_id in loop.members
 
     def tree(self, fragment: Fragment) -> FragmentTree:
         """A fragment's operators. They are made when it first runs, and errors of making them are raised then."""
@@ -110,11 +126,6 @@ def _uses(every: list[Fragment], known: _Uses) -> _Uses:
             is_known = before is not None and before[0] is fragment
             found[fragment.fragment_id] = known[fragment.fragment_id] if is_known else (fragment, uses_in(fragment))
     return found
-
-
-def _output_only(job: Job) -> Fragment:
-    """The last fragment of a job that runs elsewhere: nothing comes to it here."""
-    return replace(root_fragment(job), inputs=(), upstream_tables=())
 
 
 def _ports_of(fragment: Fragment) -> tuple[int, ...]:

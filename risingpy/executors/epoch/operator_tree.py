@@ -53,7 +53,8 @@ class FragmentEpoch:
     watermark, the greatest value in this epoch. `rejected`: messages of sources that did not decode. `recursive`: by
     number, the rows that the step of a recursion reads in this run. `shared`: what other fragments have computed, too;
     None if this one's scans do not pass on just the changes. `limited`: what operators that run on columns work in.
-    `passed`: how many rows have satisfied the predicate of the executor of few rows that has just run.
+    `passed`: how many rows have satisfied the predicate of the executor of few rows that has just run. `level`: that
+    whose turn it is, in the fragment of a StreamLevels; `held` are the rows that wait there for theirs.
     """
 
     transaction: EpochTransaction
@@ -72,11 +73,17 @@ class FragmentEpoch:
     shared: SharedOutputs | None = None
     limited: Callable[[], AbstractContextManager[None]] = nullcontext
     passed: int = 0
+    level: int = 0
+    held: pa.Table | None = None
 
     def further_run(self, number: int, rows: pa.Table) -> FragmentEpoch:
         """Another run of a part of the fragment in this epoch: nothing comes but `rows`, to the recursion `number`."""
         inputs = [table_of(each).slice(0, 0) for each in self.inputs]
         return replace(self, inputs=inputs, upstream={}, errors=0, recursive={number: rows}, shared=None)
+
+    def hold(self, rows: pa.Table) -> None:
+        """Keeps the changes of levels whose turn comes later."""
+        self.held = rows
 
     def note_work(self, number: int, work: WorkFigures) -> None:
         """Adds what an operator has done: in the step of a recursion it runs several times."""

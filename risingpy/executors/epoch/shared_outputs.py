@@ -18,8 +18,8 @@ from risingpy.plan.aggregates import LocalAgg
 from risingpy.plan.codec import encode
 from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import WorkFigures
-from risingpy.plan.operators import Exchange, Share, StreamFilter, StreamPlan, StreamProject, TableScan
-from risingpy.plan.traversal import children, nodes_of_fragment
+from risingpy.plan.operators import StreamFilter, StreamPlan, StreamProject, TableScan
+from risingpy.plan.traversal import Border, children, nodes_of_fragment
 
 OutputKey: TypeAlias = bytes  # 16 bytes, the same for plans that compute the same
 Use: TypeAlias = "tuple[OutputKey, OutputKey | int]"  # of an output, and by what: another output, or a fragment
@@ -53,7 +53,7 @@ def uses_in(fragment: Fragment) -> frozenset[Use]:
     """All uses in a fragment of outputs that others may use, too."""
     found: set[tuple[OutputKey | None, OutputKey | int]] = {(output_key(fragment.root), fragment.fragment_id)}
     for node in nodes_of_fragment(fragment.root):
-        if node is fragment.root or not isinstance(node, Exchange | Share):
+        if node is fragment.root or not isinstance(node, Border):
             user = output_key(node) or fragment.fragment_id
             found.update((output_key(child), user) for child in children(node))
     return frozenset((key, user) for key, user in found if key is not None)

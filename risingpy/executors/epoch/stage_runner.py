@@ -12,9 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from itertools import chain
+from typing import TypeAlias, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.errors import DiskFailure
 from risingpy.executors.epoch.exchange import (
@@ -31,10 +33,12 @@ from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.shard_threads import OnShards
 from risingpy.executors.epoch.shared_outputs import SharedOutputs
 from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
+from risingpy.executors.epoch.turn import Repetitions, Turn
 from risingpy.executors.few_rows.chunk import Chunk, FewRows, joined, table_of
 from risingpy.executors.few_rows.shards import split_few
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import ExchangeSource, Fragment
+from risingpy.plan.loops import STEP
 from risingpy.plan.operator_work import OperatorPosition, WorkFigures
 from risingpy.plan.operators import Changelog, Materialize
 from risingpy.plan.properties import DistributionKind
@@ -69,6 +73,7 @@ class StageReport:
     `backfill`: per job, the rows read from snapshots, and whether all its scans in this task have finished. `work`: of
     the operators that had rows. `watermarks`: by id, the greatest value in the task's rows. `rejected`: the messages of
     sources that did not decode. `deltas`: what its transactions have changed, where shared storage has the truth.
+    `pending`: by the fragment of a recursion, the lowest level of the changes that have gone back to it.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
@@ -77,6 +82,12 @@ class StageReport:
     watermarks: dict[int, int] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
     deltas: list[Delta] = field(default_factory=list)
+    pending: dict[int, int] = field(default_factory=dict)
+
+    def note_pending(self, fragment_id: int, changes: Chunk) -> None:
+        """Adds changes that go back to a recursion: their first column is the level."""
+        lowest = _lowest_level(changes)
+        self.pending[fragment_id] = min(lowest, self.pending.get(fragment_id, lowest))
 
     def note_delta(self, transaction: EpochTransaction) -> None:
         """Adds what a transaction that is committed has changed."""
@@ -94,24 +105,24 @@ class StageOutput:
 
 def run_stage(
     graph: LoadedGraph,
-    stage: int,
+    turn: Turn,
     shard: int,
     transaction: EpochTransaction,
     epoch_input: EpochInput,
     payloads: Iterable[tuple[int, bytes | pa.Buffer]],
 ) -> StageOutput:
-    """Runs the fragments of `stage`. Their state changes go into `transaction`, which the caller commits.
+    """Runs the fragments of a turn. Their state changes go into `transaction`, which the caller commits.
 
     Raises FragmentFailed if a fragment's computation fails.
     """
     received: Received = defaultdict(list)
     output = StageOutput()
     for port, payload in payloads:
-        if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:
+        if graph.runs_in(turn, port // PORTS_PER_FRAGMENT):
             received[port].append(from_payload(payload))
         else:
             output.payloads.append((shard, port, _as_bytes(payload)))
-    for target, port, rows in _run_fragments(graph, stage, shard, transaction, epoch_input, received, output.report):
+    for target, port, rows in _run_fragments(graph, turn, shard, transaction, epoch_input, received, output.report):
         output.payloads.extend((target, port, payload) for payload in to_payloads(table_of(rows)))
     return output
 
@@ -136,19 +147,21 @@ def run_epoch_in_process(
     received = received or [defaultdict(list) for _ in stores]
     transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
     reports: list[StageReport] = []
+    repetitions = Repetitions()
 
-    def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, Chunk]]]:
+    def run(shard: int, turn: Turn) -> tuple[StageReport, list[tuple[int, int, Chunk]]]:
         report = StageReport()
         sent = _run_fragments(
-            graph, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report, follow
+            graph, turn, shard, transactions[shard], epoch_inputs[shard], received[shard], report, follow
         )
         return report, list(sent)
 
     try:
         on_shards(lambda shard: transactions[shard].__enter__(), shards)
-        for stage in range(graph.depth):
-            for report, sent in on_shards(partial(run, stage=stage), shards):
+        for turn in chain.from_iterable(repetitions.chains(graph.stages)):
+            for report, sent in on_shards(partial(run, turn=turn), shards):
                 reports.append(report)
+                repetitions.note(report.pending)
                 for target, port, rows in sent:
                     received[target][port].append(rows)
         on_shards(lambda shard: transactions[shard].commit(), shards)
@@ -163,7 +176,7 @@ def run_epoch_in_process(
 
 def _run_fragments(
     graph: LoadedGraph,
-    stage: int,
+    turn: Turn,
     shard: int,
     transaction: EpochTransaction,
     epoch_input: EpochInput,
@@ -171,34 +184,46 @@ def _run_fragments(
     report: StageReport,
     follow: Follow | None = None,
 ) -> Iterator[tuple[int, int, Chunk]]:
-    """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they are made."""
+    """Runs a turn's fragments on a shard; yields (shard, port, rows) for later turns as they are made."""
     changes: dict[int, Chunk] = {}
     shared = SharedOutputs(graph.shared_outputs)
-    for fragment in graph.fragments[stage]:
+    for fragment in graph.fragments_of(turn):
+        held = None
         if fragment.job_id in graph.set_aside:
-            delta = _take_over(fragment, shard, transaction, epoch_input, changes)
-        elif _is_idle(graph, fragment, epoch_input, received, changes):
+            delta: Chunk = _take_over(fragment, shard, transaction, epoch_input, changes)
+        elif _is_idle(graph, fragment, turn, epoch_input, received, changes):
             continue
         else:
-            delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report, shared)
-        if not delta.num_rows:
-            continue
-        if follow is not None:
+            level = turn.levels.get(fragment.fragment_id, 0)
+            run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, level=level)
+            delta = _run_fragment(graph, fragment, run, received, changes, report, shared)
+            held = run.held
+        if delta.num_rows and follow is not None:
             follow(shard, fragment, table_of(delta))
-        for target, port, rows in _send(graph, fragment, delta, shard):
-            if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a shared fragment's rows stay on their shard
+        for target, port, rows in _send(graph, fragment, delta, held, shard):
+            if port in graph.levels:  # another turn's, even if its stage is this one
+                report.note_pending(graph.levels[port], rows)
+                yield target, port, rows
+            elif graph.stage_of[port // PORTS_PER_FRAGMENT] == turn.stage:  # rows that stay on their shard
                 received[port].append(rows)
             else:
                 yield target, port, rows
 
 
 def _is_idle(
-    graph: LoadedGraph, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, Chunk]
+    graph: LoadedGraph,
+    fragment: Fragment,
+    turn: Turn,
+    epoch_input: EpochInput,
+    received: Received,
+    changes: Mapping[int, Chunk],
 ) -> bool:
     """Whether the fragment has nothing to do, as most have in most epochs. The check takes a microsecond."""
     for port in graph.ports[fragment.fragment_id]:  # `any` of a generator would take as long as all the rest
         if port in received:
             return False
+    if turn.repetition:
+        return True
     for table_id in fragment.upstream_tables:
         if table_id in changes:
             return False
@@ -212,23 +237,22 @@ def _is_idle(
 def _run_fragment(
     graph: LoadedGraph,
     fragment: Fragment,
-    shard: int,
-    transaction: EpochTransaction,
-    epoch_input: EpochInput,
-    received: Mapping[int, list[Chunk]],
+    run: FragmentEpoch,
+    received: Received,
     changes: dict[int, Chunk],
     report: StageReport,
     shared: SharedOutputs,
 ) -> Chunk:
     """Runs one fragment, and adds the changes of the relation that it writes to `changes`."""
-    upstream = _upstream_of(fragment, received, changes)
+    epoch_input = run.epoch_input
+    run.upstream = upstream = _upstream_of(fragment, received, changes)
     try:
         tree = graph.tree(fragment)
-        inputs = [
-            joined(received.get(input_port(fragment.fragment_id, index)) or [empty])
+        # What is taken does not come again, if the fragment runs once more in this epoch.
+        run.inputs = inputs = [
+            joined(received.pop(input_port(fragment.fragment_id, index), ()) or [empty])
             for index, empty in enumerate(tree.empty_inputs)
         ]
-        run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
         if not epoch_input.is_backfilling(fragment.job_id):
             run.shared = shared
         if fragment.job_id not in graph.limited:
@@ -250,13 +274,11 @@ def _run_fragment(
     return delta
 
 
-def _upstream_of(
-    fragment: Fragment, received: Mapping[int, list[Chunk]], changes: Mapping[int, Chunk]
-) -> dict[int, Chunk]:
+def _upstream_of(fragment: Fragment, received: Received, changes: Mapping[int, Chunk]) -> dict[int, Chunk]:
     """The changes of the tables that a fragment scans."""
     upstream: dict[int, Chunk] = {}
     for index, table_id in enumerate(fragment.upstream_tables):
-        passed_on = received.get(table_port(fragment.fragment_id, index))
+        passed_on = received.pop(table_port(fragment.fragment_id, index), ())
         if table_id in changes:
             upstream[table_id] = changes[table_id]
         elif passed_on:
@@ -310,7 +332,14 @@ def _note(report: StageReport, fragment: Fragment, run: FragmentEpoch) -> None:
         report.work[fragment.fragment_id, number] = work
 
 
-def _send(graph: LoadedGraph, fragment: Fragment, delta: Chunk, shard: int) -> Iterator[tuple[int, int, Chunk]]:
+def _send(
+    graph: LoadedGraph, fragment: Fragment, delta: Chunk, held: pa.Table | None, shard: int
+) -> Iterator[tuple[int, int, Chunk]]:
+    """Yields (shard, port, rows) for the readers of a fragment; what it has held goes back to itself."""
+    if held is not None:
+        yield shard, input_port(fragment.fragment_id, STEP), held
+    if not delta.num_rows:
+        return
     shards = graph.shards
     for port, source in graph.consumers.get(fragment.fragment_id, ()):
         if not source.moves:
@@ -334,6 +363,13 @@ def _split(graph: LoadedGraph, port: int, delta: Chunk, source: ExchangeSource) 
     if isinstance(delta, FewRows) and owner_of is not None:
         return split_few(delta, owner_of)
     return split_by_shard(table_of(delta), columns, graph.shards, source.types)
+
+
+def _lowest_level(changes: Chunk) -> int:
+    """Of rows whose first column is their level; there is at least one."""
+    if isinstance(changes, FewRows):
+        return min(cast("int", row[0]) for _, row in changes.rows)
+    return int(pc.min(changes.column(1)).as_py())
 
 
 def _as_bytes(payload: bytes | pa.Buffer) -> bytes:

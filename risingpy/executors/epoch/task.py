@@ -33,6 +33,7 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.source_reading import SourceReading, SourceRows
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
+from risingpy.executors.epoch.turn import Turn
 from risingpy.executors.few_rows.chunk import Chunk, FewRows
 from risingpy.functions.evaluation.chunk_query import thread_interrupt
 from risingpy.functions.evaluation.stored_casts import cast_stored
@@ -226,13 +227,13 @@ class EpochWorker:
         return self._reading.rows(descriptor.epoch, self.source(descriptor, part.source_id), part, columns)
 
     def run_stage(
-        self, descriptor: EpochDescriptor, stage: int, shard: int, payloads: Iterable[tuple[int, bytes]]
+        self, descriptor: EpochDescriptor, turn: Turn, shard: int, payloads: Iterable[tuple[int, bytes]]
     ) -> StageOutput:
-        """Runs one stage on one shard and commits its state."""
+        """Runs one turn on one shard and commits its state."""
         _, graph = self._graph_of(descriptor.graph_version)
         store = self.store(shard, descriptor.shards)
-        with store.begin(descriptor.epoch, stage, committed=descriptor.committed) as transaction:
-            output = run_stage(graph, stage, shard, transaction, LoggedInput(self, descriptor, shard), payloads)
+        with store.begin(descriptor.epoch, turn.number, committed=descriptor.committed) as transaction:
+            output = run_stage(graph, turn, shard, transaction, LoggedInput(self, descriptor, shard), payloads)
             transaction.commit()
             output.report.note_delta(transaction)
         return output

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -47,44 +48,93 @@ class RecursionExecutor:
         self._step = step
         self._width = width
         self._types = types
-        self._limit = limit
-        self._view = view
         self._taken = width + 1 if weighted else width
-        self._steps = (limit + 1) // levels_of_round if weighted else limit
+        self._bound = LevelBound(limit, view, (limit + 1) // levels_of_round if weighted else limit)
         self._returns_at_limit = returns_at_limit
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         start, step = inputs
         pending = _PendingLevels()
         pending.add(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._taken])
-        self._note(pending, step)
+        pending.add_levelled(step, self._taken)
         outputs = [make_chunk(np.empty(0, np.int8), [pa.array([], type_.arrow) for type_ in self._types])]
         while pending.by_level:
             look()
             level, changes = pending.lowest()
-            if level > self._limit and self._returns_at_limit:
+            if level > self._bound.limit and self._returns_at_limit:
                 break
-            if level > self._limit:
-                raise StatementTooComplex(
-                    f'the recursion in "{self._view}" has not ended after {self._steps} steps',
-                    hint="Have it end earlier, by UNION or a condition, or create the view WITH (recursion_limit = …).",
-                )
+            self._bound.check(level)
             read, again = self._rows.update(level, changes)
             if again is not None:
                 pending.add(again.ops, again.levels, again.columns)
             if len(read.ops):
                 outputs.append(self._output(read))
-                self._note(pending, self._step(make_chunk(read.ops, [pa.array(read.levels), *read.columns])))
+                derived = self._step(make_chunk(read.ops, [pa.array(read.levels), *read.columns]))
+                pending.add_levelled(derived, self._taken)
         return consolidated(pa.concat_tables(outputs), self._types)
-
-    def _note(self, pending: _PendingLevels, step: pa.Table) -> None:
-        """Adds what the step gives, whose first column is the level."""
-        level, *columns = columns_of(step)
-        pending.add(ops_of(step), np.asarray(level.to_numpy(), np.int64), columns[: self._taken])
 
     def _output(self, read: Levelled) -> pa.Table:
         row, number = read.columns[: self._width], read.columns[self._width :]
         return make_chunk(read.ops, [*row, *([pa.array(read.levels), *number] if number else [])])
+
+
+class LevelsExecutor:
+    """One level of a recursion whose step is elsewhere. Inputs: changes of the start, and the step's, with their level.
+
+    Gives what the step reads more or less, the level first. `hold` is told the changes of later levels, as the step
+    gives them. `level` is that whose turn it is; no change on any shard has a lower one.
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: LevelRows,
+        width: int,
+        types: Sequence[SqlType],
+        level: int,
+        bound: LevelBound,
+        hold: Callable[[pa.Table], None],
+    ) -> None:
+        self._rows = rows
+        self._width = width
+        self._types = types
+        self._level = level
+        self._bound = bound
+        self._hold = hold
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        start, step = inputs
+        pending = _PendingLevels()
+        pending.add(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._width])
+        pending.add_levelled(step, self._width)
+        outputs = [make_chunk(np.empty(0, np.int8), [pa.array([], type_.arrow) for type_ in self._types])]
+        if self._level in pending.by_level:
+            self._bound.check(self._level)
+            level, changes = pending.lowest()
+            read, again = self._rows.update(level, changes)
+            if again is not None:
+                pending.add(again.ops, again.levels, again.columns)
+            outputs.append(make_chunk(read.ops, [pa.array(read.levels), *read.columns]))
+        if pending.by_level:
+            self._hold(pending.whole())
+        return pa.concat_tables(outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelBound:
+    """The last level that the recursion of a view may come to; `steps` is what an error tells of it."""
+
+    limit: int
+    view: str
+    steps: int
+
+    def check(self, level: int) -> None:
+        """Raises StatementTooComplex for a level beyond."""
+        if level > self.limit:
+            raise StatementTooComplex(
+                f'the recursion in "{self.view}" has not ended after {self.steps} steps',
+                hint="Have it end earlier, by UNION or a condition, or create the view WITH (recursion_limit = …).",
+            )
 
 
 class _PendingLevels:
@@ -105,6 +155,20 @@ class _PendingLevels:
         bounds = [0, *(np.flatnonzero(np.diff(levels)) + 1).tolist(), len(levels)]
         for begin, end in pairwise(bounds):
             self.by_level[int(levels[begin])].append(chunk.slice(begin, end - begin))
+
+    def add_levelled(self, changes: pa.Table, width: int) -> None:
+        """Adds what the step gives, whose first column is the level; `width` columns follow that count."""
+        level, *columns = columns_of(changes)
+        self.add(ops_of(changes), np.asarray(level.to_numpy(), np.int64), columns[:width])
+
+    def whole(self) -> pa.Table:
+        """All of them, with their level as a first column."""
+        parts = [
+            make_chunk(ops_of(chunk), [pa.array(np.full(chunk.num_rows, level, np.int64)), *columns_of(chunk)])
+            for level, chunks in self.by_level.items()
+            for chunk in chunks
+        ]
+        return pa.concat_tables(parts)
 
     def lowest(self) -> tuple[int, pa.Table]:
         """The lowest level, and its changes, which are taken away."""

@@ -11,13 +11,13 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark import SparkContext
+from pyspark import SparkContext, StorageLevel
 from pyspark.core.broadcast import Broadcast
 from pyspark.core.rdd import RDD
 from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer, NoOpSerializer
@@ -28,13 +28,23 @@ from risingpy.executors.cluster.order import EpochOrder, LastCommit
 from risingpy.executors.cluster.placement import Placement, SparkExecutor
 from risingpy.executors.cluster.platform import this_platform
 from risingpy.executors.cluster.shard_loading import ShardLoading
-from risingpy.executors.cluster.task import Sent, StageDone, StageFailed, check_attempts, run_stage_on_shard
+from risingpy.executors.cluster.task import (
+    Sent,
+    SentRows,
+    StageDone,
+    StageFailed,
+    check_attempts,
+    run_stage_on_shard,
+)
 from risingpy.executors.cluster.worker import write_table
 from risingpy.executors.epoch.descriptor import EpochDescriptor, graph_path, key_file_of
 from risingpy.executors.epoch.handed_over import HandedOver, read_handed_over
+from risingpy.executors.epoch.turn import Repetitions, Turn
 from risingpy.executors.spark.located_tasks import load_on_hosts, located
+from risingpy.executors.spark.loop_time import LoopTime
 from risingpy.executors.spark.loss_watch import LossWatch
 from risingpy.executors.spark.stage_task import TaskReport
+from risingpy.plan.loops import Stages
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.write_ahead_log import log_directory
 
@@ -59,7 +69,7 @@ class ClusterEpochs:
         self._last: LastCommit | None = None
         self._sealed_key: bytes | None = None
 
-    def run(self, context: SparkContext, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
+    def run(self, context: SparkContext, descriptor: EpochDescriptor, stages: Stages) -> list[TaskReport]:
         """The reports of all tasks. Raises FragmentFailed, SourceFailed, MemoryError as their tasks do."""
         order = EpochOrder(
             self._run,
@@ -73,7 +83,7 @@ class ClusterEpochs:
         )
         log, shipped = self._log_rows(context, descriptor)
         try:
-            elements = self._collected(context, order, self._graph_of(context, descriptor), log, depth)
+            elements, turns = self._collected(context, order, self._graph_of(context, descriptor), log, stages)
         finally:
             if shipped is not None:
                 shipped.unpersist()
@@ -81,15 +91,15 @@ class ClusterEpochs:
         if failure is not None:
             raise failure
         done = [each for each in elements if isinstance(each, StageDone)]
-        done = check_attempts(done, shards=descriptor.shards, depth=depth)
+        done = check_attempts(done, shards=descriptor.shards, turns=turns)
         self._last = _last_commit(descriptor, done)
         return [TaskReport((each.report,), each.purged, each.cpu_seconds) for each in done]
 
     def _collected(
         self, context: SparkContext, order: EpochOrder, graph: Broadcast[bytes],
-        log: Callable[[], Mapping[int, bytes]], depth: int,
-    ) -> list[Sent]:  # fmt: skip
-        """What the job's last stage has sent. After a loss, the job is placed and run anew."""
+        log: Callable[[], Mapping[int, bytes]], stages: Stages,
+    ) -> tuple[list[Sent], list[int]]:  # fmt: skip
+        """As `_Chain.run`. After a loss, all is placed and run anew."""
         for left in reversed(range(TRIES)):
             places = self._places(context, order.descriptor.shards)
             loads = partial(load_on_hosts, context, replace(order, last=None, handed_over={}))
@@ -101,7 +111,7 @@ class ClusterEpochs:
             context.addJobTag(tag)
             try:
                 with watch:
-                    return [element for _, element in _chain(context, base, order, graph, log, depth).collect()]
+                    return _Chain(context, base, order, graph, log).run(stages)
             except Exception:
                 if not (watch.lost and left):
                     raise
@@ -163,39 +173,76 @@ def _executors(context: SparkContext) -> list[SparkExecutor]:
     return sorted(each for each in found if each != own)
 
 
-def _chain(
-    context: SparkContext, base: Any, order: EpochOrder, graph: Broadcast[bytes],
-    log: Callable[[], Mapping[int, bytes]], depth: int,
-) -> RDD[tuple[int, Sent]]:  # fmt: skip
-    jvm: Any = context._jvm  # noqa: SLF001
-    chain: RDD[Any] = RDD(base, context, NoOpSerializer()).mapPartitionsWithIndex(_first(order, graph, log))
-    for stage in range(1, depth):
-        shuffled = chain.partitionBy(order.descriptor.shards, _own_number)
+@dataclass(slots=True)
+class _Chain:
+    """The turns of one attempt at an epoch. `rdd`: what the last of those that are planned sends."""
+
+    context: SparkContext
+    base: Any
+    order: EpochOrder
+    graph: Broadcast[bytes]
+    log: Callable[[], Mapping[int, bytes]]
+    rdd: RDD[Any] = field(init=False)
+
+    def run(self, stages: Stages) -> tuple[list[Sent], list[int]]:
+        """What the tasks have reported, or what has failed; and the numbers of the turns.
+
+        Where a loop may repeat, a job ends, and the next one begins with the rows that its tasks have sent: as a local
+        checkpoint, which Spark does not compute again.
+        """
+        repetitions, time, numbers = Repetitions(), LoopTime(self.order.descriptor), list[int]()
+        for turns in repetitions.chains(stages):
+            time.check(turns, stages)
+            for turn in turns:
+                self._add(turn)
+            if turns[-1] == Turn(stages.depth - 1):
+                break
+            numbers += [turn.number for turn in turns]
+            self.rdd.persist(StorageLevel.MEMORY_AND_DISK).localCheckpoint()
+            told = [element for _, element in self.rdd.filter(_is_told).collect()]
+            if any(isinstance(each, StageFailed) for each in told):
+                return told, numbers
+            for each in told:
+                if isinstance(each, StageDone) and each.turn in numbers[-len(turns) :]:
+                    repetitions.note(each.report.pending)
+        return [element for _, element in self.rdd.collect()], [*numbers, *(turn.number for turn in turns)]
+
+    def _add(self, turn: Turn) -> None:
+        if turn == Turn(0):
+            located: RDD[Any] = RDD(self.base, self.context, NoOpSerializer())
+            self.rdd = located.mapPartitionsWithIndex(_first(self.order, self.graph, self.log))
+            return
+        jvm: Any = self.context._jvm  # noqa: SLF001
+        shuffled = self.rdd.partitionBy(self.order.descriptor.shards, _own_number)
         # `glom` makes one element of a partition, so that it can be zipped; the location's element is dropped again.
-        placed = jvm.SerDeUtil.javaToPython(base.zip(shuffled._jrdd.glom()).values())  # noqa: SLF001
+        placed = jvm.SerDeUtil.javaToPython(self.base.zip(shuffled._jrdd.glom()).values())  # noqa: SLF001
         unbatched: Any = AutoBatchedSerializer
-        received: RDD[Any] = RDD(placed, context, unbatched(CPickleSerializer()))
-        unpickle = context._unbatched_serializer  # noqa: SLF001 - with which `partitionBy` writes its batches
-        chain = received.mapPartitionsWithIndex(_later(order, graph, log, stage, unpickle))
-    return chain
+        received: RDD[Any] = RDD(placed, self.context, unbatched(CPickleSerializer()))
+        unpickle = self.context._unbatched_serializer  # noqa: SLF001 - with which `partitionBy` writes its batches
+        self.rdd = received.mapPartitionsWithIndex(_later(self.order, self.graph, self.log, turn, unpickle))
 
 
 def _first(order: EpochOrder, graph: Broadcast[bytes], log: Callable[[], Mapping[int, bytes]]) -> Callable[..., Any]:
     def run(shard: int, _: Iterable[bytes]) -> Iterator[tuple[int, Sent]]:
-        return run_stage_on_shard(order, graph.value, log(), 0, shard, ())
+        return run_stage_on_shard(order, graph.value, log(), Turn(0), shard, ())
 
     return run
 
 
 def _later(
-    order: EpochOrder, graph: Broadcast[bytes], log: Callable[[], Mapping[int, bytes]], stage: int, unpickle: Any
+    order: EpochOrder, graph: Broadcast[bytes], log: Callable[[], Mapping[int, bytes]], turn: Turn, unpickle: Any
 ) -> Callable[..., Any]:
     def run(shard: int, partitions: Iterable[list[bytes]]) -> Iterator[tuple[int, Sent]]:
         batches = (unpickle.loads(bytes(data)) for partition in partitions for data in partition)
         received = [element for batch in batches for _, element in batch]
-        return run_stage_on_shard(order, graph.value, log(), stage, shard, received)
+        return run_stage_on_shard(order, graph.value, log(), turn, shard, received)
 
     return run
+
+
+def _is_told(sent: tuple[int, Sent]) -> bool:
+    """Whether it is for the driver, too."""
+    return not isinstance(sent[1], SentRows)
 
 
 def _own_number(shard: int) -> int:

@@ -32,6 +32,7 @@ from risingpy.executors.spark.java_output import without_java_stack
 from risingpy.executors.spark.lost_session import cores_of, end_lost, has_executors, why_ended, why_lost
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import SparkSessions, new_socket_directory
+from risingpy.plan.loops import Stages
 
 if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the server has begun to answer
     from pyspark.sql import DataFrame, SparkSession
@@ -56,7 +57,7 @@ class QueryFailed(Exception):
 @dataclass(frozen=True, slots=True)
 class _RunningEpoch:
     descriptor: EpochDescriptor
-    depth: int
+    stages: Stages
     done: Future[list[TaskReport]] = field(default_factory=Future)
 
 
@@ -123,12 +124,12 @@ class SparkDriver:
             if ended is not None:
                 self._start_anew(session, ended)
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
         self._committed = descriptor.committed
         session = self._warm_session()
         try:
-            return self._run_with(session, descriptor, depth)
+            return self._run_with(session, descriptor, stages)
         except Exception as error:
             # What a lost session raises is anything, from py4j's errors to those of a query that ended.
             lost = None if self._stopping else why_lost(session)
@@ -137,7 +138,7 @@ class SparkDriver:
             self._start_anew(session, lost)
             raise QueryFailed(f"{lost}; Spark is started again") from error
 
-    def _run_with(self, session: SparkSession, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
+    def _run_with(self, session: SparkSession, descriptor: EpochDescriptor, stages: Stages) -> list[TaskReport]:
         narrow = descriptor.single_task and self._cluster is None
         query = self._narrow if narrow else self._wide
         if not narrow:
@@ -148,7 +149,7 @@ class SparkDriver:
         query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
         if not narrow:
             self._narrow.dismiss_task()
-        self._epoch = running = _RunningEpoch(descriptor, depth)
+        self._epoch = running = _RunningEpoch(descriptor, stages)
         query.open_epoch(descriptor.epoch, pickle.dumps(descriptor) if narrow else b"")
         last_executors = time.monotonic()
         while True:
@@ -285,9 +286,9 @@ class SparkDriver:
         try:
             if self._cluster is not None:
                 context = frame.sparkSession.sparkContext
-                running.done.set_result(self._cluster.run(context, running.descriptor, running.depth))
+                running.done.set_result(self._cluster.run(context, running.descriptor, running.stages))
             else:
-                running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.depth))
+                running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.stages))
         except Exception as error:
             running.done.set_exception(error if _is_ours(error) else QueryFailed(without_java_stack(str(error))))
 

@@ -22,6 +22,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor, descriptor_of
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport
 from risingpy.executors.epoch.task import EpochWorker, Purged
+from risingpy.executors.epoch.turn import Turn
 from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.memory_guard import MemoryGuard
@@ -121,7 +122,7 @@ def run_first_stage(server: ServerRun, epoch: int, shard: int) -> Iterator[pa.Re
     """Runs stage 0 on one shard, which reads the epoch's input itself."""
     descriptor = descriptor_of(Path(server.data_dir), epoch)
     purged = _process().worker(server).purge(descriptor, shard)
-    yield from _run(server, descriptor, 0, shard, [], purged)
+    yield from _run(server, descriptor, Turn(0), shard, [], purged)
 
 
 def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -130,9 +131,9 @@ def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def stage_function(
-    server: ServerRun, epoch: int, stage: int
+    server: ServerRun, epoch: int, turn: Turn
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that `mapInArrow` runs for a later stage; the partition's number is the shard."""
+    """The function that `mapInArrow` runs for a later turn; the partition's number is the shard."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -149,7 +150,7 @@ def stage_function(
             return
         payloads = [(port, payload.as_buffer()) for port, payload in rows if port >= 0]
         descriptor = descriptor_of(Path(server.data_dir), epoch)
-        yield from _run(server, descriptor, stage, context.partitionId(), payloads, None)
+        yield from _run(server, descriptor, turn, context.partitionId(), payloads, None)
 
     return run
 
@@ -157,14 +158,14 @@ def stage_function(
 def _run(
     server: ServerRun,
     descriptor: EpochDescriptor,
-    stage: int,
+    turn: Turn,
     shard: int,
     payloads: Iterable[tuple[int, bytes]],
     purged: Purged | None,
 ) -> Iterator[pa.RecordBatch]:
     process, began = _process(), time.process_time()
     try:
-        output = process.worker(server).run_stage(descriptor, stage, shard, payloads)
+        output = process.worker(server).run_stage(descriptor, turn, shard, payloads)
     except (FragmentFailed, SourceFailed, MemoryError) as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return

@@ -260,7 +260,7 @@ class BarrierLoop:
             reach("epoch.describe")
             clock.done(EpochPhase.PLAN)
             try:
-                report = self._runner.run(epoch.descriptor, epoch.depth)
+                report = self._runner.run(epoch.descriptor, epoch.stages)
             except FragmentFailed as failure:
                 self._deal_with(failure)
             except SourceFailed as failure:

@@ -78,7 +78,7 @@ class EpochTimes:
         """The epoch is durable."""
         descriptor = epoch.descriptor
         done = EpochTime(
-            descriptor.epoch, clock.began_at, epoch.rows, epoch.depth, descriptor.single_task, dict(clock.phases)
+            descriptor.epoch, clock.began_at, epoch.rows, epoch.stages.depth, descriptor.single_task, dict(clock.phases)
         )
         with self._guard:
             self._recent.append(done)

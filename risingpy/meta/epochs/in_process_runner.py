@@ -9,6 +9,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor, forget_descript
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
+from risingpy.plan.loops import Stages
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 
@@ -33,7 +34,7 @@ class InProcessRunner:
     def cores(self) -> int | None:
         return default_parallelism()
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         if self._beside_spark or not self._has_run:
             # A task of Spark's that has outlived its epoch goes on while it finds that described.
             forget_descriptors(self._data_dir)

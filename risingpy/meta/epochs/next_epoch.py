@@ -16,6 +16,7 @@ from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, Table
+from risingpy.plan.loops import Stages
 from risingpy.plan.plain_jobs import is_plain
 
 JOB_SECONDS_PER_ROW = 10e-6  # so much more CPU time a job may take for each row of the epoch: ten times a plain view's
@@ -24,14 +25,14 @@ LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may b
 
 @dataclass(frozen=True, slots=True)
 class NextEpoch:
-    """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: the sources' positions after it.
+    """`rows`: about how many it has. `stages`: those of its graph. `offsets`: the sources' positions after it.
 
     `pushed`: the offsets of pushed sources that have rows in it. `handed_over`: see `plan_epoch`.
     """
 
     descriptor: EpochDescriptor
     rows: int
-    depth: int
+    stages: Stages
     offsets: Offsets
     pushed: Mapping[int, str]
     handed_over: Mapping[int, StepResult] = field(default_factory=dict)
@@ -102,7 +103,7 @@ def plan_epoch(
     budget: BackfillBudget,
     shape: EpochShape,
     *,
-    depth: int,
+    stages: Stages,
     number: Callable[[], int],
     idle: bool,
     passed: bool,
@@ -112,7 +113,7 @@ def plan_epoch(
 ) -> NextEpoch | None:
     """The epoch after `state`; None if there is no work for it.
 
-    `depth`: of its graph. `number`, called last, gives its number, its time. `idle`: there is time to rewrite rows
+    `stages`: of its graph. `number`, called last, gives its number, its time. `idle`: there is time to rewrite rows
     without dropped columns. `passed`: a view changes because time has passed. `handed_over`: by job, what it takes over
     from the job's own epochs. With `closed` it takes nothing else. `halvings`: how often its jobs' time is halved.
     """
@@ -134,7 +135,7 @@ def plan_epoch(
         fresh_jobs=tuple(sorted(state.fresh_jobs - state.set_aside.keys())),
         purge=tuple(sorted(state.purge)),
         compact=tuple(sorted(state.compactions.items())),
-        single_task=shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
+        single_task=shape.is_one_task(rows, shards=state.shards, exchanges=stages.depth - 1),
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(starting_ids(state))),
         snapshot_rows=tuple(sorted(granted.items())),
@@ -143,4 +144,4 @@ def plan_epoch(
         rows=rows,
         handed_over=_taken_over(handed_over),
     )
-    return NextEpoch(descriptor, rows, depth, read.offsets, log.offsets_up_to(lsn), handed_over)
+    return NextEpoch(descriptor, rows, stages, read.offsets, log.offsets_up_to(lsn), handed_over)

@@ -12,6 +12,7 @@ from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.epoch.stage_runner import StageReport
 from risingpy.executors.epoch.task import Purged
 from risingpy.meta.epochs.shape import EpochShape
+from risingpy.plan.loops import Stages
 from risingpy.plan.operator_work import OperatorPosition, WorkFigures
 from risingpy.storage.journal.entries import Delta
 
@@ -60,8 +61,8 @@ class EpochRunner(Protocol):
         """How many tasks can run at a time; None while the engine does not know."""
         ...
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        """Runs the epoch on a graph of `depth` stages; every shard's state is durable when it returns.
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
+        """Runs the epoch on a graph with these stages; every shard's state is durable when it returns.
 
         Raises FragmentFailed if a job's own computation fails, SourceFailed if the system behind a source does not
         answer, EpochFailed if the engine fails.

@@ -20,6 +20,7 @@ from risingpy.meta.of_graph import OfGraph
 from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.plan.loops import Stages
 from risingpy.storage.engine.read_views import ReadView
 
 COMPACTION_PAUSE_SECONDS = 0.2  # an epoch only for the compaction waits until there is no other work for so long
@@ -40,7 +41,7 @@ class EpochScheduler:
         self._now = now
         self.budget = BackfillBudget()
         self._passing_time = PassingTime()
-        self._depth = OfGraph(lambda state: state.graph().depth)
+        self._stages = OfGraph(lambda state: Stages.of(state.graph()))
         self._last_tried = 0
         self._idle = False
 
@@ -106,7 +107,7 @@ class EpochScheduler:
             self._trimming,
             self.budget,
             shape,
-            depth=self._depth(state),
+            stages=self._stages(state),
             number=lambda: self._next_number(state),
             idle=self._idle,
             passed=self._passing_time.has_come(self._now()),

@@ -11,6 +11,7 @@ from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.replica import Replica
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
+from risingpy.plan.loops import Stages
 
 
 class SparkRunner:
@@ -42,13 +43,13 @@ class SparkRunner:
     def cores(self) -> int | None:
         return self._driver.cores
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         self._driver.look_for_java()
         # On a cluster, what was planned as one task before it was there is still run here.
         self._move(here=descriptor.single_task and (self._replica is not None or not self._driver.is_warm))
         if self._runs_here:
-            return self._meanwhile.run(descriptor, depth)
-        return self._run_on_spark(descriptor, depth)
+            return self._meanwhile.run(descriptor, stages)
+        return self._run_on_spark(descriptor, stages)
 
     def _move(self, *, here: bool) -> None:
         """Whoever does not run epochs has nothing open: what he remembers of the stores would be out of date."""
@@ -58,9 +59,9 @@ class SparkRunner:
             self._meanwhile.close()
         self._runs_here = here
 
-    def _run_on_spark(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def _run_on_spark(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         try:
-            tasks = self._driver.run(descriptor, depth)
+            tasks = self._driver.run(descriptor, stages)
         except QueryFailed as error:
             raise EpochFailed(str(error)) from error
         # A table is purged when no shard has rows of it left. Tasks that do not purge report None, and do not count.

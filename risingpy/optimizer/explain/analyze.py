@@ -10,8 +10,9 @@ from risingpy.optimizer.explain.tree import ExplainFormat, ExplainNode, render
 from risingpy.plan.graph import Fragment, Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Exchange, Share, StreamFilter, StreamPlan, StreamProject
+from risingpy.plan.recursion import StreamLevelScan
 from risingpy.plan.state_tables import state_tables
-from risingpy.plan.traversal import children
+from risingpy.plan.traversal import Border, children
 from risingpy.storage.engine.table_statistics import TableStatistics
 
 
@@ -64,7 +65,10 @@ def _tree(
     def node(plan: StreamPlan, reader: StreamPlan | None) -> _Node:
         done = work.get((fragment.fragment_id, next(numbers)), OperatorWork())
         operator = _analyzed(plan, reader, fragment, done, tables)
-        if isinstance(plan, Exchange | Share):
+        if isinstance(plan, StreamLevelScan):
+            next(sources)  # whose fragment is around it
+            return _Node(plan, operator, ())
+        if isinstance(plan, Border):
             share = plan.input if isinstance(plan, Exchange) else plan
             source = fragments[next(sources).fragment_id]
             if isinstance(share, Share) and share.number in shared:
@@ -95,7 +99,7 @@ def _analyzed(
     tables: Mapping[int, TableStatistics],
 ) -> AnalyzedOperator:
     kept = [tables.get(table.table_id, TableStatistics()) for table in state_tables(plan)]
-    rows_in = done.rows_out if isinstance(plan, Exchange | Share) else done.rows_in
+    rows_in = done.rows_out if isinstance(plan, Border) else done.rows_in
     is_fused = isinstance(plan, StreamFilter) and isinstance(reader, StreamProject)
     return AnalyzedOperator(
         identity="",

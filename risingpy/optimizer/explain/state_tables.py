@@ -35,7 +35,14 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
 from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -63,7 +70,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in tables.items()]
         case HashJoin() | AsOfJoin():
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
-        case StreamRecursion():
+        case StreamRecursion() | StreamLevels():
             kept = {"derivations": plan.rows.derivations, "members": plan.rows.members}
             return [f"table {t.table_id} {name}: {table_text(t)}" for name, t in kept.items() if t is not None]
         case Materialize() | StreamTtl():
@@ -84,6 +91,7 @@ def state_table_lines(plan: StreamPlan) -> list[str]:
             | StreamExpand()
             | StreamLet()
             | StreamRecursiveScan()
+            | StreamLevelScan()
             | Share()
         ):
             return []

@@ -50,8 +50,15 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Distribution, DistributionKind
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
-from risingpy.plan.traversal import children
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
+from risingpy.plan.traversal import Border, children
 from risingpy.plan.watermark_use import cleaning_watermark
 
 
@@ -90,7 +97,7 @@ class _Explainer:
     def tree(self, plan: StreamPlan, fragment: Fragment | None) -> ExplainNode:
         fragment = self._fragments.get(id(plan), fragment)
         name, fields = _described(plan)
-        if self._only is not None and isinstance(plan, Exchange | Share):
+        if self._only is not None and isinstance(plan, Border):
             return ExplainNode(name, {**fields, "from_fragment": str(next(self._inputs).fragment_id)})
         details = _details(plan, fragment) if self._verbose else ()
         if isinstance(plan, Share):
@@ -135,7 +142,9 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
-        case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():
+        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():
+            return _described_recursion(plan)
+        case StreamRecursiveScan() | StreamLevelScan():
             return _described_recursion(plan)
         case StreamUnion() | StreamChangeLog() | TableInputs() | StreamExpand() | Share():
             return _described_plainly(plan)
@@ -187,20 +196,20 @@ def _described_plainly(
 
 
 def _described_recursion(
-    plan: StreamRecursion | StreamLet | StreamMoments | StreamRecursiveScan,
+    plan: StreamRecursion | StreamLevels | StreamLet | StreamMoments | StreamRecursiveScan | StreamLevelScan,
 ) -> tuple[str, dict[str, FieldValue]]:
     match plan:
-        case StreamRecursion():
+        case StreamRecursion() | StreamLevels():
             union: dict[str, FieldValue] = {"all": "true"} if plan.rows.members is None else {}
-            return "StreamRecursion", {"id": str(plan.number), **union, "limit": str(plan.limit)}
+            return type(plan).__name__, {"id": str(plan.number), **union, "limit": str(plan.limit)}
         case StreamLet():
             return "StreamLet", {"id": str(plan.number)}
         case StreamMoments():
             names = _input_names(plan)
             group = [names[2 + i] for i in plan.identity[: plan.grouped]]
             return "StreamMoments", {"group_key": group, "of": plan.gives.value}
-        case StreamRecursiveScan():
-            return "StreamRecursiveScan", {"id": str(plan.number), "columns": column_names(plan.properties.schema)}
+        case StreamRecursiveScan() | StreamLevelScan():
+            return type(plan).__name__, {"id": str(plan.number), "columns": column_names(plan.properties.schema)}
 
 
 def _described_over_window(plan: StreamOverWindow) -> tuple[str, dict[str, FieldValue]]:
@@ -354,7 +363,7 @@ def _details(plan: StreamPlan, fragment: Fragment | None) -> tuple[str, ...]:
     cleaned = cleaning_watermark(plan)
     if cleaned is not None:
         parts.append(f"state cleaned by {column_names(cleaned.schema)[cleaned.watermark.column]}")
-    if fragment is not None and not isinstance(plan, Exchange | Share):
+    if fragment is not None and not isinstance(plan, Border):
         parts.append(f"stage {fragment.stage}, fragment {fragment.fragment_id}")
     return (", ".join(parts), *state_table_lines(plan))
 

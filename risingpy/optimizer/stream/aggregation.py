@@ -31,7 +31,7 @@ from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, Si
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Field
 from risingpy.plan.operators import Exchange, StreamPlan
-from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.properties import ColumnIndex, DistributionKind
 from risingpy.plan.state_tables import dedup_state, materialized_input_state, value_state
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
@@ -277,5 +277,7 @@ class _Aggregation:
 
 def exchange(input: StreamPlan, columns: tuple[ColumnIndex, ...]) -> Exchange:
     """Moves rows with equal `columns` to the same shard; without columns, all rows to one shard."""
+    if isinstance(input, Exchange) and input.properties.distribution.kind is not DistributionKind.BROADCAST:
+        input = input.input  # rows move once
     properties = replace(input.properties, distribution=hash_by(columns) if columns else SINGLE)
     return derived(Exchange(input, properties))

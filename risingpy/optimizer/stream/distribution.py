@@ -35,7 +35,14 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Distribution, DistributionKind
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
 
 SINGLE = Distribution(DistributionKind.SINGLE)
 BROADCAST = Distribution(DistributionKind.BROADCAST)
@@ -63,7 +70,7 @@ def distribution(plan: StreamPlan) -> Distribution:
     match plan:
         case TableScan() | Dml() | Source() | Exchange() | TableInputs() | SinkInput() | IntoTable():  # given
             return plan.properties.distribution
-        case StreamRecursion() | StreamRecursiveScan():  # given, too: the plan of the step begins with it
+        case StreamRecursion() | StreamLevels() | StreamRecursiveScan() | StreamLevelScan():  # given, too
             return plan.properties.distribution
         case StreamValues() | SimpleAgg() | StreamLet() | StreamMoments():
             return SINGLE

@@ -16,7 +16,7 @@ from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.rules import optimize_for_stream
 from risingpy.optimizer.stream.aggregation import plan_aggregate
 from risingpy.optimizer.stream.dedup import plan_distinct
-from risingpy.optimizer.stream.distribution import SINGLE
+from risingpy.optimizer.stream.distribution import SINGLE, hash_by
 from risingpy.optimizer.stream.dynamic_filter import is_time, plan_dynamic_filter, plan_time
 from risingpy.optimizer.stream.expressions import check_expressions, unsupported, values_of_rows
 from risingpy.optimizer.stream.join import plan_join
@@ -47,6 +47,7 @@ from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import StreamPlan
+from risingpy.plan.recursion import StreamLevelScan
 from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT
 
@@ -73,8 +74,8 @@ class StreamPlanner:
     """Plans the operators of one job, bottom-up; `notices` are for the client.
 
     `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
-    `scans`: within the step of recursions, what reads them, by their names. `ttl`: scans give the rows of so many
-    seconds.
+    `scans`: within the step of recursions, what reads them, by their names; `rows_move`: what the step makes of them
+    may move to other shards. `ttl`: scans give the rows of so many seconds.
     `estimates` tells large inputs from small ones; `check` is called before each operator is planned.
     """
 
@@ -88,19 +89,31 @@ class StreamPlanner:
     shared: dict[int, operators.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     scans: Mapping[str, StreamPlan] = field(default_factory=dict)
+    rows_move: bool = False
     ttl: int | None = None
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
         """The stream plan of `query`."""
         self.check()
         if self.scans and not reads_recursion(query, self.scans):
-            return sent(replace(self, scans={}).stream(query), SINGLE)
+            return self._beside_recursion(replace(self, scans={}).stream(query))
         number = self.common.get(id(query))
         if number is None:
             return self._planned(query)
         if number not in self.shared:
             input = self._planned(query)
             self.shared[number] = derived(operators.Share(input, number, underived(input.properties.schema)))
+        return self.shared[number]
+
+    def _beside_recursion(self, input: StreamPlan) -> StreamPlan:
+        """What the step of a recursion reads besides its rows, from another fragment."""
+        key = input.properties.stream_key
+        return sent(input, hash_by(key) if self.rows_move else SINGLE)
+
+    def _shared(self, input: StreamPlan) -> operators.Share:
+        """A part of the plan with several readers that `common` has not."""
+        number = -1 - len(self.shared)  # those of `common` count from 0
+        self.shared[number] = derived(operators.Share(input, number, underived(input.properties.schema)))
         return self.shared[number]
 
     def _planned(self, query: logical.LogicalPlan) -> StreamPlan:
@@ -166,11 +179,15 @@ class StreamPlanner:
 
     def _recursion(self, query: logical.Recursion) -> StreamPlan:
         self._refuse_window_close()
-        start, known = self.stream(with_keys(query.start)), len(self.notices)
+        start = self.stream(with_keys(query.start))
+        known, shared = len(self.notices), set(self.shared)
 
         def step_of(step: logical.LogicalPlan, scan: StreamPlan) -> StreamPlan:
             del self.notices[known:]  # of the step as it was planned before
-            return replace(self, scans={**self.scans, query.name: scan}).stream(step)
+            for number in self.shared.keys() - shared:
+                del self.shared[number]
+            moves = isinstance(scan, StreamLevelScan)
+            return replace(self, scans={**self.scans, query.name: scan}, rows_move=moves).stream(step)
 
         return plan_recursion(
             query,
@@ -178,6 +195,7 @@ class StreamPlanner:
             step_of,
             self.job,
             self.allocate,
+            self._shared,
             inside=bool(self.scans),
         )
 
@@ -204,9 +222,7 @@ class StreamPlanner:
         if join.kind is logical.JoinKind.TEMPORAL or not has_scattered_matches(join, self.catalog):
             return plan_temporal_join(join, left, self.catalog, self.job, self.allocate)
         if not isinstance(left, operators.Share):
-            number = -1 - len(self.shared)  # those of `common` count from 0
-            left = derived(operators.Share(left, number, underived(left.properties.schema)))
-            self.shared[number] = left
+            left = self._shared(left)
         pairs = plan_pairs(join, left, self.catalog, self.job, self.allocate)
         whole, first = left_with_pairs(join, left, pairs)
         planned = self._hash_join(whole, left, pairs.plan)
@@ -220,7 +236,8 @@ class StreamPlanner:
         return self._hash_join(join, self.stream(join.left), self.stream(join.right))
 
     def _hash_join(self, join: logical.Join, left: StreamPlan, right: StreamPlan) -> StreamPlan:
-        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates, in_step=bool(self.scans))
+        in_step = bool(self.scans) and not self.rows_move
+        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates, in_step=in_step)
         self.notices.extend(planned.notices)
         return planned.plan
 

@@ -38,7 +38,14 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Properties
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
 
 Operator = TypeVar(
     "Operator",
@@ -108,7 +115,9 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes out when it is final
             return True
-        case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():  # a shorter way replaces one
+        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():  # a shorter way replaces one
+            return False
+        case StreamRecursiveScan() | StreamLevelScan():
             return False
         case LocalAgg() | HashAgg() | SimpleAgg():  # a changed result replaces the old one
             return False

@@ -14,17 +14,16 @@ from dataclasses import replace
 from graphlib import TopologicalSorter
 
 from risingpy.plan.graph import ExchangeSource, Fragment, Job
+from risingpy.plan.loops import STEP, is_in_loop, read_before
 from risingpy.plan.operators import (
     Dml,
-    Exchange,
     Materialize,
-    Share,
     SinkInput,
     StreamPlan,
     TableInputs,
     WatermarkFilter,
 )
-from risingpy.plan.traversal import nodes_of_fragment
+from risingpy.plan.traversal import Border, nodes_of_fragment
 
 
 def connected(jobs: Mapping[int, Job], sinks: Mapping[int, Sequence[int]]) -> Mapping[int, Job]:
@@ -49,7 +48,7 @@ def _sinks_of(job: Job) -> tuple[int, ...]:
 def _reading(job: Job, sinks: Collection[int], jobs: Mapping[int, Job]) -> Job:
     """A table's job with other sinks."""
     *earlier, last = job.fragments
-    leaves = [node for node in nodes_of_fragment(last.root) if isinstance(node, Exchange | Share | SinkInput)]
+    leaves = [node for node in nodes_of_fragment(last.root) if isinstance(node, Border | SinkInput)]
     own = [each for leaf, each in zip(leaves, last.inputs, strict=True) if not isinstance(leaf, SinkInput)]
     root = _with_inputs(last.root, sinks)
     sources = [ExchangeSource.of(jobs[sink].fragments[-1].fragment_id, root.properties) for sink in sinks]
@@ -79,19 +78,18 @@ def staged(jobs: Mapping[int, Job]) -> Mapping[int, Job]:
         for fragment in fragments.values()
         if isinstance(fragment.root, Materialize)
     }
-    before = {key: _before(fragment, writers) for key, fragment in fragments.items()}
+    steps = {key: each.inputs[STEP].fragment_id for key, each in fragments.items() if is_in_loop(each)}
+    before = {key: _before(fragment, writers, steps) for key, fragment in fragments.items()}
     stages: dict[int, int] = {}
     for key in TopologicalSorter(before).static_order():
         stages[key] = max((stages[each] + moves for each, moves in before[key].items()), default=0)
     return {key: _with_stages(job, stages) for key, job in jobs.items()}
 
 
-def _before(fragment: Fragment, writers: Mapping[int, int]) -> dict[int, int]:
+def _before(fragment: Fragment, writers: Mapping[int, int], steps: Mapping[int, int]) -> dict[int, int]:
     """The fragments that a fragment reads: 1 for those whose rows move to it, 0 for those on the same shard."""
-    found = {writers[table]: 0 for table in fragment.upstream_tables}
-    for source in fragment.inputs:
-        found[source.fragment_id] = max(int(source.moves), found.get(source.fragment_id, 0))
-    return found
+    tables = {writers[table]: 0 for table in fragment.upstream_tables}
+    return tables | read_before(fragment, steps)
 
 
 def _with_stages(job: Job, stages: Mapping[int, int]) -> Job:

@@ -41,7 +41,14 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
 
 
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
@@ -50,6 +57,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the catalog
             return plan.properties.stream_key
         case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():  # given by the planner
+            return plan.properties.stream_key
+        case StreamLevels() | StreamLevelScan():
             return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)

@@ -53,7 +53,14 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
-from risingpy.plan.recursion import StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion import (
+    StreamLet,
+    StreamLevels,
+    StreamLevelScan,
+    StreamMoments,
+    StreamRecursion,
+    StreamRecursiveScan,
+)
 from risingpy.plan.watermark_use import bounds_of_pair
 from risingpy.plan.window_calls import WindowCall
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
@@ -93,7 +100,9 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the relation
             return plan.properties.watermarks
-        case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():
+        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():
+            return ()
+        case StreamRecursiveScan() | StreamLevelScan():
             return ()
         case StreamValues() | SimpleAgg() | Now() | DynamicFilter():  # a row comes or goes when the bound passes it
             return ()

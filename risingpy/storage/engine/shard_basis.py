@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META
 from risingpy.storage.engine.transactions import StoreTransaction, scan
-from risingpy.storage.engine.undo_record import has_undo, read_markers, undo_stages
+from risingpy.storage.engine.undo_record import has_undo, is_repetition, read_markers, undo_stages
 
 _BASIS, _ATTEMPT = b"basis", b"attempt"
 _EPOCH_BYTES = 8
@@ -42,14 +42,17 @@ def read_basis(transaction: StoreTransaction) -> ShardBasis:
     """What the shard's notes say."""
     noted = transaction.get(_BASIS, db=META)
     committed = None if noted is None else int.from_bytes(noted)
-    attempts = {int.from_bytes(stage): _decoded(bytes(value)) for stage, value in scan(transaction, _ATTEMPT, db=META)}
+    attempts = _attempts(transaction)
     later = [stage for stage, epoch in read_markers(transaction).items() if epoch > (committed or 0)]
     return ShardBasis(committed, attempts, frozenset(stage for stage in later if has_undo(transaction, stage)))
 
 
 def write_committed(transaction: StoreTransaction, committed: int) -> None:
-    """Notes that the shard has what is committed up to an epoch."""
+    """Notes that the shard has what is committed up to an epoch. Attempts at repetitions are forgotten then."""
     transaction.put(_BASIS, committed.to_bytes(_EPOCH_BYTES), db=META)
+    for stage, (epoch, _) in _attempts(transaction).items():
+        if is_repetition(stage) and epoch <= committed:
+            transaction.delete(_ATTEMPT + stage.to_bytes(4), db=META)
 
 
 def drop_attempts(rows: StoredRows, stages: Iterable[int], basis: ShardBasis) -> None:
@@ -63,6 +66,10 @@ def drop_attempts(rows: StoredRows, stages: Iterable[int], basis: ShardBasis) ->
 def attempt_note(stage: int, epoch: int, name: str) -> tuple[bytes, bytes]:
     """The key and the value that say which attempt a stage's commit was."""
     return _ATTEMPT + stage.to_bytes(4), epoch.to_bytes(_EPOCH_BYTES) + name.encode()
+
+
+def _attempts(transaction: StoreTransaction) -> dict[int, tuple[int, str]]:
+    return {int.from_bytes(stage): _decoded(bytes(value)) for stage, value in scan(transaction, _ATTEMPT, db=META)}
 
 
 def _decoded(value: bytes) -> tuple[int, str]:

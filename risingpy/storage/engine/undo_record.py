@@ -7,12 +7,13 @@ All integers are big-endian; the epoch before is 0 if there is none. `old` is NU
 The stream has a batch for each time that writes went to the store, the first one first: a key in several had
 its oldest value in the first. The keys of a batch ascend, and may be of several tables. With "U1", what STORE 3 has,
 they are of one.
+A stage that runs several times in an epoch has several such numbers (`stage_of_turn`).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -32,7 +33,32 @@ _HEAD = struct.Struct(">2sQQ")
 _MAGIC = b"U2"
 _READ = (b"U1", _MAGIC)
 _COMPRESS_FROM = 1 << 16  # bytes
+_STAGE_BITS = 16
 _SCHEMA = pa.schema([("key", pa.binary()), ("old", pa.binary())])
+
+
+def stage_of_turn(stage: int, repetition: int) -> int:
+    """The number under which a stage that runs several times in an epoch writes for the time `repetition`, from 0."""
+    return repetition << _STAGE_BITS | stage
+
+
+def from_turn_on(number: int, turns: Iterable[int]) -> list[int]:
+    """Of the turns, `number` and those of the same stage after it, which have written the same tables."""
+    stage = number & ((1 << _STAGE_BITS) - 1)
+    return [turn for turn in turns if turn >= number and turn & ((1 << _STAGE_BITS) - 1) == stage]
+
+
+def is_repetition(number: int) -> bool:
+    """Whether the number is of a further turn of a stage."""
+    return number >> _STAGE_BITS > 0
+
+
+def forget_repetitions(transaction: StoreTransaction, markers: Mapping[int, int], committed: int) -> None:
+    """Drops what takes repetitions of committed epochs back: the next epoch may have fewer, and would keep it."""
+    for number, epoch in markers.items():
+        if is_repetition(number) and epoch <= committed:
+            transaction.delete(number.to_bytes(4), db=UNDO)
+            transaction.delete(_MARKER + number.to_bytes(4), db=META)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +136,10 @@ def read_undo(environment: Environment, transaction: StoreTransaction, stage: in
 
 
 def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None:
-    """Takes back what the stages have written since epoch `committed`, so that everything is as it was."""
+    """Takes back what the stages have written since epoch `committed`, so that everything is as it was.
+
+    Of a stage's turns in an epoch, the last is taken back first.
+    """
     if not stages:
         return
     environment, transaction = rows.environment, rows.transaction
@@ -121,7 +150,7 @@ def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None
     # is left to take that one back with. Parts are undone from the last to the first, since a key that was written
     # twice has its oldest value in the first. The old rows go through the same writes as new ones, so statistics and
     # runs stay true; the transaction makes all of it durable at once, and a crash in between means to do it again.
-    for stage in stages:
+    for stage in sorted(stages, reverse=True):
         record = read_undo(environment, transaction, stage, markers[stage])
         if record.epoch_before > committed:
             raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")

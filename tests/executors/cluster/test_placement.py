@@ -71,9 +71,9 @@ def test_another_version_is_named() -> None:
 
 def test_an_epoch_of_mixed_attempts_does_not_count() -> None:
     done = [StageDone(s, k, f"{s}{k}", frozenset(), StageReport(), None, {}, 0.0) for s in (0, 1) for k in (0, 1)]
-    assert check_attempts(reversed(done), shards=2, depth=2) == done
+    assert check_attempts(reversed(done), shards=2, turns=range(2)) == done
     with pytest.raises(MixedAttempts, match="3 of 4"):
-        check_attempts(done[:3], shards=2, depth=2)
+        check_attempts(done[:3], shards=2, turns=range(2))
     done[3] = replace(done[3], seen=frozenset(["00", "an earlier 01"]))
     with pytest.raises(MixedAttempts, match="1 attempts"):
-        check_attempts(done, shards=2, depth=2)
+        check_attempts(done, shards=2, turns=range(2))

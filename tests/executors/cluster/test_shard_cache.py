@@ -71,7 +71,7 @@ class Cluster:
     def attempt(
         self, machine: str, epoch: int, stage: int, written: Rows, earlier: dict[int, Delta] | None = None
     ) -> Delta:
-        with self.caches(machine).use(self.order(epoch), 0, stage, earlier or {}) as store:
+        with self.caches(machine).use(self.order(epoch), 0, earlier or {}) as store:
             with store.begin(epoch, stage, committed=self.committed) as transaction:
                 transaction.put_rows(batch(written))
                 transaction.commit()
@@ -95,7 +95,7 @@ class Cluster:
             store.close()
 
     def rows(self, machine: str, names: str, stage: int = 0, earlier: dict[int, Delta] | None = None) -> Rows:
-        with self.caches(machine).use(self.order(self.committed + 1), 0, stage, earlier or {}) as store:
+        with self.caches(machine).use(self.order(self.committed + 1), 0, earlier or {}) as store:
             return values_of(store, names)
 
 
@@ -177,7 +177,7 @@ def test_a_task_of_an_epoch_that_is_over_ends(cluster: Cluster) -> None:
     first = cluster.attempt("a", 1, 0, {"x": "1"})
     before = cluster.order(1)
     cluster.commit(1, {0: first})
-    with pytest.raises(EpochIsOver), cluster.caches("b").use(before, 0, 0, {}):
+    with pytest.raises(EpochIsOver), cluster.caches("b").use(before, 0, {}):
         pass
 
 
@@ -185,7 +185,7 @@ def test_a_state_that_is_not_there_is_never_made(cluster: Cluster) -> None:
     cluster.commit(1, {0: cluster.attempt("a", 1, 0, {"x": "1"})})
     for path in (cluster.root / "shared" / "j").iterdir():
         path.unlink()
-    with pytest.raises(Exception, match="at epoch 0, not 1"), cluster.caches("b").use(cluster.order(2), 0, 0, {}):
+    with pytest.raises(Exception, match="at epoch 0, not 1"), cluster.caches("b").use(cluster.order(2), 0, {}):
         pass
 
 
@@ -206,5 +206,5 @@ def test_bytes_of_attempts_that_lose_go(cluster: Cluster) -> None:
     wanted = {"x": "won " + noise, "y": None}
     assert all(cluster.rows(machine, "xy") == wanted for machine in "abcd")
     assert all(cluster.stored(machine, "xy") == wanted for machine in "abcd"), "no task has to come to take it back"
-    with cluster.caches("a").use(cluster.order(3), 0, 0, {}) as store:
+    with cluster.caches("a").use(cluster.order(3), 0, {}) as store:
         assert (store.basis().beyond(), store.basis().ahead) == ({}, frozenset())

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
 from risingpy.executors.epoch.time import COUNTER_BITS
+from risingpy.executors.epoch.turn import Repetitions
 from risingpy.executors.relation import backfill as table_scan
 from risingpy.plan import logical
 from risingpy.plan.catalog import IndexedRelation
@@ -136,15 +138,17 @@ class Database:
     def _run_stages(self, inputs: Sequence[JobInput]) -> list[StageReport]:
         reports = []
         arrived: list[list[tuple[int, bytes]]] = [[] for _ in self._stores]
-        for stage in range(self._graph.depth):
+        repetitions = Repetitions()
+        for turn in chain.from_iterable(repetitions.chains(self._loaded.stages)):
             leaving: list[list[tuple[int, bytes]]] = [[] for _ in self._stores]
             for shard, store in enumerate(self._stores):
                 for attempt in ("fails after its commit", "succeeds"):
-                    with store.begin(self._epoch, stage, committed=self._committed) as transaction:
-                        output = run_stage(self._loaded, stage, shard, transaction, inputs[shard], arrived[shard])
+                    with store.begin(self._epoch, turn.number, committed=self._committed) as transaction:
+                        output = run_stage(self._loaded, turn, shard, transaction, inputs[shard], arrived[shard])
                         transaction.commit()
                     assert attempt
                 reports.append(output.report)
+                repetitions.note(output.report.pending)
                 for target, port, payload in output.payloads:
                     leaving[target].append((port, payload))
             arrived = leaving
