@@ -52,6 +52,11 @@ class Stages:
         can_be = (job.job_id for job in graph.jobs if job.job_id in in_loops and can_be_set_aside(job))
         return cls(graph.depth, loops, frozenset(can_be))
 
+    @property
+    def exchanges_of_repetition(self) -> int:
+        """How many exchanges a repetition costs on Spark, at most, with one for the job that it is; 0 without loops."""
+        return max((loop.last - loop.first + 2 for loop in self.loops), default=0)
+
     def ending_at(self, stage: int) -> Loop | None:
         """The loop whose last stage this is."""
         return next((loop for loop in self.loops if loop.last == stage), None)

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from risingpy.errors import DiskFailure
 from risingpy.executors.epoch.exchange import (
@@ -36,6 +35,7 @@ from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
 from risingpy.executors.epoch.turn import Repetitions, Turn
 from risingpy.executors.few_rows.chunk import Chunk, FewRows, joined, table_of
 from risingpy.executors.few_rows.shards import split_few
+from risingpy.executors.recursion.pending_levels import PendingLevels, lowest_level
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import ExchangeSource, Fragment
 from risingpy.plan.loops import STEP
@@ -46,8 +46,30 @@ from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
 from risingpy.storage.journal.entries import Delta
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
-Received: TypeAlias = "defaultdict[int, list[Chunk]]"  # the rows for this task's fragments, by port
 Follow: TypeAlias = Callable[[int, Fragment, pa.Table], None]
+
+
+class Received(defaultdict[int, list[Chunk]]):
+    """The rows for a task's fragments, by port. `levels`: what has come back to recursions and waits, by port."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
+        self.levels: defaultdict[int, PendingLevels] = defaultdict(PendingLevels)
+
+    def add(self, graph: LoadedGraph, port: int, rows: Chunk) -> None:
+        """Takes rows that were sent."""
+        if port in graph.levels:
+            self.levels[port].add(rows)
+        else:
+            self[port].append(rows)
+
+    def bring_due(self, turn: Turn) -> None:
+        """Lets the levels whose turn it is come to their recursions; all others wait."""
+        for fragment_id, level in turn.levels.items():
+            port = input_port(fragment_id, STEP)
+            due = self.levels[port].take(level) if port in self.levels else None
+            if due is not None:
+                self[port].append(due)
 
 
 _NOTHING = pa.table({"op": pa.array([], pa.int8())})
@@ -73,7 +95,8 @@ class StageReport:
     `backfill`: per job, the rows read from snapshots, and whether all its scans in this task have finished. `work`: of
     the operators that had rows. `watermarks`: by id, the greatest value in the task's rows. `rejected`: the messages of
     sources that did not decode. `deltas`: what its transactions have changed, where shared storage has the truth.
-    `pending`: by the fragment of a recursion, the lowest level of the changes that have gone back to it.
+    `pending`: by the fragment of a recursion, the lowest level of the changes that have gone back to it or wait there.
+    `repetition`: that of the task's turn.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
@@ -83,11 +106,11 @@ class StageReport:
     rejected: list[Rejected] = field(default_factory=list)
     deltas: list[Delta] = field(default_factory=list)
     pending: dict[int, int] = field(default_factory=dict)
+    repetition: int = 0
 
-    def note_pending(self, fragment_id: int, changes: Chunk) -> None:
-        """Adds changes that go back to a recursion: their first column is the level."""
-        lowest = _lowest_level(changes)
-        self.pending[fragment_id] = min(lowest, self.pending.get(fragment_id, lowest))
+    def note_pending(self, fragment_id: int, level: int) -> None:
+        """Adds that a recursion has changes of this level, or waits for its turn."""
+        self.pending[fragment_id] = min(level, self.pending.get(fragment_id, level))
 
     def note_delta(self, transaction: EpochTransaction) -> None:
         """Adds what a transaction that is committed has changed."""
@@ -115,15 +138,19 @@ def run_stage(
 
     Raises FragmentFailed if a fragment's computation fails.
     """
-    received: Received = defaultdict(list)
-    output = StageOutput()
+    received = Received()
+    output = StageOutput(report=StageReport(repetition=turn.repetition))
     for port, payload in payloads:
         if graph.runs_in(turn, port // PORTS_PER_FRAGMENT):
-            received[port].append(from_payload(payload))
+            received.add(graph, port, from_payload(payload))
         else:
             output.payloads.append((shard, port, _as_bytes(payload)))
     for target, port, rows in _run_fragments(graph, turn, shard, transaction, epoch_input, received, output.report):
         output.payloads.extend((target, port, payload) for payload in to_payloads(table_of(rows)))
+    for port, waiting in received.levels.items():
+        rest = waiting.take_all()
+        if rest is not None:
+            output.payloads.extend((shard, port, payload) for payload in to_payloads(table_of(rest)))
     return output
 
 
@@ -144,13 +171,13 @@ def run_epoch_in_process(
     to fragments from elsewhere, for each shard. `follow` is called with each output: the shard, its fragment, the rows.
     """
     shards = range(len(stores))
-    received = received or [defaultdict(list) for _ in stores]
+    received = received or [Received() for _ in stores]
     transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
     reports: list[StageReport] = []
     repetitions = Repetitions()
 
     def run(shard: int, turn: Turn) -> tuple[StageReport, list[tuple[int, int, Chunk]]]:
-        report = StageReport()
+        report = StageReport(repetition=turn.repetition)
         sent = _run_fragments(
             graph, turn, shard, transactions[shard], epoch_inputs[shard], received[shard], report, follow
         )
@@ -163,7 +190,7 @@ def run_epoch_in_process(
                 reports.append(report)
                 repetitions.note(report.pending)
                 for target, port, rows in sent:
-                    received[target][port].append(rows)
+                    received[target].add(graph, port, rows)
         on_shards(lambda shard: transactions[shard].commit(), shards)
         written = StageReport()
         for transaction in transactions:
@@ -187,6 +214,7 @@ def _run_fragments(
     """Runs a turn's fragments on a shard; yields (shard, port, rows) for later turns as they are made."""
     changes: dict[int, Chunk] = {}
     shared = SharedOutputs(graph.shared_outputs)
+    received.bring_due(turn)
     for fragment in graph.fragments_of(turn):
         held = None
         if fragment.job_id in graph.set_aside:
@@ -202,12 +230,15 @@ def _run_fragments(
             follow(shard, fragment, table_of(delta))
         for target, port, rows in _send(graph, fragment, delta, held, shard):
             if port in graph.levels:  # another turn's, even if its stage is this one
-                report.note_pending(graph.levels[port], rows)
+                report.note_pending(graph.levels[port], lowest_level(rows))
                 yield target, port, rows
             elif graph.stage_of[port // PORTS_PER_FRAGMENT] == turn.stage:  # rows that stay on their shard
                 received[port].append(rows)
             else:
                 yield target, port, rows
+    for port, waiting in received.levels.items():
+        if waiting.lowest is not None:
+            report.note_pending(graph.levels[port], waiting.lowest)
 
 
 def _is_idle(
@@ -363,13 +394,6 @@ def _split(graph: LoadedGraph, port: int, delta: Chunk, source: ExchangeSource) 
     if isinstance(delta, FewRows) and owner_of is not None:
         return split_few(delta, owner_of)
     return split_by_shard(table_of(delta), columns, graph.shards, source.types)
-
-
-def _lowest_level(changes: Chunk) -> int:
-    """Of rows whose first column is their level; there is at least one."""
-    if isinstance(changes, FewRows):
-        return min(cast("int", row[0]) for _, row in changes.rows)
-    return int(pc.min(changes.column(1)).as_py())
 
 
 def _as_bytes(payload: bytes | pa.Buffer) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -148,7 +147,7 @@ class OwnPaceJob:
         self, feeds: Sequence[tuple[InputChangelog, Changes]], up_to: int, shards: int
     ) -> tuple[list[Received], int]:
         """The changes up to an epoch, for the fragments that scan their tables, and how many there are."""
-        received: list[Received] = [defaultdict(list) for _ in range(shards)]
+        received: list[Received] = [Received() for _ in range(shards)]
         taken = 0
         for feed, changes in feeds:
             parts = [each.rows for each in changes.epochs if each.epoch <= up_to]

@@ -7,17 +7,17 @@ that one change adds and another takes away never reaches the step. That also en
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import StatementTooComplex
 from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk, ops_of
+from risingpy.executors.few_rows.chunk import Chunk, table_of
 from risingpy.executors.recursion.derived_rows import Levelled, LevelRows
+from risingpy.executors.recursion.pending_levels import PendingLevels
 from risingpy.statement_limits import look
 from risingpy.types import SqlType
 
@@ -54,23 +54,21 @@ class RecursionExecutor:
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         start, step = inputs
-        pending = _PendingLevels()
-        pending.add(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._taken])
-        pending.add_levelled(step, self._taken)
+        pending = PendingLevels()
+        pending.add(_levelled(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._taken]))
+        pending.add(step)
         outputs = [make_chunk(np.empty(0, np.int8), [pa.array([], type_.arrow) for type_ in self._types])]
-        while pending.by_level:
+        while (level := pending.lowest) is not None:
             look()
-            level, changes = pending.lowest()
             if level > self._bound.limit and self._returns_at_limit:
                 break
             self._bound.check(level)
-            read, again = self._rows.update(level, changes)
+            read, again = self._rows.update(level, _at_level(pending.take(level), self._taken))
             if again is not None:
-                pending.add(again.ops, again.levels, again.columns)
+                pending.add(_levelled(again.ops, again.levels, again.columns))
             if len(read.ops):
                 outputs.append(self._output(read))
-                derived = self._step(make_chunk(read.ops, [pa.array(read.levels), *read.columns]))
-                pending.add_levelled(derived, self._taken)
+                pending.add(self._step(_levelled(read.ops, read.levels, read.columns)))
         return consolidated(pa.concat_tables(outputs), self._types)
 
     def _output(self, read: Levelled) -> pa.Table:
@@ -79,10 +77,11 @@ class RecursionExecutor:
 
 
 class LevelsExecutor:
-    """One level of a recursion whose step is elsewhere. Inputs: changes of the start, and the step's, with their level.
+    """One level of a recursion whose step is elsewhere. Inputs: changes of the start, which are those of level 0, and
+    what the step gives at `level`, with it as a first column.
 
-    Gives what the step reads more or less, the level first. `hold` is told the changes of later levels, as the step
-    gives them. `level` is that whose turn it is; no change on any shard has a lower one.
+    Gives what the step reads more or less, the level first. `hold` is told what is to be looked at again at later
+    levels, in the form in which the step gives changes.
     """
 
     def __init__(
@@ -104,20 +103,14 @@ class LevelsExecutor:
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         start, step = inputs
-        pending = _PendingLevels()
-        pending.add(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._width])
-        pending.add_levelled(step, self._width)
-        outputs = [make_chunk(np.empty(0, np.int8), [pa.array([], type_.arrow) for type_ in self._types])]
-        if self._level in pending.by_level:
-            self._bound.check(self._level)
-            level, changes = pending.lowest()
-            read, again = self._rows.update(level, changes)
-            if again is not None:
-                pending.add(again.ops, again.levels, again.columns)
-            outputs.append(make_chunk(read.ops, [pa.array(read.levels), *read.columns]))
-        if pending.by_level:
-            self._hold(pending.whole())
-        return pa.concat_tables(outputs)
+        self._bound.check(self._level)
+        changes = _at_level(step, self._width)
+        if start.num_rows:  # the step gives nothing at level 0
+            changes = make_chunk(ops_of(start), columns_of(start)[: self._width])
+        read, again = self._rows.update(self._level, changes)
+        if again is not None and len(again.ops):
+            self._hold(_levelled(again.ops, again.levels, again.columns))
+        return _levelled(read.ops, read.levels, read.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,40 +130,11 @@ class LevelBound:
             )
 
 
-class _PendingLevels:
-    """Changes that no level has been gone through with, by level."""
+def _levelled(ops: np.ndarray, levels: np.ndarray, columns: Sequence[pa.Array]) -> pa.Table:
+    return make_chunk(ops, [pa.array(levels, pa.int64()), *columns])
 
-    def __init__(self) -> None:
-        self.by_level: defaultdict[int, list[pa.Table]] = defaultdict(list)
 
-    def add(self, ops: np.ndarray, levels: np.ndarray, columns: Sequence[pa.Array]) -> None:
-        if not len(ops):
-            return
-        chunk = make_chunk(ops, columns)
-        if levels[0] == levels[-1] and (levels == levels[0]).all():
-            self.by_level[int(levels[0])].append(chunk)
-            return
-        order = np.argsort(levels, kind="stable")
-        chunk, levels = chunk.take(pa.array(order)), levels[order]
-        bounds = [0, *(np.flatnonzero(np.diff(levels)) + 1).tolist(), len(levels)]
-        for begin, end in pairwise(bounds):
-            self.by_level[int(levels[begin])].append(chunk.slice(begin, end - begin))
-
-    def add_levelled(self, changes: pa.Table, width: int) -> None:
-        """Adds what the step gives, whose first column is the level; `width` columns follow that count."""
-        level, *columns = columns_of(changes)
-        self.add(ops_of(changes), np.asarray(level.to_numpy(), np.int64), columns[:width])
-
-    def whole(self) -> pa.Table:
-        """All of them, with their level as a first column."""
-        parts = [
-            make_chunk(ops_of(chunk), [pa.array(np.full(chunk.num_rows, level, np.int64)), *columns_of(chunk)])
-            for level, chunks in self.by_level.items()
-            for chunk in chunks
-        ]
-        return pa.concat_tables(parts)
-
-    def lowest(self) -> tuple[int, pa.Table]:
-        """The lowest level, and its changes, which are taken away."""
-        level = min(self.by_level)
-        return level, pa.concat_tables(self.by_level.pop(level)).combine_chunks()
+def _at_level(changes: Chunk, width: int) -> pa.Table:
+    """The first columns of changes of one level, without it."""
+    table = table_of(changes)
+    return make_chunk(ops_of(table), columns_of(table)[1 : 1 + width])

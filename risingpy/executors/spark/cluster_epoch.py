@@ -190,7 +190,7 @@ class _Chain:
         Where a loop may repeat, a job ends, and the next one begins with the rows that its tasks have sent: as a local
         checkpoint, which Spark does not compute again.
         """
-        repetitions, time, numbers = Repetitions(), LoopTime(self.order.descriptor), list[int]()
+        repetitions, time, numbers = Repetitions(), LoopTime(self.order.descriptor, else_one_task=False), list[int]()
         for turns in repetitions.chains(stages):
             time.check(turns, stages)
             for turn in turns:

@@ -27,10 +27,11 @@ from risingpy.plan.loops import Stages
 def run_stages(frame: DataFrame, server: ServerRun, descriptor: EpochDescriptor, stages: Stages) -> list[TaskReport]:
     """Runs all turns but the first on `frame`, the output of the source's stage 0; returns every task's report.
 
-    Raises FragmentFailed for a failing job, RuntimeError if Spark left out tasks.
+    Raises FragmentFailed for a failing job, ExchangesCostMore if the epoch should be one task, RuntimeError if Spark
+    left out tasks.
     """
     reports: list[TaskReport] = []
-    repetitions, time = Repetitions(), LoopTime(descriptor)
+    repetitions, time = Repetitions(), LoopTime(descriptor, else_one_task=True)
     for turns in repetitions.chains(stages):
         time.check(turns, stages)
         for turn in turns:

@@ -18,6 +18,7 @@ from risingpy.errors import CannotConnectNow, DiskFailure, OutOfMemory, SqlError
 from risingpy.executors.epoch.job_watch import JobTookTooLong
 from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.executors.spark.loop_time import ExchangesCostMore
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.costly_jobs import allowed_seconds, too_costly
 from risingpy.meta.epochs.epoch_times import EpochPhase
@@ -263,12 +264,14 @@ class BarrierLoop:
                 report = self._runner.run(epoch.descriptor, epoch.stages)
             except FragmentFailed as failure:
                 self._deal_with(failure)
+            except ExchangesCostMore:
+                shape.repeated_too_often(epoch.rows)
             except SourceFailed as failure:
                 self._scheduler.source_failed(failure)
             else:
                 clock.done(EpochPhase.RUN)
                 if report.cpu_seconds is not None:
-                    shape.measured(epoch.rows, report.cpu_seconds)
+                    shape.measured(epoch.rows, report.cpu_seconds, report.repetitions)
                 self._scheduler.ran(epoch, state, report, clock)
                 self._jobs_without_memory = 0
                 self._committer.commit_epoch(epoch, report, clock)

@@ -135,7 +135,9 @@ def plan_epoch(
         fresh_jobs=tuple(sorted(state.fresh_jobs - state.set_aside.keys())),
         purge=tuple(sorted(state.purge)),
         compact=tuple(sorted(state.compactions.items())),
-        single_task=shape.is_one_task(rows, shards=state.shards, exchanges=stages.depth - 1),
+        single_task=shape.is_one_task(
+            rows, shards=state.shards, exchanges=stages.depth - 1, of_repetition=stages.exchanges_of_repetition
+        ),
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(starting_ids(state))),
         snapshot_rows=tuple(sorted(granted.items())),

@@ -26,7 +26,7 @@ class EpochReport:
     `purged`: dropped tables with no rows left on any shard, and tables whose compaction is finished.
     `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows, for each task's stages and
     shards: few ask for their sums. `watermarks`: by id, the greatest value in the rows. `rejected`: messages of sources
-    that did not decode. `deltas`: see `StageReport`.
+    that did not decode. `deltas`: see `StageReport`. `repetitions`: how often loops were gone through again.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
@@ -37,6 +37,7 @@ class EpochReport:
     watermarks: Mapping[int, int] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
     deltas: tuple[Delta, ...] = ()
+    repetitions: int = 0
 
     def is_through(self, job_id: int) -> bool:
         """Whether a job in creation has all rows of its upstreams, because it has read the last one or has no scans."""
@@ -83,9 +84,11 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
     work: list[Mapping[OperatorPosition, WorkFigures]] = []
     watermarks: Mapping[int, int] = {}
     rejected: list[Rejected] = []
+    repetitions = 0
     deltas = list(purged.deltas)  # first: the epoch's own rows may be under the same keys
     for report in reports:
         deltas += report.deltas
+        repetitions = max(repetitions, report.repetition)
         rejected += report.rejected
         errors.update(report.errors)
         watermarks = with_reached(watermarks, report.watermarks)
@@ -95,7 +98,15 @@ def combined(reports: Iterable[StageReport], purged: Purged, cpu_seconds: float 
         if report.work:
             work.append(report.work)
     return EpochReport(
-        dict(errors), backfill, purged.tables, cpu_seconds, tuple(work), watermarks, tuple(rejected), tuple(deltas)
+        errors=dict(errors),
+        backfill=backfill,
+        purged=purged.tables,
+        cpu_seconds=cpu_seconds,
+        work=tuple(work),
+        watermarks=watermarks,
+        rejected=tuple(rejected),
+        deltas=tuple(deltas),
+        repetitions=repetitions,
     )
 
 

@@ -3,22 +3,26 @@
 One task starts at once, but runs its shards in threads, of which only one at a time can run Python code. A shuffle has
 a process for every shard, but costs a fixed time per exchange. So an epoch is one task until the CPU seconds that the
 other processes would take over outweigh the exchanges. With two cores that is about 0.6 s of work, with eight 0.2 s. A
-million rows of a plain aggregation (0.06 s) belong in one task on any machine.
+million rows of a plain aggregation (0.06 s) belong in one task on any machine. The exchanges of a recursion's step
+count as often as epochs of about the size have repeated it.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
+
+from risingpy.executors.spark.loop_time import EXCHANGE_SECONDS
 
 THREADS_WORTH = 1.4  # cores that the shards' threads of one task use, measured at 50,000 and 1,000,000 rows
 LEAST_WIDE_ROWS = 4096  # where fewer take long, a single job does, and will be set aside: on its own, not with others
 WIDE_SECONDS = 0.05  # how much more an epoch costs on the wide query than on the narrow one, without any exchange
-EXCHANGE_SECONDS = 0.12  # per exchange: two more Python tasks, and Spark's planning of them
 
 # Before any measurement: a GROUP BY with its storing costs 1 µs a row, plus the cost of an empty epoch.
 _GUESSED_EPOCH_SECONDS = 0.015
 _GUESSED_ROW_SECONDS = 1e-6
+_GUESSED_REPETITIONS = 8.0  # a recursion has some levels
 _MEMORY = 0.5  # the weight of earlier measurements against a new one
 
 
@@ -40,9 +44,13 @@ class EpochShape:
         self._always_shuffles = always_shuffles
         self._may_shuffle = may_shuffle
         self._seconds: dict[int, float] = {}
+        self._repetitions: dict[int, float] = {}
 
-    def is_one_task(self, rows: int, *, shards: int, exchanges: int) -> bool:
-        """True if an epoch with `rows` input rows takes less time in one task."""
+    def is_one_task(self, rows: int, *, shards: int, exchanges: int, of_repetition: int = 0) -> bool:
+        """True if an epoch with `rows` input rows takes less time in one task.
+
+        `of_repetition`: so many exchanges more there are each time that a loop repeats.
+        """
         if self._always_shuffles:
             return False
         if rows < LEAST_WIDE_ROWS or not self._may_shuffle():
@@ -50,7 +58,8 @@ class EpochShape:
         processes = min(shards, self._cores)
         threads = min(THREADS_WORTH, processes)
         work = self.predicted_seconds(rows)
-        return work / threads <= work / processes + WIDE_SECONDS + EXCHANGE_SECONDS * exchanges
+        repeated = of_repetition * self.predicted_repetitions(rows) if of_repetition else 0
+        return work / threads <= work / processes + WIDE_SECONDS + EXCHANGE_SECONDS * (exchanges + repeated)
 
     def predicted_seconds(self, rows: int) -> float:
         """The predicted CPU seconds of an epoch with this many rows of input.
@@ -69,11 +78,21 @@ class EpochShape:
         growth = max(0, rows - (1 << below)) * max(_GUESSED_ROW_SECONDS, self._row_seconds(below))
         return min(larger, self._seconds[below] + growth)
 
-    def measured(self, rows: int, cpu_seconds: float) -> None:
-        """Records the cost of an epoch that has ended."""
+    def predicted_repetitions(self, rows: int) -> float:
+        """How often an epoch with this many rows repeats loops: as one of that size did, else as any did most often."""
+        known = self._repetitions
+        return known.get(rows.bit_length(), max(known.values(), default=_GUESSED_REPETITIONS))
+
+    def measured(self, rows: int, cpu_seconds: float, repetitions: int = 0) -> None:
+        """Records the cost of an epoch that has ended, and how often it has repeated loops."""
         size = rows.bit_length()
-        known = self._seconds.get(size)
-        self._seconds[size] = cpu_seconds if known is None else _MEMORY * known + (1 - _MEMORY) * cpu_seconds
+        for kept, found in ((self._seconds, cpu_seconds), (self._repetitions, float(repetitions))):
+            known = kept.get(size, math.inf)
+            kept[size] = found if math.isinf(known) else _MEMORY * known + (1 - _MEMORY) * found
+
+    def repeated_too_often(self, rows: int) -> None:
+        """Records that an epoch was given up for its repetitions. The next one is one task, and will be measured."""
+        self._repetitions[rows.bit_length()] = math.inf
 
     def _row_seconds(self, size: int) -> float:
         return max(0.0, self._seconds[size] - _GUESSED_EPOCH_SECONDS) / (1 << size)
@@ -86,5 +105,5 @@ class ClusterShape(EpochShape):
         super().__init__()
         self._is_there = is_there
 
-    def is_one_task(self, rows: int, *, shards: int, exchanges: int) -> bool:
+    def is_one_task(self, rows: int, *, shards: int, exchanges: int, of_repetition: int = 0) -> bool:
         return not self._is_there()
