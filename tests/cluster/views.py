@@ -1,4 +1,4 @@
-"""The views of the cluster's tests: an aggregation, a join, a top-N. Each is its query's result at every epoch."""
+"""The views of the cluster's tests: an aggregation, a join, a top-N, a recursion. Each is right at every epoch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from psycopg import Connection
 QUERIES = {
     "q_agg": "SELECT g, count(*) AS n, sum(v) AS s FROM t GROUP BY g",
     "q_join": "SELECT a.id, b.v FROM t a JOIN t b ON a.g = b.id",
+    "q_reached": "WITH RECURSIVE r (n, m) AS (SELECT id, g::bigint FROM t WHERE id % 10 = 0 UNION "
+    "SELECT r.n, t.id FROM r JOIN t ON t.g = r.m % 7 AND t.id < 1000 AND t.id % 9 = 1) SELECT n, m FROM r",
     "q_topn": "SELECT id, v FROM t ORDER BY v DESC, id LIMIT 5",
 }
 

@@ -64,3 +64,21 @@ def test_an_epoch_is_one_task_while_nobody_can_shuffle_it() -> None:
     assert not shape.is_one_task(MILLION, shards=8, exchanges=1)
     there = False
     assert shape.is_one_task(MILLION, shards=8, exchanges=1)
+
+
+def test_repetitions_count_as_often_as_they_came() -> None:
+    shape = EpochShape(cores=8)
+    shape.measured(MILLION, 4.0, 3)
+    assert not shape.is_one_task(MILLION, shards=8, exchanges=1, of_repetition=3)
+    shape.measured(MILLION, 4.0, 90)
+    assert shape.is_one_task(MILLION, shards=8, exchanges=1, of_repetition=3)
+    assert not shape.is_one_task(MILLION, shards=8, exchanges=1)
+
+
+def test_an_epoch_that_was_given_up_for_its_exchanges_is_one_task_then_measured() -> None:
+    shape = EpochShape(cores=8)
+    shape.measured(MILLION, 9.0)
+    shape.repeated_too_often(MILLION)
+    assert shape.is_one_task(MILLION, shards=8, exchanges=1, of_repetition=3)
+    shape.measured(MILLION, 9.0, 2)
+    assert not shape.is_one_task(MILLION, shards=8, exchanges=1, of_repetition=3)

@@ -49,6 +49,10 @@ class LoadedGraph:
         self.levels = {input_port(each.fragment_id, STEP): each.fragment_id for each in every if is_in_loop(each)}
         self.shards = graph.shards
         self.fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
+        self._in_loops = {
+            loop.last: [[each for each in stage if each.fragment_id in loop.members] for stage in self.fragments]
+            for loop in self.stages.loops
+        }
         self.stage_of: Mapping[int, int] = {fragment.fragment_id: fragment.stage for fragment in every}
         self.ports: Mapping[int, tuple[int, ...]] = {fragment.fragment_id: _ports_of(fragment) for fragment in every}
         self.consumers = _consumers(every)
@@ -69,9 +73,7 @@ class LoadedGraph:
 
     def fragments_of(self, turn: Turn) -> Sequence[Fragment]:
         """The fragments that run in a turn."""
-        fragments = self.fragments[turn.stage]
-        loop = self.stages.ending_at(turn.loop) if turn.repetition else None
-        return fragments if loop is None else [each for each in fragments if each.fragment_id in loop.members]
+        return self._in_loops[turn.loop][turn.stage] if turn.repetition else self.fragments[turn.stage]
 
     def runs_in(self, turn: Turn, fragment_id: int) -> bool:
         """Whether a fragment runs in a turn: rows for it are taken then."""

@@ -32,11 +32,16 @@ class DistinctRows:
         leaves = found & (levels == level) & ~is_derived
         comes = is_derived & (~found | (levels > level))
         goes = leaves | (comes & found)
-        gone = self._taken(counted.identity, carried, levels, goes, -1)
-        come = self._taken(counted.identity, counted.carried, np.full(len(levels), level, np.int64), comes, 1)
+        here = np.full(len(levels), level, np.int64)
+        parts = [
+            self._taken(counted.identity, kept, at, rows, op)
+            for kept, at, rows, op in ((carried, levels, goes, -1), (counted.carried, here, comes, 1))
+            if rows.any()
+        ]
         self._write(counted, levels, carried, leaves)
-        self._write(counted, np.full(len(levels), level, np.int64), counted.carried, comes)
-        return _joined(gone, come), self._looked_at_again(counted, ~is_derived & (leaves | ~found))
+        self._write(counted, here, counted.carried, comes)
+        read = _joined(parts) if parts else self._taken(counted.identity, carried, levels, goes, -1)
+        return read, self._looked_at_again(counted, ~is_derived & (leaves | ~found))
 
     def _taken(
         self, identity: Sequence[pa.Array], carried: Sequence[pa.Array], levels: Integers, rows: Mask, op: int
@@ -48,6 +53,8 @@ class DistinctRows:
 
     def _write(self, counted: Counted, levels: Integers, carried: Sequence[pa.Array], rows: Mask) -> None:
         """Puts the rows that are derived, and deletes those that are not."""
+        if not rows.any():
+            return
         ops = np.where(counted.after > 0, 1, -1).astype(np.int8)[rows]
         mask = pa.array(rows)
         written = [*counted.identity, pa.array(levels), *carried]
@@ -63,6 +70,10 @@ class DistinctRows:
         return self._taken(identity, carried, levels, found, 0)
 
 
-def _joined(first: Levelled, second: Levelled) -> Levelled:
-    columns = [pa.concat_arrays(pair) for pair in zip(first.columns, second.columns, strict=True)]
-    return Levelled(np.concatenate([first.ops, second.ops]), np.concatenate([first.levels, second.levels]), columns)
+def _joined(parts: Sequence[Levelled]) -> Levelled:
+    if len(parts) == 1:
+        return parts[0]
+    columns = [pa.concat_arrays(each) for each in zip(*(part.columns for part in parts), strict=True)]
+    return Levelled(
+        np.concatenate([part.ops for part in parts]), np.concatenate([part.levels for part in parts]), columns
+    )

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -215,6 +216,31 @@ def create_views(
     is_largest = Call("eq", (InputRef(1, BIGINT), InputRef(4, BIGINT)), BOOLEAN)
     joined = logical.Join(groups, largest, logical.JoinKind.INNER, is_largest, (*groups.schema, *largest.schema))
     yield planner.view("largest", joined), lambda a, b: _largest(a)
+    for distinct in (True, False):
+        reached = _recursion(scan_a, scan_b, distinct=distinct)
+        yield planner.view(f"reached_{distinct}", reached), partial(_reached, distinct=distinct)
+
+
+def _recursion(edges: logical.Scan, start: logical.Scan, *, distinct: bool) -> logical.LogicalPlan:
+    """From each row of `start`, its k, the rows of `edges` lead on from k to g; with duplicates, upwards only."""
+    number = (Field("n", BIGINT),)
+    scan = logical.RecursiveScan("r", number)
+    leads = Call("eq", (InputRef(0, BIGINT), InputRef(1, BIGINT)), BOOLEAN)
+    if not distinct:
+        upwards = Call("gt", (InputRef(2, BIGINT), InputRef(0, BIGINT)), BOOLEAN)
+        leads = Call("and", (leads, upwards), BOOLEAN)
+    met = logical.Join(scan, edges, logical.JoinKind.INNER, leads, (*number, *edges.schema))
+    step = logical.Project(met, (InputRef(2, BIGINT),), number)
+    return logical.Recursion(logical.Project(start, (InputRef(0, BIGINT),), number), step, "r", distinct, number)
+
+
+def _reached(a: Sequence[Row], b: Sequence[Row], *, distinct: bool) -> list[Row]:
+    found, new = [], [row[0] for row in b]
+    while new:
+        found += new
+        came = [row[1] for n in new for row in a if row[0] == n and (distinct or int(str(row[1] or -1)) > int(str(n)))]
+        new = [n for n in dict.fromkeys(came) if n not in found] if distinct else came
+    return [(n,) for n in found]
 
 
 def _counts_by_max(rows: Sequence[Row]) -> list[Row]:

@@ -26,6 +26,7 @@ from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.engine.store_check import counted
 from risingpy.storage.engine.table_statistics import read_statistics
+from risingpy.storage.engine.undo_record import stage_of_turn
 from risingpy.storage.journal.entries import Delta
 
 ROWS = 2000
@@ -81,6 +82,32 @@ def test_other_stages_of_the_same_epoch_stay(store: ShardStore, three_integers: 
         assert rows["c1"].to_pylist() == [20] * 3
         rows, _ = table.scan(range(256), after, 3)
         assert rows["c0"].to_pylist() == [3, 4, 5]
+
+
+def test_a_stage_that_repeats_is_taken_back_from_its_last_turn_on(
+    store: ShardStore, three_integers: TableSchema
+) -> None:
+    write(store, three_integers, 1, 10)
+    turns = [stage_of_turn(3, repetition) for repetition in range(3)]
+    for value, turn in enumerate(turns, 20):
+        with store.begin(2, turn, committed=1) as transaction:
+            fill(transaction.state_table(three_integers), value)
+            transaction.commit()
+    with store.begin(2, stage_of_turn(4, 1), committed=1) as transaction:  # another stage's leaves them alone
+        assert transaction.state_table(three_integers).get_row([5]) == (5, 22, 5)
+    with store.begin(2, turns[1], committed=1) as transaction:
+        assert transaction.state_table(three_integers).get_row([5]) == (5, 20, 5)
+    with store.begin(3, 0, committed=1) as transaction:
+        assert transaction.state_table(three_integers).get_row([5]) == (5, 10, 5)
+
+
+def test_repetitions_of_committed_epochs_are_forgotten(store: ShardStore, three_integers: TableSchema) -> None:
+    for repetition in range(3):
+        write(store, three_integers, 1, repetition, stage=stage_of_turn(0, repetition))
+    assert len(store.basis().ahead) == 3
+    write(store, three_integers, 2, 9)
+    assert len(store.basis().ahead) == 1
+    assert value_of(store, three_integers, 3) == 9
 
 
 def test_nothing_changed_writes_nothing(store: ShardStore, three_integers: TableSchema) -> None:
