@@ -15,6 +15,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.runner import EpochReport
+from risingpy.plan.recursion.loops import Stages
 
 
 class HeldRunner(InProcessRunner):
@@ -25,9 +26,9 @@ class HeldRunner(InProcessRunner):
         self.may_run = threading.Event()
         self.may_run.set()
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         self.may_run.wait()
-        return super().run(descriptor, depth)
+        return super().run(descriptor, stages)
 
 
 @pytest.fixture

@@ -37,13 +37,8 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import (
-    StreamLet,
-    StreamLevels,
-    StreamLevelScan,
-    StreamMoments,
-    StreamRecursion,
-    StreamRecursiveScan,
+from risingpy.plan.recursion.operators import (
+    RecursivePlan,
 )
 
 TableRows = Callable[[int], int]  # how many rows the table with this id has
@@ -73,14 +68,12 @@ class RowEstimates:
 
 
 def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: TableRows) -> int:
+    if isinstance(plan, RecursivePlan):
+        return ROWS_OF_A_SOURCE
     match plan:
         case TableScan():
             return table_rows(plan.upstream.table_id) + ROWS_TO_COME
         case Dml() | Source() | SinkInput():
-            return ROWS_OF_A_SOURCE
-        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():
-            return ROWS_OF_A_SOURCE
-        case StreamRecursiveScan() | StreamLevelScan():
             return ROWS_OF_A_SOURCE
         case StreamValues():
             return len(plan.rows)

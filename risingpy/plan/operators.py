@@ -1,7 +1,7 @@
 """The stream plan: `StreamPlan` is every operator there is.
 
 Here are those that bring rows in, take one row at a time, move rows or store them; the others are in
-`aggregates.py`, `joins.py`, `ordered.py` and `recursion.py`.
+`aggregates.py`, `joins.py`, `ordered.py` and `recursion/`.
 
 A stream plan computes, for each epoch, the change of a query's answer from the changes of its inputs. Each
 operator's output has a *stream key* (`optimizer/stream/stream_key.py`), its state tables are planned by
@@ -22,7 +22,7 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import SortKey
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, Properties
-from risingpy.plan.recursion import RecursivePlan
+from risingpy.plan.recursion.operators import RecursivePlan
 from risingpy.storage.codec.table_schema import TableSchema
 
 

@@ -33,7 +33,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from risingpy.plan import recursion
 from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
@@ -65,12 +64,15 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
+from risingpy.plan.recursion.operators import RecursivePlan
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
 
 def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
     """The tables of this operator alone, in the order of its parameters."""
+    if isinstance(plan, RecursivePlan):
+        return plan.tables
     match plan:
         case TableScan():
             return (plan.progress,)
@@ -89,14 +91,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (plan.table, *plan.tables_beside)
         case Changelog() | IntoTable() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
-        case recursion.StreamMoments():
-            return (plan.table,)
-        case recursion.StreamRecursion() | recursion.StreamLevels():  # how rows are derived, by level; their least ones
-            both = (plan.rows.derivations, plan.rows.members)
-            return tuple(table for table in both if table is not None)
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange() | TableInputs() | SinkInput():
-            return ()
-        case recursion.StreamLet() | recursion.StreamRecursiveScan() | recursion.StreamLevelScan():
             return ()
         case (
             LocalTopN()

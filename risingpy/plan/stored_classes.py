@@ -27,7 +27,6 @@ from risingpy.plan import (
     operators,
     ordered,
     properties,
-    recursion,
     window_calls,
 )
 from risingpy.plan.catalog import (
@@ -51,6 +50,7 @@ from risingpy.plan.catalog import (
     user_types,
     webhook,
 )
+from risingpy.plan.recursion import operators as recursion
 from risingpy.storage.codec import table_schema
 from risingpy.types import families, sql_type
 from risingpy.types.enums import composite_type, enum_type

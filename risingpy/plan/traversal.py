@@ -34,7 +34,7 @@ from risingpy.plan.operators import (
     WatermarkFilter,
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
-from risingpy.plan.recursion import (
+from risingpy.plan.recursion.operators import (
     StreamLet,
     StreamLevels,
     StreamLevelScan,

@@ -34,6 +34,7 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.runner import EpochReport
+from risingpy.plan.recursion.loops import Stages
 from risingpy.types import DATE, TypeKind
 from risingpy.types.forms import text_column
 from tests.fuzz.dialects import for_postgres, for_us
@@ -74,9 +75,9 @@ class _RetryingRunner(InProcessRunner):
         super().__init__(data_dir)
         self._random = random
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        report = super().run(descriptor, depth)
-        return super().run(descriptor, depth) if self._random.random() < _TRIED_AGAIN else report
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
+        report = super().run(descriptor, stages)
+        return super().run(descriptor, stages) if self._random.random() < _TRIED_AGAIN else report
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
 from risingpy.meta.epochs.barrier_loop import EpochRetries
 from risingpy.meta.epochs.runner import EpochReport, EpochRunner
+from risingpy.plan.recursion.loops import Stages
 from tests.engines import Engine, wait_until_warm
 from tests.idleness import assert_falls_idle
 from tests.result_rows import result_rows
@@ -34,13 +35,13 @@ class FaultyRunner:
         self.ran: list[EpochDescriptor] = []
         self.before: Callable[[EpochDescriptor], None] | None = None
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         if self.faults:
             raise self.faults.pop(0)
         if self.before is not None:
             self.before(descriptor)
         self.ran.append(descriptor)
-        return self.inner.run(descriptor, depth)
+        return self.inner.run(descriptor, stages)
 
     def start(self) -> None:
         self.inner.start()

@@ -24,6 +24,7 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport
 from risingpy.meta.writing.dml_log import TableChange
+from risingpy.plan.recursion.loops import Stages
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 from tests.idleness import assert_falls_idle
 from tests.meta.conftest import Server
@@ -109,7 +110,7 @@ def test_creating_a_view_can_be_cancelled(server: Server, monkeypatch: pytest.Mo
     client.run(TABLE)
     never_ready = EpochReport(backfill={server.database.reads.state.next_id: (1, False)})
 
-    def run(descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         time.sleep(0.01)
         return never_ready
 
@@ -127,9 +128,9 @@ def long_epoch(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[thre
     may_end = threading.Event()
     original = server.runner.run
 
-    def run(descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         may_end.wait(20)
-        return original(descriptor, depth)
+        return original(descriptor, stages)
 
     monkeypatch.setattr(server.runner, "run", run)
     yield may_end

@@ -14,6 +14,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport
 from risingpy.plan.catalog import Relation
+from risingpy.plan.recursion.loops import Stages
 from tests.meta.conftest import Client, FaultyRunner, Server
 
 START = datetime(2024, 1, 1)
@@ -80,9 +81,9 @@ def fails_after_its_work(runner: FaultyRunner, monkeypatch: pytest.MonkeyPatch) 
     """The next epoch writes its state, and is lost."""
     run = runner.run
 
-    def lost(descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def lost(descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         monkeypatch.setattr(runner, "run", run)
-        run(descriptor, depth)
+        run(descriptor, stages)
         raise EpochFailed("lost")
 
     monkeypatch.setattr(runner, "run", lost)

@@ -14,7 +14,7 @@ from risingpy.executors.recursion.distinct_rows import DistinctRows
 from risingpy.executors.recursion.moments import MomentsExecutor
 from risingpy.executors.recursion.recursion import LevelBound, LevelsExecutor, RecursionExecutor
 from risingpy.executors.recursion.weighted_rows import WeightedRows
-from risingpy.plan.recursion import (
+from risingpy.plan.recursion.operators import (
     RecursiveRows,
     StreamLet,
     StreamLevels,

@@ -15,8 +15,8 @@ from risingpy.executors.epoch.turn import Turn
 from risingpy.executors.few_rows.chunk import FewRows
 from risingpy.executors.few_rows.shards import RowShards, can_tell
 from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
-from risingpy.plan.loops import STEP, Stages, is_in_loop, loops_among, running_fragments
 from risingpy.plan.operators import Materialize
+from risingpy.plan.recursion.loops import STEP, Stages, is_in_loop, loops_among, running_fragments
 from risingpy.plan.set_aside import can_be_set_aside
 
 _Uses: TypeAlias = "Mapping[int, tuple[Fragment, frozenset[Use]]]"  # by fragment, with the fragment that has them

@@ -38,10 +38,10 @@ from risingpy.executors.few_rows.shards import split_few
 from risingpy.executors.recursion.pending_levels import PendingLevels, lowest_level
 from risingpy.executors.relation.changelog import ChangelogExecutor
 from risingpy.plan.graph import ExchangeSource, Fragment
-from risingpy.plan.loops import STEP
 from risingpy.plan.operator_work import OperatorPosition, WorkFigures
 from risingpy.plan.operators import Changelog, Materialize
 from risingpy.plan.properties import DistributionKind
+from risingpy.plan.recursion.loops import STEP
 from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
 from risingpy.storage.journal.entries import Delta
 

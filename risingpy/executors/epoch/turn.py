@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from risingpy.plan.loops import Loop, Stages
+from risingpy.plan.recursion.loops import Loop, Stages
 from risingpy.storage.engine.undo_record import stage_of_turn
 
 

@@ -23,7 +23,7 @@ from risingpy.executors.change_chunk import columns_of, make_chunk, ops_of
 from risingpy.executors.recursion.counted_rows import numbers_between
 from risingpy.executors.recursion.derived_rows import Integers, RecursiveRowLayout
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows, group_by
-from risingpy.plan.recursion import MomentsOf
+from risingpy.plan.recursion.operators import MomentsOf
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.engine.state_table import StateTable
 

@@ -44,7 +44,7 @@ from risingpy.executors.spark.located_tasks import load_on_hosts, located
 from risingpy.executors.spark.loop_time import LoopTime
 from risingpy.executors.spark.loss_watch import LossWatch
 from risingpy.executors.spark.stage_task import TaskReport
-from risingpy.plan.loops import Stages
+from risingpy.plan.recursion.loops import Stages
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.write_ahead_log import log_directory
 

@@ -32,7 +32,7 @@ from risingpy.executors.spark.java_output import without_java_stack
 from risingpy.executors.spark.lost_session import cores_of, end_lost, has_executors, why_ended, why_lost
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import SparkSessions, new_socket_directory
-from risingpy.plan.loops import Stages
+from risingpy.plan.recursion.loops import Stages
 
 if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the server has begun to answer
     from pyspark.sql import DataFrame, SparkSession

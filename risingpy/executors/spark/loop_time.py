@@ -9,7 +9,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.job_watch import ELAPSED_FACTOR, JobTookTooLong
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.turn import Turn
-from risingpy.plan.loops import Loop, Stages
+from risingpy.plan.recursion.loops import Loop, Stages
 
 EXCHANGE_SECONDS = 0.12  # per exchange: two more Python tasks, and Spark's planning of them
 MOST_WAITED = 1.0  # seconds for exchanges alone: then a loop must have spent more on its work

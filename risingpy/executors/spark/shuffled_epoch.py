@@ -21,7 +21,7 @@ from risingpy.executors.spark.epoch_source import ROW_SCHEMA
 from risingpy.executors.spark.loop_time import LoopTime
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_on, stage_function
-from risingpy.plan.loops import Stages
+from risingpy.plan.recursion.loops import Stages
 
 
 def run_stages(frame: DataFrame, server: ServerRun, descriptor: EpochDescriptor, stages: Stages) -> list[TaskReport]:

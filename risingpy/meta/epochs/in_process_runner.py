@@ -9,7 +9,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor, forget_descript
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
-from risingpy.plan.loops import Stages
+from risingpy.plan.recursion.loops import Stages
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 

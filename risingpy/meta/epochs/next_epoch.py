@@ -16,8 +16,8 @@ from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import CreatedRelation, Table
-from risingpy.plan.loops import Stages
 from risingpy.plan.plain_jobs import is_plain
+from risingpy.plan.recursion.loops import Stages
 
 JOB_SECONDS_PER_ROW = 10e-6  # so much more CPU time a job may take for each row of the epoch: ten times a plain view's
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
@@ -135,9 +135,7 @@ def plan_epoch(
         fresh_jobs=tuple(sorted(state.fresh_jobs - state.set_aside.keys())),
         purge=tuple(sorted(state.purge)),
         compact=tuple(sorted(state.compactions.items())),
-        single_task=shape.is_one_task(
-            rows, shards=state.shards, exchanges=stages.depth - 1, of_repetition=stages.exchanges_of_repetition
-        ),
+        single_task=shape.is_one_task(rows, shards=state.shards, stages=stages),
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(starting_ids(state))),
         snapshot_rows=tuple(sorted(granted.items())),

@@ -12,8 +12,8 @@ from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.epoch.stage_runner import StageReport
 from risingpy.executors.epoch.task import Purged
 from risingpy.meta.epochs.shape import EpochShape
-from risingpy.plan.loops import Stages
 from risingpy.plan.operator_work import OperatorPosition, WorkFigures
+from risingpy.plan.recursion.loops import Stages
 from risingpy.storage.journal.entries import Delta
 
 

@@ -20,7 +20,7 @@ from risingpy.meta.of_graph import OfGraph
 from risingpy.meta.own_pace.pace import StepResult
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.loops import Stages
+from risingpy.plan.recursion.loops import Stages
 from risingpy.storage.engine.read_views import ReadView
 
 COMPACTION_PAUSE_SECONDS = 0.2  # an epoch only for the compaction waits until there is no other work for so long

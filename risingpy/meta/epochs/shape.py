@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 
 from risingpy.executors.spark.loop_time import EXCHANGE_SECONDS
+from risingpy.plan.recursion.loops import Stages
 
 THREADS_WORTH = 1.4  # cores that the shards' threads of one task use, measured at 50,000 and 1,000,000 rows
 LEAST_WIDE_ROWS = 4096  # where fewer take long, a single job does, and will be set aside: on its own, not with others
@@ -46,11 +47,8 @@ class EpochShape:
         self._seconds: dict[int, float] = {}
         self._repetitions: dict[int, float] = {}
 
-    def is_one_task(self, rows: int, *, shards: int, exchanges: int, of_repetition: int = 0) -> bool:
-        """True if an epoch with `rows` input rows takes less time in one task.
-
-        `of_repetition`: so many exchanges more there are each time that a loop repeats.
-        """
+    def is_one_task(self, rows: int, *, shards: int, stages: Stages) -> bool:
+        """True if an epoch with `rows` input rows, of a graph with these stages, takes less time in one task."""
         if self._always_shuffles:
             return False
         if rows < LEAST_WIDE_ROWS or not self._may_shuffle():
@@ -58,8 +56,10 @@ class EpochShape:
         processes = min(shards, self._cores)
         threads = min(THREADS_WORTH, processes)
         work = self.predicted_seconds(rows)
-        repeated = of_repetition * self.predicted_repetitions(rows) if of_repetition else 0
-        return work / threads <= work / processes + WIDE_SECONDS + EXCHANGE_SECONDS * (exchanges + repeated)
+        exchanges = float(stages.depth - 1)
+        if stages.loops:
+            exchanges += stages.exchanges_of_repetition * self.predicted_repetitions(rows)
+        return work / threads <= work / processes + WIDE_SECONDS + EXCHANGE_SECONDS * exchanges
 
     def predicted_seconds(self, rows: int) -> float:
         """The predicted CPU seconds of an epoch with this many rows of input.
@@ -105,5 +105,5 @@ class ClusterShape(EpochShape):
         super().__init__()
         self._is_there = is_there
 
-    def is_one_task(self, rows: int, *, shards: int, exchanges: int, of_repetition: int = 0) -> bool:
+    def is_one_task(self, rows: int, *, shards: int, stages: Stages) -> bool:
         return not self._is_there()

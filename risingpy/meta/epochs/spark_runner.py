@@ -11,7 +11,7 @@ from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.epochs.replica import Replica
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
-from risingpy.plan.loops import Stages
+from risingpy.plan.recursion.loops import Stages
 
 
 class SparkRunner:

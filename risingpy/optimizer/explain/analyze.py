@@ -10,7 +10,7 @@ from risingpy.optimizer.explain.tree import ExplainFormat, ExplainNode, render
 from risingpy.plan.graph import Fragment, Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Exchange, Share, StreamFilter, StreamPlan, StreamProject
-from risingpy.plan.recursion import StreamLevelScan
+from risingpy.plan.recursion.operators import StreamLevelScan
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import Border, children
 from risingpy.storage.engine.table_statistics import TableStatistics

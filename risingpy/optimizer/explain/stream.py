@@ -50,7 +50,8 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Distribution, DistributionKind
-from risingpy.plan.recursion import (
+from risingpy.plan.recursion.operators import (
+    RecursivePlan,
     StreamLet,
     StreamLevels,
     StreamLevelScan,
@@ -109,6 +110,8 @@ class _Explainer:
 
 def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
     """The operator's name and parameters."""
+    if isinstance(plan, RecursivePlan):
+        return _described_recursion(plan)
     match plan:
         case TableScan() | Dml() | Source() | StreamValues() | Now() | SinkInput():
             return _described_leaf(plan)
@@ -142,10 +145,6 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
-        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():
-            return _described_recursion(plan)
-        case StreamRecursiveScan() | StreamLevelScan():
-            return _described_recursion(plan)
         case StreamUnion() | StreamChangeLog() | TableInputs() | StreamExpand() | Share():
             return _described_plainly(plan)
         case Exchange():
@@ -196,7 +195,7 @@ def _described_plainly(
 
 
 def _described_recursion(
-    plan: StreamRecursion | StreamLevels | StreamLet | StreamMoments | StreamRecursiveScan | StreamLevelScan,
+    plan: RecursivePlan,
 ) -> tuple[str, dict[str, FieldValue]]:
     match plan:
         case StreamRecursion() | StreamLevels():

@@ -35,7 +35,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Distribution, DistributionKind
-from risingpy.plan.recursion import (
+from risingpy.plan.recursion.operators import (
     StreamLet,
     StreamLevels,
     StreamLevelScan,

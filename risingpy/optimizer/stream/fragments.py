@@ -17,7 +17,6 @@ from risingpy.errors import InternalError
 from risingpy.optimizer.stream.jobs import StreamJobPlan
 from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.plan.joins import TemporalJoin
-from risingpy.plan.loops import reads_level
 from risingpy.plan.operators import (
     Exchange,
     Materialize,
@@ -26,7 +25,8 @@ from risingpy.plan.operators import (
     TableScan,
     WatermarkFilter,
 )
-from risingpy.plan.recursion import StreamLevels, StreamLevelScan
+from risingpy.plan.recursion.loops import reads_level
+from risingpy.plan.recursion.operators import StreamLevels, StreamLevelScan
 from risingpy.plan.traversal import Border, all_state_tables, nodes_of_fragment
 from risingpy.plan.watermark_use import awaited
 

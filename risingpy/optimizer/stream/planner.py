@@ -47,7 +47,7 @@ from risingpy.plan.catalog.columns import ROW_ID
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import StreamPlan
-from risingpy.plan.recursion import StreamLevelScan
+from risingpy.plan.recursion.operators import StreamLevelScan
 from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT
 

@@ -38,13 +38,8 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Properties
-from risingpy.plan.recursion import (
-    StreamLet,
-    StreamLevels,
-    StreamLevelScan,
-    StreamMoments,
-    StreamRecursion,
-    StreamRecursiveScan,
+from risingpy.plan.recursion.operators import (
+    RecursivePlan,
 )
 
 Operator = TypeVar(
@@ -92,6 +87,8 @@ def derived(plan: Operator) -> Operator:
 
 def append_only(plan: StreamPlan) -> bool:
     """True if the output never retracts a row."""
+    if isinstance(plan, RecursivePlan):  # a shorter way replaces one
+        return False
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the relation
             return plan.properties.append_only
@@ -115,10 +112,6 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes out when it is final
             return True
-        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():  # a shorter way replaces one
-            return False
-        case StreamRecursiveScan() | StreamLevelScan():
-            return False
         case LocalAgg() | HashAgg() | SimpleAgg():  # a changed result replaces the old one
             return False
         case EowcSort() | Dedup() | StreamChangeLog():

@@ -14,7 +14,6 @@ from dataclasses import replace
 from graphlib import TopologicalSorter
 
 from risingpy.plan.graph import ExchangeSource, Fragment, Job
-from risingpy.plan.loops import STEP, is_in_loop, read_before
 from risingpy.plan.operators import (
     Dml,
     Materialize,
@@ -23,6 +22,7 @@ from risingpy.plan.operators import (
     TableInputs,
     WatermarkFilter,
 )
+from risingpy.plan.recursion.loops import STEP, is_in_loop, read_before
 from risingpy.plan.traversal import Border, nodes_of_fragment
 
 

@@ -41,24 +41,17 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex
-from risingpy.plan.recursion import (
-    StreamLet,
-    StreamLevels,
-    StreamLevelScan,
-    StreamMoments,
-    StreamRecursion,
-    StreamRecursiveScan,
+from risingpy.plan.recursion.operators import (
+    RecursivePlan,
 )
 
 
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     """Output positions of the stream key; `plan`'s inputs have their properties, `plan` itself need not."""
+    if isinstance(plan, RecursivePlan):  # given by the planner
+        return plan.properties.stream_key
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the catalog
-            return plan.properties.stream_key
-        case StreamRecursion() | StreamLet() | StreamMoments() | StreamRecursiveScan():  # given by the planner
-            return plan.properties.stream_key
-        case StreamLevels() | StreamLevelScan():
             return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)

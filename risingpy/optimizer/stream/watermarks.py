@@ -53,13 +53,8 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
-from risingpy.plan.recursion import (
-    StreamLet,
-    StreamLevels,
-    StreamLevelScan,
-    StreamMoments,
-    StreamRecursion,
-    StreamRecursiveScan,
+from risingpy.plan.recursion.operators import (
+    RecursivePlan,
 )
 from risingpy.plan.watermark_use import bounds_of_pair
 from risingpy.plan.window_calls import WindowCall
@@ -97,13 +92,11 @@ _UTC = Literal("UTC", VARCHAR)
 
 def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     """The columns with a watermark; `plan`'s inputs have their properties, `plan` itself need not."""
+    if isinstance(plan, RecursivePlan):
+        return ()
     match plan:
         case TableScan() | Dml() | Source() | TableInputs() | SinkInput() | IntoTable():  # given by the relation
             return plan.properties.watermarks
-        case StreamRecursion() | StreamLevels() | StreamLet() | StreamMoments():
-            return ()
-        case StreamRecursiveScan() | StreamLevelScan():
-            return ()
         case StreamValues() | SimpleAgg() | Now() | DynamicFilter():  # a row comes or goes when the bound passes it
             return ()
         case WatermarkFilter():

@@ -25,15 +25,7 @@ from risingpy.storage.engine.shard_basis import attempt_note
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
 from risingpy.storage.engine.transactions import Mask, StoreTransaction
-from risingpy.storage.engine.undo_record import (
-    UndoRecord,
-    forget_repetitions,
-    from_turn_on,
-    read_marker,
-    read_markers,
-    undo_stages,
-    write_undo,
-)
+from risingpy.storage.engine.undo_record import UndoRecord, read_marker, read_markers, take_back_attempts, write_undo
 from risingpy.storage.fault_points import reach
 from risingpy.storage.journal.entries import Delta
 from risingpy.storage.tuning import StoreTuning
@@ -260,16 +252,7 @@ class ShardWriter:
         later = max(markers.values(), default=0)
         if later > self.epoch:
             raise StaleEpoch(f"epoch {self.epoch} comes too late: {self._environment.path} is at {later}")
-        # Of this epoch, other stages may be done. Of one between, nothing will ever be committed.
-        own = from_turn_on(self.stage, markers)
-        left = [
-            stage
-            for stage, epoch in markers.items()
-            if self._committed < epoch and (stage in own or epoch < self.epoch)
-        ]
-        undo_stages(self._rows, left, self._committed)
-        self._has_undone = bool(left)
-        forget_repetitions(self.transaction, markers, self._committed)
+        self._has_undone = take_back_attempts(self._rows, self.stage, self.epoch, self._committed)
 
     def _begin_again_larger(self) -> None:
         """Does it all again in a larger map."""

@@ -13,7 +13,7 @@ A stage that runs several times in an epoch has several such numbers (`stage_of_
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -42,23 +42,9 @@ def stage_of_turn(stage: int, repetition: int) -> int:
     return repetition << _STAGE_BITS | stage
 
 
-def from_turn_on(number: int, turns: Iterable[int]) -> list[int]:
-    """Of the turns, `number` and those of the same stage after it, which have written the same tables."""
-    stage = number & ((1 << _STAGE_BITS) - 1)
-    return [turn for turn in turns if turn >= number and turn & ((1 << _STAGE_BITS) - 1) == stage]
-
-
 def is_repetition(number: int) -> bool:
     """Whether the number is of a further turn of a stage."""
     return number >> _STAGE_BITS > 0
-
-
-def forget_repetitions(transaction: StoreTransaction, markers: Mapping[int, int], committed: int) -> None:
-    """Drops what takes repetitions of committed epochs back: the next epoch may have fewer, and would keep it."""
-    for number, epoch in markers.items():
-        if is_repetition(number) and epoch <= committed:
-            transaction.delete(number.to_bytes(4), db=UNDO)
-            transaction.delete(_MARKER + number.to_bytes(4), db=META)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +151,29 @@ def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None
         else:
             transaction.delete(_MARKER + number, db=META)
     statistics.write(transaction)
+
+
+def take_back_attempts(rows: StoredRows, stage: int, epoch: int, committed: int) -> bool:
+    """Takes back what earlier attempts at a stage of an epoch, and all of epochs before it, have left; False if nothing.
+
+    Later turns of the stage in this epoch go, too: they have written the same tables. Other stages of it may be done.
+    Of an epoch between the committed one and this, nothing will ever be committed. Also forgets how to take
+    repetitions of committed epochs back: the next epochs may have fewer, and would keep it.
+    """
+    markers = read_markers(rows.transaction)
+    left = [
+        turn
+        for turn, at in markers.items()
+        if committed < at and (at < epoch or (_is_of(stage, turn) and turn >= stage))
+    ]
+    undo_stages(rows, left, committed)
+    for turn, at in markers.items():
+        if is_repetition(turn) and at <= committed:
+            rows.transaction.delete(turn.to_bytes(4), db=UNDO)
+            rows.transaction.delete(_MARKER + turn.to_bytes(4), db=META)
+    return bool(left)
+
+
+def _is_of(stage: int, turn: int) -> bool:
+    """Whether two turns are of the same stage."""
+    return (stage ^ turn) & ((1 << _STAGE_BITS) - 1) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from risingpy.executors.epoch.turn import Repetitions, Turn
-from risingpy.plan.loops import Loop, Stages
+from risingpy.plan.recursion.loops import Loop, Stages
 
 FIRST, SECOND = 11, 22  # fragments of recursions
 STAGES = Stages(6, (Loop(1, 2, {FIRST: 1}), Loop(1, 4, {SECOND: 2})))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from risingpy.optimizer.stream.recursion.differences import LEVEL, UNTIL, WEIGHT
 from risingpy.plan.logical import Field
 from risingpy.plan.properties import Distribution, DistributionKind, Properties
-from risingpy.plan.recursion import MomentsOf, StreamMoments
-from risingpy.plan.recursion_tables import moments_table
+from risingpy.plan.recursion.operators import MomentsOf, StreamMoments
+from risingpy.plan.recursion.tables import moments_table
 from risingpy.types import BIGINT, INTEGER, VARCHAR
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf

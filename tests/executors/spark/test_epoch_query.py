@@ -15,6 +15,7 @@ from risingpy.executors.spark import driver as driver_module
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
+from risingpy.plan.recursion.loops import Stages
 
 SECONDS = 10
 
@@ -118,7 +119,7 @@ def test_a_spark_that_does_not_start_is_started_again(
     driver = SparkDriver(tmp_path, (_BrokenSessions if broken == "sessions" else _Sessions)(session), 0)
     driver.start()
     with pytest.raises(QueryFailed, match="Spark did not start: "):  # an epoch that needs it does not wait for ever
-        driver.run(EpochDescriptor(1, 0, 0, 1, 0, 0), 1)
+        driver.run(EpochDescriptor(1, 0, 0, 1, 0, 0), Stages(1))
     assert not driver.is_warm
     deadline = time.monotonic() + SECONDS
     while not driver.is_warm:
@@ -141,5 +142,5 @@ def test_a_driver_that_is_stopped_while_spark_starts_leaves_no_query(tmp_path: P
     with pytest.raises(QueryFailed, match="stopping"):
         while not driver.is_warm:
             time.sleep(0.01)
-        driver.run(EpochDescriptor(1, 0, 0, 1, 0, 0, single_task=True), 1)
+        driver.run(EpochDescriptor(1, 0, 0, 1, 0, 0, single_task=True), Stages(1))
     assert [each.isActive for each in session.queries] == [False]

@@ -12,7 +12,7 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.turn import Turn
 from risingpy.executors.spark import loop_time
 from risingpy.executors.spark.loop_time import ExchangesCostMore, LoopTime
-from risingpy.plan.loops import Loop, Stages
+from risingpy.plan.recursion.loops import Loop, Stages
 
 STAGES = Stages(4, (Loop(1, 2, {5: 8}),), frozenset({8}))
 DESCRIPTOR = EpochDescriptor(epoch=2, committed=1, graph_version=1, shards=2, log_after=0, log_up_to=1)

@@ -19,6 +19,7 @@ from risingpy.executors.spark.driver import QueryFailed, SharedPlace, SparkDrive
 from risingpy.executors.spark.epoch_query import EpochQuery
 from risingpy.executors.spark.lost_session import why_lost
 from risingpy.java_home import use_java
+from risingpy.plan.recursion.loops import Stages
 from risingpy.server_process import ServerProcess
 
 SECONDS = 10
@@ -138,7 +139,7 @@ def test_a_lost_session_is_given_up_and_another_one_started(tmp_path: Path, ende
         lost = sessions.made[0]
         threading.Timer(0.2, setattr, (lost, "is_lost", True)).start()
         with pytest.raises(QueryFailed, match="Java has ended with exit code 137; Spark is started again"):
-            driver.run(DESCRIPTOR, 1)  # it waits for a report that does not come
+            driver.run(DESCRIPTOR, Stages(1))  # it waits for a report that does not come
         assert ended == [lost]
         _wait_until_warm(driver)
         assert len(sessions.made) == 2
@@ -156,7 +157,7 @@ def test_a_session_that_lives_is_kept(tmp_path: Path, ended: list[Any], monkeypa
         monkeypatch.setattr(_Query, "isActive", property(lambda _: False))
         monkeypatch.setattr(EpochQuery, "failure", "a defect")
         with pytest.raises(QueryFailed, match="the streaming query ended: a defect"):
-            driver.run(DESCRIPTOR, 1)
+            driver.run(DESCRIPTOR, Stages(1))
         assert driver.is_warm
         assert not ended
     finally:
@@ -175,7 +176,7 @@ def test_a_cluster_without_executors_is_given_up(
         driver.start()
         _wait_until_warm(driver)
         with pytest.raises(QueryFailed, match=r"the cluster has given no executor for .* Spark is started again"):
-            driver.run(DESCRIPTOR, 1)
+            driver.run(DESCRIPTOR, Stages(1))
         assert ended == sessions.made[:1]
         _wait_until_warm(driver)
     finally:

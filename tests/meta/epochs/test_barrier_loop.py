@@ -31,6 +31,7 @@ from risingpy.meta.recovery.opening import open_directory
 from risingpy.meta.schema.schemas import add_schema
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog, TableChange
+from risingpy.plan.recursion.loops import Stages
 
 FAST = EpochRetries(tries=5, first_pause=0.001)
 
@@ -48,7 +49,7 @@ class ScriptedRunner:
     def start(self) -> None:
         self.is_warm = True
 
-    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+    def run(self, descriptor: EpochDescriptor, stages: Stages) -> EpochReport:
         self.ran.append(descriptor)
         if self.failures:
             raise self.failures.pop(0)

@@ -14,6 +14,7 @@ from risingpy.executors.spark.stage_task import TaskReport
 from risingpy.meta.epochs.runner import EpochReport
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.spark_runner import SparkRunner
+from risingpy.plan.recursion.loops import Stages
 
 ONE_TASK = EpochDescriptor(1, 0, 0, 1, 0, 0)
 WIDE = replace(ONE_TASK, single_task=False)
@@ -51,7 +52,7 @@ class _Runner:
     def run(self, descriptor: EpochDescriptor) -> list[str]:
         """What the parties are told because of this epoch."""
         before = len(self.told)
-        self.runner.run(descriptor, 1)
+        self.runner.run(descriptor, Stages(1))
         return self.told[before:]
 
     def close(self) -> list[str]:

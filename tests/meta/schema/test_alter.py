@@ -226,9 +226,9 @@ def test_altering_while_a_view_is_being_made(server: Server, client: Client) -> 
     held = threading.Event()
     original = server.runner.run
 
-    def slowly(descriptor: Any, depth: int) -> Any:
+    def slowly(descriptor: Any, stages: Any) -> Any:
         held.wait(5)
-        return original(descriptor, depth)
+        return original(descriptor, stages)
 
     server.runner.run = slowly  # type: ignore[method-assign]
     making, errors = in_thread(lambda: server.client().run("CREATE MATERIALIZED VIEW ys AS SELECT y FROM big"))

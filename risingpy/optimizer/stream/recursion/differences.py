@@ -51,7 +51,7 @@ from risingpy.plan.logical import (
     Union,
     Values,
 )
-from risingpy.plan.recursion import MomentsOf
+from risingpy.plan.recursion.operators import MomentsOf
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, array_of
 
 LEVEL = Field("_level", BIGINT, hidden=True)

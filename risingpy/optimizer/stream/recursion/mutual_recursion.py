@@ -31,8 +31,8 @@ from risingpy.optimizer.stream.recursion.recursion import (
 from risingpy.plan.logical import Field, LogicalPlan, MutualRecursion, RecursiveScan, Schema, Values
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.plan.recursion import MomentsOf, StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
-from risingpy.plan.recursion_tables import moments_table
+from risingpy.plan.recursion.operators import MomentsOf, StreamLet, StreamMoments, StreamRecursion, StreamRecursiveScan
+from risingpy.plan.recursion.tables import moments_table
 from risingpy.types import BIGINT
 
 PlanOf = Callable[[LogicalPlan, Mapping[str, StreamPlan]], StreamPlan]

@@ -41,14 +41,14 @@ from risingpy.plan.logical import (
 )
 from risingpy.plan.operators import Exchange, Share, StreamPlan, StreamProject
 from risingpy.plan.properties import ColumnIndex, Distribution, Properties
-from risingpy.plan.recursion import (
+from risingpy.plan.recursion.operators import (
     RecursiveRows,
     StreamLevels,
     StreamLevelScan,
     StreamRecursion,
     StreamRecursiveScan,
 )
-from risingpy.plan.recursion_tables import derivations_table, members_table
+from risingpy.plan.recursion.tables import derivations_table, members_table
 from risingpy.plan.traversal import children, nodes_of_fragment
 from risingpy.types import BIGINT
 

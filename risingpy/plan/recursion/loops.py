@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from risingpy.plan.graph import Fragment, StreamGraph
 from risingpy.plan.operators import Exchange
-from risingpy.plan.recursion import StreamLevels, StreamLevelScan
+from risingpy.plan.recursion.operators import StreamLevels, StreamLevelScan
 from risingpy.plan.set_aside import can_be_set_aside, root_fragment
 from risingpy.plan.traversal import Border, nodes_of_fragment
 

@@ -32,6 +32,11 @@ class RecursiveRows:
     members: TableSchema | None
     weighted: bool = False
 
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return (self.derivations,) if self.members is None else (self.derivations, self.members)
+
 
 @dataclass(frozen=True, slots=True)
 class StreamRecursion:
@@ -59,6 +64,11 @@ class StreamRecursion:
     levels_of_round: int = 1
     returns_at_limit: bool = False
 
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return self.rows.tables
+
 
 @dataclass(frozen=True, slots=True)
 class StreamLevels:
@@ -79,6 +89,11 @@ class StreamLevels:
     limit: int
     view: str
     properties: Properties
+
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return self.rows.tables
 
 
 class MomentsOf(Enum):
@@ -120,6 +135,11 @@ class StreamMoments:
     table: TableSchema
     properties: Properties
 
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return (self.table,)
+
 
 @dataclass(frozen=True, slots=True)
 class StreamLet:
@@ -132,6 +152,11 @@ class StreamLet:
     input: StreamPlan
     body: StreamPlan
     properties: Properties
+
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +172,11 @@ class StreamRecursiveScan:
     number: int
     properties: Properties
 
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class StreamLevelScan:
@@ -157,6 +187,11 @@ class StreamLevelScan:
 
     number: int
     properties: Properties
+
+    @property
+    def tables(self) -> tuple[TableSchema, ...]:
+        """What it keeps."""
+        return ()
 
 
 RecursivePlan: TypeAlias = (

@@ -1,0 +1,1 @@
+"""Recursions as plans: their operators, their state tables, and the stages that repeat for them."""
