@@ -68,13 +68,11 @@ class RowEstimates:
 
 
 def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: TableRows) -> int:
-    if isinstance(plan, RecursivePlan):
+    if isinstance(plan, Dml | Source | SinkInput | RecursivePlan):
         return ROWS_OF_A_SOURCE
     match plan:
         case TableScan():
             return table_rows(plan.upstream.table_id) + ROWS_TO_COME
-        case Dml() | Source() | SinkInput():
-            return ROWS_OF_A_SOURCE
         case StreamValues():
             return len(plan.rows)
         case Now() | SimpleAgg():

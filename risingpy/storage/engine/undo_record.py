@@ -154,18 +154,15 @@ def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None
 
 
 def take_back_attempts(rows: StoredRows, stage: int, epoch: int, committed: int) -> bool:
-    """Takes back what earlier attempts at a stage of an epoch, and all of epochs before it, have left; False if nothing.
+    """Takes back what earlier attempts at a stage of an epoch, and at epochs before it, have left; False if nothing.
 
     Later turns of the stage in this epoch go, too: they have written the same tables. Other stages of it may be done.
     Of an epoch between the committed one and this, nothing will ever be committed. Also forgets how to take
     repetitions of committed epochs back: the next epochs may have fewer, and would keep it.
     """
     markers = read_markers(rows.transaction)
-    left = [
-        turn
-        for turn, at in markers.items()
-        if committed < at and (at < epoch or (_is_of(stage, turn) and turn >= stage))
-    ]
+    ahead = {turn: at for turn, at in markers.items() if at > committed}
+    left = [turn for turn, at in ahead.items() if at < epoch or (_is_of(stage, turn) and turn >= stage)]
     undo_stages(rows, left, committed)
     for turn, at in markers.items():
         if is_repetition(turn) and at <= committed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,7 @@ DESCRIPTOR = EpochDescriptor(epoch=2, committed=1, graph_version=1, shards=2, lo
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [0.0]
-    monkeypatch.setattr(loop_time.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(loop_time, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 
