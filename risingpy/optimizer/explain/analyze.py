@@ -10,7 +10,7 @@ from risingpy.optimizer.explain.tree import ExplainFormat, ExplainNode, render
 from risingpy.plan.graph import Fragment, Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Exchange, Share, StreamFilter, StreamPlan, StreamProject
-from risingpy.plan.recursion.operators import StreamLevelScan
+from risingpy.plan.recursion.loops import reads_level
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import Border, children
 from risingpy.storage.engine.table_statistics import TableStatistics
@@ -65,9 +65,10 @@ def _tree(
     def node(plan: StreamPlan, reader: StreamPlan | None) -> _Node:
         done = work.get((fragment.fragment_id, next(numbers)), OperatorWork())
         operator = _analyzed(plan, reader, fragment, done, tables)
-        if isinstance(plan, StreamLevelScan):
-            next(sources)  # whose fragment is around it
-            return _Node(plan, operator, ())
+        if isinstance(plan, Border) and reads_level(plan):
+            next(sources)  # the fragment of the recursion, which is around it
+            scan = (_Node(plan.input, operator, ()),) if isinstance(plan, Exchange) else ()
+            return _Node(plan, operator, scan)
         if isinstance(plan, Border):
             share = plan.input if isinstance(plan, Exchange) else plan
             source = fragments[next(sources).fragment_id]

@@ -67,6 +67,8 @@ def test_rows_of_a_step_move_between_shards(server: Server, postgres_oracle: Pos
         for name, query in ACROSS_SHARDS.items():
             plan = [line for (line,) in client.run(f"EXPLAIN CREATE MATERIALIZED VIEW {name}_again AS {query}")]
             assert any("StreamLevels" in str(line) for line in plan), (name, plan)
+            analyzed = [str(line) for line, *_ in client.run(f"EXPLAIN ANALYZE MATERIALIZED VIEW {name}")]
+            assert any("StreamLevelScan" in line for line in analyzed), (name, analyzed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
