@@ -56,7 +56,7 @@ class RecursionExecutor:
         start, step = inputs
         pending = PendingLevels()
         pending.add(_levelled(ops_of(start), np.zeros(start.num_rows, np.int64), columns_of(start)[: self._taken]))
-        pending.add(step)
+        pending.add(self._shown(step))
         outputs = [make_chunk(np.empty(0, np.int8), [pa.array([], type_.arrow) for type_ in self._types])]
         while (level := pending.lowest) is not None:
             look()
@@ -68,8 +68,12 @@ class RecursionExecutor:
                 pending.add(_levelled(again.ops, again.levels, again.columns))
             if len(read.ops):
                 outputs.append(self._output(read))
-                pending.add(self._step(_levelled(read.ops, read.levels, read.columns)))
+                pending.add(self._shown(self._step(_levelled(read.ops, read.levels, read.columns))))
         return consolidated(pa.concat_tables(outputs), self._types)
+
+    def _shown(self, step: pa.Table) -> pa.Table:
+        """What the step gives without hidden columns: the op, the level, and what counts of a row."""
+        return step.select(range(2 + self._taken))
 
     def _output(self, read: Levelled) -> pa.Table:
         row, number = read.columns[: self._width], read.columns[self._width :]
