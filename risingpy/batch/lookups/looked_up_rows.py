@@ -25,9 +25,16 @@ _WORTH = 1 / 32
 
 
 def rows_of_inputs(plan: BatchPlan, reads: PlanRun) -> dict[int, Rows]:
-    """The rows of each input, by its number."""
+    """The rows of each input, by its number: all are tables, or all are readers.
+
+    DuckDB knows how many rows a table has, and takes those of a reader for one. Of both together it would make the
+    hash table of a join from the reader, which has most rows, and not from the few that were looked up.
+    """
     found = _looked_up(plan, reads) if plan.lookups else {}
-    return {i: found[i] if i in found else reads.rows(each) for i, each in enumerate(plan.inputs)}
+    rows = {i: found[i] if i in found else reads.rows(each) for i, each in enumerate(plan.inputs)}
+    if all(isinstance(each, pa.Table) for each in rows.values()):
+        return rows
+    return {i: each.to_reader() if isinstance(each, pa.Table) else each for i, each in rows.items()}
 
 
 def _looked_up(plan: BatchPlan, reads: PlanRun) -> dict[int, Rows]:
