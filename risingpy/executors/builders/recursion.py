@@ -59,7 +59,7 @@ def levels(plan: StreamLevels, empty: pa.Table, start: CompiledOperator, step: C
 
     def make(epoch: FragmentEpoch) -> Executor:
         kept = _level_rows(rows, types[1 : 1 + rows.width], epoch)
-        return LevelsExecutor(rows=kept, width=rows.width, types=types, level=epoch.level, bound=bound, hold=epoch.hold)
+        return LevelsExecutor(rows=kept, width=rows.width, level=epoch.level, bound=bound, hold=epoch.hold)
 
     return CompiledOperator(make, empty, (start, step))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -43,9 +44,7 @@ class PendingLevels:
     def _add_few(self, changes: FewRows) -> None:
         found: defaultdict[int, list[OpRow]] = defaultdict(list)
         for op, row in changes.rows:
-            level = row[0]
-            assert isinstance(level, int)
-            found[level].append((op, row))
+            found[cast("int", row[0])].append((op, row))
         for level, rows in found.items():
             self._by_level[level].append(FewRows(changes.types, rows))
 

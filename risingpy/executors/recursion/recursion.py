@@ -93,14 +93,12 @@ class LevelsExecutor:
         *,
         rows: LevelRows,
         width: int,
-        types: Sequence[SqlType],
         level: int,
         bound: LevelBound,
         hold: Callable[[pa.Table], None],
     ) -> None:
         self._rows = rows
         self._width = width
-        self._types = types
         self._level = level
         self._bound = bound
         self._hold = hold
