@@ -71,6 +71,8 @@ def test_an_epoch_is_one_task_while_nobody_can_shuffle_it() -> None:
 
 def test_repetitions_count_as_often_as_they_came() -> None:
     shape = EpochShape(cores=8)
+    shape.measured(1, 4.0, 0)
+    assert shape.is_one_task(MILLION, shards=8, stages=REPEATING)  # before any is known of so many rows
     shape.measured(MILLION, 4.0, 3)
     assert not shape.is_one_task(MILLION, shards=8, stages=REPEATING)
     shape.measured(MILLION, 4.0, 90)

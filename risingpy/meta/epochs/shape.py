@@ -23,7 +23,6 @@ WIDE_SECONDS = 0.05  # how much more an epoch costs on the wide query than on th
 # Before any measurement: a GROUP BY with its storing costs 1 µs a row, plus the cost of an empty epoch.
 _GUESSED_EPOCH_SECONDS = 0.015
 _GUESSED_ROW_SECONDS = 1e-6
-_GUESSED_REPETITIONS = 8.0  # a recursion has some levels
 _MEMORY = 0.5  # the weight of earlier measurements against a new one
 
 
@@ -79,9 +78,12 @@ class EpochShape:
         return min(larger, self._seconds[below] + growth)
 
     def predicted_repetitions(self, rows: int) -> float:
-        """How often an epoch with this many rows repeats loops: as one of that size did, else as any did most often."""
-        known = self._repetitions
-        return known.get(rows.bit_length(), max(known.values(), default=_GUESSED_REPETITIONS))
+        """How often an epoch with this many rows repeats loops: as one of that size did, or of the next larger.
+
+        Without one it is infinite. What few rows cost says little of many, and nothing of the levels that these have.
+        """
+        size = min((known for known in self._repetitions if known >= rows.bit_length()), default=None)
+        return math.inf if size is None else self._repetitions[size]
 
     def measured(self, rows: int, cpu_seconds: float, repetitions: int = 0) -> None:
         """Records the cost of an epoch that has ended, and how often it has repeated loops."""
