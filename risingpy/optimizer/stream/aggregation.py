@@ -277,7 +277,7 @@ class _Aggregation:
 
 def exchange(input: StreamPlan, columns: tuple[ColumnIndex, ...]) -> Exchange:
     """Moves rows with equal `columns` to the same shard; without columns, all rows to one shard."""
-    if isinstance(input, Exchange) and input.properties.distribution.kind is not DistributionKind.BROADCAST:
-        input = input.input  # rows move once
     properties = replace(input.properties, distribution=hash_by(columns) if columns else SINGLE)
+    if isinstance(input, Exchange) and input.properties.distribution.kind is not DistributionKind.BROADCAST:
+        return Exchange(input.input, properties)  # rows move once
     return derived(Exchange(input, properties))
