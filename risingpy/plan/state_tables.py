@@ -64,7 +64,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.plan.recursion.operators import RecursivePlan
+from risingpy.plan.recursion.operators import RecursivePlan, tables_of_recursion
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
@@ -72,7 +72,7 @@ from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
     """The tables of this operator alone, in the order of its parameters."""
     if isinstance(plan, RecursivePlan):
-        return plan.tables
+        return tables_of_recursion(plan)
     match plan:
         case TableScan():
             return (plan.progress,)

@@ -16,7 +16,7 @@ from risingpy.executors.few_rows.chunk import FewRows
 from risingpy.executors.few_rows.shards import RowShards, can_tell
 from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.plan.operators import Materialize
-from risingpy.plan.recursion.loops import STEP, Stages, is_in_loop, loops_among, running_fragments
+from risingpy.plan.recursion.loops import STEP, Stages, goes_by_levels, loops_among, running_fragments
 from risingpy.plan.set_aside import can_be_set_aside
 
 _Uses: TypeAlias = "Mapping[int, tuple[Fragment, frozenset[Use]]]"  # by fragment, with the fragment that has them
@@ -46,7 +46,7 @@ class LoadedGraph:
             for fragment in running_fragments(graph)
         ]
         self.stages = Stages(graph.depth, loops_among(every))
-        self.levels = {input_port(each.fragment_id, STEP): each.fragment_id for each in every if is_in_loop(each)}
+        self.levels = {input_port(each.fragment_id, STEP): each.fragment_id for each in every if goes_by_levels(each)}
         self.shards = graph.shards
         self.fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
         self._in_loops = {

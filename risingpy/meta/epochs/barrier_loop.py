@@ -265,6 +265,7 @@ class BarrierLoop:
             except FragmentFailed as failure:
                 self._deal_with(failure)
             except ExchangesCostMore:
+                LOG.info("an epoch of %d rows is run as one task: a recursion's exchanges cost too much", epoch.rows)
                 shape.repeated_too_often(epoch.rows)
             except SourceFailed as failure:
                 self._scheduler.source_failed(failure)

@@ -49,7 +49,7 @@ class EpochShape:
     def is_one_task(self, rows: int, *, shards: int, stages: Stages) -> bool:
         """True if an epoch with `rows` input rows, of a graph with these stages, takes less time in one task."""
         if self._always_shuffles:
-            return False
+            return math.isinf(self._repetitions.get(rows.bit_length(), 0.0))  # it was given up: not again and again
         if rows < LEAST_WIDE_ROWS or not self._may_shuffle():
             return True
         processes = min(shards, self._cores)

@@ -101,8 +101,7 @@ class StreamPlanner:
         if number is None:
             return self._planned(query)
         if number not in self.shared:
-            input = self._planned(query)
-            self.shared[number] = derived(operators.Share(input, number, underived(input.properties.schema)))
+            return self._shared(self._planned(query), number)
         return self.shared[number]
 
     def _beside_recursion(self, input: StreamPlan) -> StreamPlan:
@@ -110,9 +109,9 @@ class StreamPlanner:
         key = input.properties.stream_key
         return sent(input, hash_by(key) if self.rows_move else SINGLE)
 
-    def _shared(self, input: StreamPlan) -> operators.Share:
-        """A part of the plan with several readers that `common` has not."""
-        number = -1 - len(self.shared)  # those of `common` count from 0
+    def _shared(self, input: StreamPlan, number: int | None = None) -> operators.Share:
+        """A part of the plan with several readers; without a number, one that `common` has not."""
+        number = -1 - len(self.shared) if number is None else number  # those of `common` count from 0
         self.shared[number] = derived(operators.Share(input, number, underived(input.properties.schema)))
         return self.shared[number]
 

@@ -22,7 +22,7 @@ from risingpy.plan.operators import (
     TableInputs,
     WatermarkFilter,
 )
-from risingpy.plan.recursion.loops import STEP, is_in_loop, read_before
+from risingpy.plan.recursion.loops import STEP, goes_by_levels, read_before
 from risingpy.plan.traversal import Border, nodes_of_fragment
 
 
@@ -78,7 +78,7 @@ def staged(jobs: Mapping[int, Job]) -> Mapping[int, Job]:
         for fragment in fragments.values()
         if isinstance(fragment.root, Materialize)
     }
-    steps = {key: each.inputs[STEP].fragment_id for key, each in fragments.items() if is_in_loop(each)}
+    steps = {key: each.inputs[STEP].fragment_id for key, each in fragments.items() if goes_by_levels(each)}
     before = {key: _before(fragment, writers, steps) for key, fragment in fragments.items()}
     stages: dict[int, int] = {}
     for key in TopologicalSorter(before).static_order():

@@ -25,7 +25,7 @@ STEP = 1  # of a StreamLevels's fragment, the input that comes from its step
 class Loop:
     """The stages from `first` to `last`, in which the fragments `members` run again, and no others.
 
-    `members` have their jobs.
+    `members`: by fragment, its job.
     """
 
     first: int
@@ -71,7 +71,7 @@ def running_fragments(graph: StreamGraph) -> list[Fragment]:
     ]
 
 
-def is_in_loop(fragment: Fragment) -> bool:
+def goes_by_levels(fragment: Fragment) -> bool:
     """Whether the fragment is that of a StreamLevels, and runs for each level."""
     return isinstance(fragment.root, StreamLevels)
 
@@ -81,7 +81,7 @@ def loops_among(fragments: Iterable[Fragment]) -> tuple[Loop, ...]:
     known = {fragment.fragment_id: fragment for fragment in fragments}
     found: dict[int, Loop] = {}
     for fragment in known.values():
-        if is_in_loop(fragment):
+        if goes_by_levels(fragment):
             last = known[fragment.inputs[STEP].fragment_id]
             loop = Loop(fragment.stage, last.stage, _members(fragment, last, known))
             other = found.get(loop.last, loop)
@@ -102,7 +102,7 @@ def read_before(fragment: Fragment, steps: Mapping[int, int]) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     for index, (source, leaf) in enumerate(zip_longest(fragment.inputs, _leaves(fragment))):
-        if is_in_loop(fragment) and index == STEP:
+        if goes_by_levels(fragment) and index == STEP:
             continue
         found[source.fragment_id] = max(int(source.moves), found.get(source.fragment_id, 0))
         if source.fragment_id in steps and not (leaf is not None and reads_level(leaf)):
@@ -121,7 +121,7 @@ def _members(first: Fragment, last: Fragment, known: Mapping[int, Fragment]) -> 
 
     def reads(fragment: Fragment) -> bool:
         if fragment.fragment_id not in found:
-            inputs = fragment.inputs[:STEP] if is_in_loop(fragment) else fragment.inputs
+            inputs = fragment.inputs[:STEP] if goes_by_levels(fragment) else fragment.inputs
             found[fragment.fragment_id] = any([reads(known[source.fragment_id]) for source in inputs])
         return found[fragment.fragment_id]
 

@@ -64,11 +64,6 @@ class StreamRecursion:
     levels_of_round: int = 1
     returns_at_limit: bool = False
 
-    @property
-    def tables(self) -> tuple[TableSchema, ...]:
-        """What it keeps."""
-        return self.rows.tables
-
 
 @dataclass(frozen=True, slots=True)
 class StreamLevels:
@@ -89,11 +84,6 @@ class StreamLevels:
     limit: int
     view: str
     properties: Properties
-
-    @property
-    def tables(self) -> tuple[TableSchema, ...]:
-        """What it keeps."""
-        return self.rows.tables
 
 
 class MomentsOf(Enum):
@@ -135,11 +125,6 @@ class StreamMoments:
     table: TableSchema
     properties: Properties
 
-    @property
-    def tables(self) -> tuple[TableSchema, ...]:
-        """What it keeps."""
-        return (self.table,)
-
 
 @dataclass(frozen=True, slots=True)
 class StreamLet:
@@ -152,11 +137,6 @@ class StreamLet:
     input: StreamPlan
     body: StreamPlan
     properties: Properties
-
-    @property
-    def tables(self) -> tuple[TableSchema, ...]:
-        """What it keeps."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +152,6 @@ class StreamRecursiveScan:
     number: int
     properties: Properties
 
-    @property
-    def tables(self) -> tuple[TableSchema, ...]:
-        """What it keeps."""
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
 class StreamLevelScan:
@@ -188,12 +163,18 @@ class StreamLevelScan:
     number: int
     properties: Properties
 
-    @property
-    def tables(self) -> tuple[TableSchema, ...]:
-        """What it keeps."""
-        return ()
-
 
 RecursivePlan: TypeAlias = (
     StreamRecursion | StreamLevels | StreamMoments | StreamLet | StreamRecursiveScan | StreamLevelScan
 )
+
+
+def tables_of_recursion(plan: RecursivePlan) -> tuple[TableSchema, ...]:
+    """The state tables of an operator."""
+    match plan:
+        case StreamRecursion() | StreamLevels():
+            return plan.rows.tables
+        case StreamMoments():
+            return (plan.table,)
+        case StreamLet() | StreamRecursiveScan() | StreamLevelScan():
+            return ()
