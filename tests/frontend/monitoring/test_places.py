@@ -62,6 +62,14 @@ def served(listener: HttpListener) -> bool:
     return status == 200
 
 
+def threads_end(left: int) -> bool:
+    """Whether the threads of requests end until no more than `left` run."""
+    deadline = time.monotonic() + _SECONDS
+    while threading.active_count() > left and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return threading.active_count() <= left
+
+
 def test_who_says_nothing_has_no_place_and_is_sent_away_by_the_many(listener: HttpListener) -> None:
     silent = [socket.create_connection((HOST, listener.port), _SECONDS) for _ in range(5 * PLACES)]
     assert all(served(listener) for _ in range(3 * PLACES))
@@ -91,14 +99,11 @@ def test_many_who_send_a_byte_now_and_then_take_no_threads(listener: HttpListene
         for each in slow:
             each.sendall(piece)
         assert all(served(listener) for _ in range(3))
-    deadline = time.monotonic() + _SECONDS
-    while threading.active_count() > before and time.monotonic() < deadline:  # of the requests above
-        time.sleep(0.01)
-    assert threading.active_count() <= before
-    for each in slow:
+    assert threads_end(before), "of the requests above"
+    for each in slow:  # one after the other: of more than there are places, some would be answered 503
         each.sendall(b"Connection: close\r\n\r\n")
-    assert all(b"200 OK" in each.recv(1000) for each in slow)
-    for each in slow:
+        assert b"200 OK" in each.recv(1000)
+        assert threads_end(before), "and with each its place is free"
         each.close()
 
 
