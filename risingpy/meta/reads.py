@@ -10,7 +10,7 @@ from typing import TypeAlias
 from risingpy.meta.cancellation import Cancelled
 from risingpy.meta.epochs.published_state import ReadableState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
-from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.epochs.waiters import LsnCall, Waiters
 from risingpy.meta.feeds.feeds import Feeds
 from risingpy.meta.schema.internal_tables import internal_tables
 from risingpy.meta.state import MetaState
@@ -109,6 +109,18 @@ class Reads:
         after this: an epoch may just have taken the row.
         """
         return self._log.pending_row(table_id, key, of)
+
+    def last_lsn_of(self, table_ids: Iterable[int]) -> int:
+        """Where the log has the last rows of these tables, acknowledged by anybody: see `DmlLog.last_lsn_of`."""
+        return self._log.last_lsn_of(table_ids)
+
+    def call_at(self, call: LsnCall) -> None:
+        """See `Waiters.call_at`."""
+        self._waiters.call_at(call)
+
+    def withdraw(self, call: LsnCall) -> bool:
+        """See `Waiters.withdraw`."""
+        return self._waiters.withdraw(call)
 
     def lacks_rows_of(self, table_ids: Collection[int]) -> bool:
         """Whether the log has rows of these tables that no published epoch has."""

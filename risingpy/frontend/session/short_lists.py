@@ -1,6 +1,7 @@
 """SELECTs of a few rows by the first columns of a key, or of an index's, answered at once: see `short_reads`.
 
-Rows that the log has, and no epoch yet, may be among those that are asked for: then the long way waits for the epoch.
+Rows that the log has, and no epoch yet, may be among those that are asked for: then they wait for the epoch, without a
+thread.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A row of a table that the log has, and no epoch yet, is read there: so a strict read waits for no epoch. So is one that
 the session's transaction has written. Each read looks first whether anything is not as usual: a failed transaction,
-another catalog, a view whose rows an epoch must compute first, or that has stopped, statements that are logged. Then it
-raises TakesLonger, and the long way is taken (`short_selects`).
+another catalog, a view that has stopped, statements that are logged. Then it raises TakesLonger, and the long way is
+taken; or a view whose rows an epoch must compute first, for which it waits without a thread (`short_selects`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from risingpy.batch import Datums, PointRead, nearest_read, point_read, prefix_read
 from risingpy.errors import SqlError
 from risingpy.frontend.command import PlainQuery
-from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.results import Prepared, ShortRead, TakesLonger
 from risingpy.frontend.session.commands import Commands, of_types
 from risingpy.frontend.session.short_lists import SessionShortList
@@ -128,21 +127,19 @@ class SessionShortRead(ShortSelect):
                 return own.row
         if self._context.transaction.followed:
             look_at_followed(self._context.transaction)
-        found = reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+        found = self._glance()
         if found is None and self._row_key is not None:  # what the log has last of this row is what it has to give
             table_id = point.relation.relation_id
             pending = reads.pending_row(table_id, tuple(key[place] for place in self._row_key))
             found = reads.glance(())
             if isinstance(pending, int):  # the log does not know single rows of a large statement
-                raise TakesLonger
-            if pending is not None and found is not None:
+                found = self._after_epoch()
+            elif pending is not None and found is not None:
                 self._look_at(found[0])
                 if pending.version != self._table_version:
                     raise TakesLonger
                 return None if pending.place is None else point.logged_row(pending.chunk, pending.place)
-        if found is None:
-            raise TakesLonger
-        state, view = found
+        state, view = found or self._after_epoch()
         self._look_at(state)
         try:
             return point.row(view, key)

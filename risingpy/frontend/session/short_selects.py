@@ -1,7 +1,7 @@
 """What short SELECTs of one relation look at first: whether anything is not as usual. Then they raise TakesLonger.
 
-A failed transaction, another catalog, a view whose rows an epoch must compute first, or that has stopped, statements
-that are logged: the long way knows what to do then.
+A failed transaction, another catalog, a view that has stopped, statements that are logged: the long way knows what to
+do then. For rows that an epoch must compute first, they wait without a thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from risingpy.frontend.parameters.kinds import Visibility
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.results import TakesLonger
 from risingpy.frontend.session.statement_clock import StatementClock
-from risingpy.frontend.session.waits import look_at_followed
+from risingpy.frontend.session.waits import EpochWait, look_at_followed
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.meta.epochs.published_state import is_partial
 from risingpy.meta.reads import Glance
@@ -46,8 +46,14 @@ class ShortSelect:
         self._catalog: object = None  # the state's, when its relations were looked at last
         self._changes = -1  # of the settings, likewise
         self._visibility = ""
+        self._epoch_wait: EpochWait | None = None
+        self._awaited_lsn = 0  # what this run of it has waited for
+        self._may_wait = False
 
     def _look_at_session(self) -> None:
+        """What each run begins with."""
+        wait, self._epoch_wait = self._epoch_wait, None
+        self._awaited_lsn = wait.lsn if wait is not None and wait.is_over else 0
         transaction = self._context.transaction
         if transaction.is_open and (transaction.implicit or transaction.status is not TransactionStatus.ACTIVE):
             raise TakesLonger
@@ -55,17 +61,40 @@ class ShortSelect:
             self._look_at_settings()
 
     def _newest(self) -> Glance:
-        """The newest state and view, if they have all that the statement may see."""
+        """The newest state and view, if they have all that the statement may see. Raises Awaits if an epoch will."""
         transaction = self._context.transaction
         if transaction.has_changes and self._has_touched():
             raise TakesLonger
         if transaction.followed:
             look_at_followed(transaction)
-        found = self._context.database.reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
-        if found is None:
-            raise TakesLonger
+        found = self._glance() or self._after_epoch()
         self._look_at(found[0])
         return found
+
+    def _glance(self) -> Glance | None:
+        """The newest state and view; None if they lack rows that were acknowledged when the statement began."""
+        reads = self._context.database.reads
+        if self._awaited_lsn:
+            found = reads.glance(())
+            if found is not None and found[0].committed.lsn >= self._awaited_lsn:
+                return found  # whatever others have written since
+        return reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
+
+    def _after_epoch(self) -> Glance:
+        """Raises Awaits until the epoch is there that the statement needs, and TakesLonger if it may not wait for it.
+
+        Returns what there is now, if that is enough after all.
+        """
+        reads = self._context.database.reads
+        lsn, found = reads.last_lsn_of(self._tables), reads.glance(())
+        if found is None or self._visibility != Visibility.STRICT:
+            raise TakesLonger
+        if found[0].committed.lsn >= lsn:
+            return found
+        if not self._may_wait:
+            raise TakesLonger
+        self._epoch_wait = EpochWait(self._context, self._text, lsn)
+        raise self._epoch_wait.awaited()
 
     def _ran(self, began: float) -> None:
         """It has run; `began` is of `time.perf_counter`."""
@@ -99,6 +128,7 @@ class ShortSelect:
         self._look_at_version()
         if settings.get("log_statement") == "all" or int(settings.get("log_min_duration_statement")) >= 0:
             raise TakesLonger
+        self._may_wait = not int(settings.get("statement_timeout"))
         self._visibility, self._changes = settings.get("visibility_mode"), settings.changes
 
     def _look_at_catalog(self, state: MetaState) -> None:

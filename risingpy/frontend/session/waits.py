@@ -1,4 +1,4 @@
-"""Waits without a thread, for a lock, for commits, or for a search: the event loop then goes on with the statement."""
+"""Waits without a thread, for a lock, commits, an epoch or a search: the event loop goes on with the statement then."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.results import Awaits, TakesLonger
 from risingpy.frontend.transaction import Transaction
 from risingpy.meta.cancellation import WaitEvent
+from risingpy.meta.epochs.waiters import LsnCall
 from risingpy.meta.vector_indexes.searches import Found, Search
 from risingpy.meta.writing.row_keys import RowKey
 from risingpy.meta.writing.table_locks import LockMode, LockRequest
@@ -62,6 +63,51 @@ class LockWait:
         if request is not None and self._context.database.writes.locks.withdraw(request):
             self._forget()
             self._done(None)()
+
+    def _forget(self) -> None:
+        self._context.cancelled.forget_call(self._cancel)
+        self._context.cancelled.waits_for = None
+
+
+class EpochWait:
+    """A strict read's wait for the epoch that has the log up to `lsn`. If none comes, the long way has the error."""
+
+    def __init__(self, context: SessionContext, text: str, lsn: int) -> None:
+        self._context = context
+        self._text = text
+        self.lsn = lsn
+        self._call = LsnCall(lsn, self._over)
+        self.is_over = False
+        self._done: _Done = _unbegun
+
+    def awaited(self) -> Awaits:
+        """The exception that has others begin and end it."""
+        return Awaits(self._begin, self._end)
+
+    def _begin(self, done: _Done) -> Callable[[], None]:
+        context, self._done = self._context, done
+        context.record.work(self._text)
+        context.cancelled.waits_for = WaitEvent.EPOCH
+        context.cancelled.call_when_set(self._cancel)
+        context.database.reads.call_at(self._call)
+        if context.cancelled.is_set():  # before there was anything to be withdrawn
+            self._cancel()
+        return _nothing
+
+    def _end(self) -> None:
+        self._forget()
+        self.is_over = True
+
+    def _over(self, is_readable: bool) -> Callable[[], None]:
+        """From any thread."""
+        if not is_readable:
+            self._forget()
+        return self._done(0 if is_readable else None)
+
+    def _cancel(self) -> None:
+        """From any thread, and perhaps more than once."""
+        if self._context.database.reads.withdraw(self._call):
+            self._over(False)()
 
     def _forget(self) -> None:
         self._context.cancelled.forget_call(self._cancel)

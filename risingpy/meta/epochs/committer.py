@@ -119,6 +119,7 @@ class Committer:
         """Publishes the committed epoch if it is not yet published, and deletes the part of the log that it has."""
         published = self._published.publish()
         if published is not None:
+            self._waiters.published()
             self.followers.wake(self._changed_logs)
             self._changed_logs = frozenset()
             self._log.committed(published.committed.lsn)
@@ -181,6 +182,7 @@ class Committer:
         if new.committed.epoch > self._published.state.committed.epoch:
             self._published.add(new)
             self._published.publish()
+            self._waiters.published()
         else:
             self._published.replace(new)
         self.followers.wake_all()

@@ -1,6 +1,7 @@
 """Lets statements wait for a later state: one with a position of the log, a new job, or rows that watermarks held.
 
-It also tells them when no later state will come because the server stops, or when none is in sight because epochs fail.
+Who waits for a position only need not have a thread (`LsnCall`). It also tells them when no later state will come
+because the server stops, or when none is in sight because epochs fail.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from risingpy.errors import CannotConnectNow, EpochsCannotRun, QueryCanceled, SqlError
 from risingpy.meta.cancellation import WaitEvent, waiting
@@ -17,6 +19,17 @@ from risingpy.meta.state import MetaState
 
 TELL_SECONDS = 2.0  # how often a CREATE tells its client how far it is
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement checks whether it is cancelled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LsnCall:
+    """A wait for a position of the log. `over` is called once, by any thread, and must not block; True: it is readable.
+
+    False: nobody should wait for it any more. What `over` returns is called when all whose wait is over know it.
+    """
+
+    lsn: int
+    over: Callable[[bool], Callable[[], None]]
 
 
 class Waiters:
@@ -35,6 +48,7 @@ class Waiters:
         self._waiting = 0  # statements
         self._failures: dict[int, SqlError] = {}
         self._at_end: list[Callable[[], None]] = []
+        self._calls: list[LsnCall] = []
 
     # For statements
 
@@ -129,10 +143,28 @@ class Waiters:
         for relation_id in relation_ids:
             self.until_created(relation_id, cancelled)
 
+    def call_at(self, call: LsnCall) -> None:
+        """Has it called when a published epoch has the log so far, or none is in sight; perhaps before this returns."""
+        with self.changed:
+            is_reached = self._published.state.committed.lsn >= call.lsn
+            if not is_reached and not self._stopping and self._stalled is None:
+                self._calls.append(call)
+                self.changed.notify_all()  # the loop may have a rest
+                return
+        call.over(is_reached)()
+
+    def withdraw(self, call: LsnCall) -> bool:
+        """It is not called any more. False: it has been called, or is being called."""
+        with self.changed:
+            if call not in self._calls:
+                return False
+            self._calls.remove(call)
+            return True
+
     @property
     def are_waiting(self) -> bool:
         """Whether any statement waits for a later state."""
-        return self._waiting > 0
+        return self._waiting > 0 or bool(self._calls)
 
     def _wait(self, is_reached: Callable[[MetaState], bool], cancelled: threading.Event | None) -> None:
         self._waiting += 1
@@ -172,6 +204,19 @@ class Waiters:
 
     # For those who change the state
 
+    def published(self) -> None:
+        """An epoch has been published: calls those who have waited for it."""
+        if self._calls:
+            self._end_calls()
+
+    def _end_calls(self) -> None:
+        with self.changed:
+            lsn, is_hopeless = self._published.state.committed.lsn, self._stopping or self._stalled is not None
+            over = [each for each in self._calls if is_hopeless or each.lsn <= lsn]
+            self._calls = [each for each in self._calls if not (is_hopeless or each.lsn <= lsn)]
+        for wake in {each.over(each.lsn <= lsn) for each in over}:
+            wake()
+
     def wake(self) -> None:
         """Wakes the loop and all who wait: there is new work, or a new state."""
         with self.changed:
@@ -196,6 +241,7 @@ class Waiters:
             self._stopping = True
             self._why = why
             self.changed.notify_all()
+        self._end_calls()
         for call in self._at_end:
             call()
 
@@ -204,6 +250,8 @@ class Waiters:
         with self.changed:
             self._stalled = reason
             self.changed.notify_all()
+        if reason is not None:
+            self._end_calls()
 
     def failed(self, failures: Mapping[int, SqlError]) -> None:
         """Records why relations' jobs have failed. Called before the state without them is published."""
