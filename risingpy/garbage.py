@@ -46,7 +46,7 @@ class GarbageCollector:
     def __init__(self) -> None:
         self._memory = server_memory()
         self._ended = time.monotonic()
-        self._seconds = 0.0  # that the last full collection took
+        self._seconds = 0.0  # of CPU time that the last full collection took
         self._size = 0  # of the process after it
 
     def start(self) -> None:
@@ -65,11 +65,15 @@ class GarbageCollector:
         return paused >= self._seconds * _PAUSES_WHILE_GROWING and self._has_grown()
 
     def collect(self) -> None:
-        """A full collection."""
-        began = time.monotonic()
+        """A full collection.
+
+        Its CPU time counts: beside other processes it may last ten times as long, and then so would the pause, in which
+        garbage comes that makes the next one longer still.
+        """
+        began = time.thread_time()
         gc.collect()
+        self._seconds = time.thread_time() - began
         self._ended = time.monotonic()
-        self._seconds = self._ended - began
         self._size = own_memory() if can_measure() else 0
 
     def _has_grown(self) -> bool:

@@ -80,9 +80,15 @@ def test_with_memory_at_hand_the_next_collection_waits_for_long(monkeypatch: pyt
     collector = GarbageCollector()
     monkeypatch.setattr("risingpy.garbage.own_memory", lambda: 0)
     monkeypatch.setattr("risingpy.garbage.gc.get_count", lambda: (0, 0, 10))
-    now = [100.0]
+    now, cpu = [100.0], [7.0]
     monkeypatch.setattr("risingpy.garbage.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("risingpy.garbage.gc.collect", lambda: now.__setitem__(0, now[0] + 0.5))
+    monkeypatch.setattr("risingpy.garbage.time.thread_time", lambda: cpu[0])
+
+    def collected() -> None:
+        now[0] += 20  # other processes have had the processors most of the time
+        cpu[0] += 0.5
+
+    monkeypatch.setattr("risingpy.garbage.gc.collect", collected)
     collector.collect()
     now[0] += 24
     assert not collector.is_due()

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -104,6 +105,23 @@ def test_work_never_waits_for_other_work() -> None:
             workers.run(lambda: _wait(all_there))
         all_there.wait(_DEADLINE)
     _wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name == "test-worker"])
+
+
+def test_a_thread_without_work_keeps_nothing_of_its_last_one() -> None:
+    """Not of its first one, either: a connection's session would stay as long as the thread."""
+
+    class Served:
+        def serve(self) -> None:
+            pass
+
+    workers, left = Workers("test-keeps", 60.0), list[weakref.ref[Served]]()
+    for _ in range(3):
+        served = Served()
+        left.append(weakref.ref(served))
+        workers.run(served.serve)
+        del served
+    _wait_until(lambda: all(each() is None for each in left))
+    assert _of("test-keeps")
 
 
 def _wait(barrier: threading.Barrier) -> None:

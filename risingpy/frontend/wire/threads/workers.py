@@ -30,21 +30,24 @@ class Workers:
         with self._guard:
             has_idle = self._idle > 0
             self._idle -= has_idle
-        if has_idle:
-            self._queue.put(work)
-        else:
-            threading.Thread(target=self._serve, args=(work,), name=self._name, daemon=True).start()
+        if not has_idle:
+            threading.Thread(target=self._serve, name=self._name, daemon=True).start()
+        self._queue.put(work)  # not as an argument, which a thread would keep until it ends
 
-    def _serve(self, work: _Work | None) -> None:
+    def _serve(self) -> None:
         usual = niceness()
+        work = self._taken()
         while work is not None:
             work()
             del work  # its connection may be gone long before the next one comes
-            work = self._next() if niceness() <= usual else None
+            if niceness() > usual:
+                return
+            with self._guard:
+                self._idle += 1
+            work = self._taken()
 
-    def _next(self) -> _Work | None:
-        with self._guard:
-            self._idle += 1
+    def _taken(self) -> _Work | None:
+        """Some work of the queue: the threads that wait here are the idle ones, and one for each work that is put."""
         try:
             return self._queue.get(timeout=self._idle_seconds)
         except queue.Empty:
