@@ -47,13 +47,13 @@ class ShortSelect:
         self._changes = -1  # of the settings, likewise
         self._visibility = ""
         self._epoch_wait: EpochWait | None = None
-        self._awaited_lsn = 0  # what this run of it has waited for
+        self._waited: EpochWait | None = None  # that this run of it has behind it
         self._may_wait = False
 
     def _look_at_session(self) -> None:
         """What each run begins with."""
         wait, self._epoch_wait = self._epoch_wait, None
-        self._awaited_lsn = wait.lsn if wait is not None and wait.is_over else 0
+        self._waited = wait if wait is not None and wait.is_over else None
         transaction = self._context.transaction
         if transaction.is_open and (transaction.implicit or transaction.status is not TransactionStatus.ACTIVE):
             raise TakesLonger
@@ -74,9 +74,9 @@ class ShortSelect:
     def _glance(self) -> Glance | None:
         """The newest state and view; None if they lack rows that were acknowledged when the statement began."""
         reads = self._context.database.reads
-        if self._awaited_lsn:
+        if self._waited is not None:
             found = reads.glance(())
-            if found is not None and found[0].committed.lsn >= self._awaited_lsn:
+            if found is not None and found[0].committed.lsn >= self._waited.lsn:
                 return found  # whatever others have written since
         return reads.glance(self._tables if self._visibility == Visibility.STRICT else ())
 
@@ -100,7 +100,7 @@ class ShortSelect:
         """It has run; `began` is of `time.perf_counter`."""
         self._context.record.ran(self._text)
         self._context.scope.note_query()
-        self._clock.ran(_KIND, time.perf_counter() - began)
+        self._clock.ran(_KIND, time.perf_counter() - (began if self._waited is None else self._waited.began))
 
     def _has_touched(self) -> bool:
         """Whether the transaction has written to what is read, or to what that is made of."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,7 @@ class EpochWait:
         self._context = context
         self._text = text
         self.lsn = lsn
+        self.began = time.perf_counter()
         self._call = LsnCall(lsn, self._over)
         self.is_over = False
         self._done: _Done = _unbegun

@@ -124,6 +124,18 @@ def test_it_does_not_wait_for_what_came_after_it(writer: Client, read: Read, run
     assert said is not None and b"115" in said
 
 
+def test_its_time_is_that_of_the_statement(writer: Client, read: Read, runner: HeldRunner, database: Database) -> None:
+    times = database.sessions.statement_times
+    assert "Select" not in times.durations()
+    runner.may_run.clear()
+    writer.run("INSERT INTO t VALUES (2, 1, 5)")
+    answer = read(_GROUP, 1)
+    assert _still_waits(answer)
+    runner.may_run.set()
+    assert answer.result(_SECONDS) is not None
+    assert times.durations()["Select"].seconds >= _STILL_SECONDS
+
+
 def test_a_session_that_waits_is_seen_and_can_be_cancelled(
     writer: Client, reader: Client, answers: Answers, read: Read, runner: HeldRunner
 ) -> None:
