@@ -2,8 +2,10 @@
 
     Filter(a = 5; Scan t(a, c))   =>   Filter(a = 5; Scan i(a, c))          with an index i on t (a) that has c
 
-An index must have every column that the scan reads, and must fix more leading columns than the relation's own key does.
-One that is partial must have every row that the filter lets through.
+An index must have every column that the scan reads, and must fix more leading columns than the relation's own key does,
+or as many that tell the vnode where those of the key do not: then each of 256 is looked into. A join's rows are spread
+by what it compares, and their key begins with that of its left side. An index that is partial must have every row that
+the filter lets through.
 """
 
 from __future__ import annotations
@@ -62,15 +64,15 @@ def indexes_with(
             yield index, tuple(places[each] for each in ids)
 
 
-def _fixed(read: KeyRead | None) -> tuple[int, bool]:
-    """How many columns of the key it fixes, and whether it limits the first one."""
+def _fixed(read: KeyRead | None) -> tuple[int, bool, bool]:
+    """How many columns of the key it fixes, whether they tell the vnode, and whether it limits the first one."""
     match read:
         case None:
-            return 0, False
+            return 0, False, False
         case ListScan():
-            return 0, True
+            return 0, True, True
         case PointGet() | PrefixScan():
-            return len(read.key), True
+            return len(read.key), read.relation.table.tells_vnode(len(read.key)), True
 
 
 def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -> IndexRead | None:

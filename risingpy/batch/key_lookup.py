@@ -57,8 +57,8 @@ def list_scan(relation: StoredRelation, scan: Scan, condition: Expr) -> ListScan
     schema = relation.table
     if not schema.key or scan.columns[index] != schema.key[0].index or len(values) > MOST_LISTED:
         return None
-    column, tells_shard = relation.columns[schema.key[0].index].type, {*schema.distribution} <= {schema.key[0].index}
-    if not tells_shard or any(type_.arrow != column.arrow for type_ in types):
+    column = relation.columns[schema.key[0].index].type
+    if not schema.tells_vnode(1) or any(type_.arrow != column.arrow for type_ in types):
         return None
     if column.kind in _SEVERAL_FORMS:
         return None

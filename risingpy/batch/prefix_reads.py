@@ -54,9 +54,10 @@ def prefix_read(plan: BatchPlan) -> PrefixRead | None:
         return None
     read = plan.inputs[0]
     schema = read.relation.table
-    tells_shard = {part.index for part in schema.key[: len(read.key)]}.issuperset(schema.distribution)
     columns = tuple(read.columns[place] for place in answer.columns)
     is_bounded = answer.limit is not None or answer.offset is not None
-    if is_bounded or not tells_shard or not all(has_datums(schema.columns[column].type.arrow) for column in columns):
+    if is_bounded or not schema.tells_vnode(len(read.key)):
+        return None
+    if not all(has_datums(schema.columns[column].type.arrow) for column in columns):
         return None
     return PrefixRead(read, columns)

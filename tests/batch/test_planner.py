@@ -48,6 +48,10 @@ CREATE TABLE t (id int PRIMARY KEY, a int, b varchar, c int);
 CREATE TABLE pairs (x bigint, y varchar, z int, PRIMARY KEY (x, y));
 CREATE TABLE prices (price numeric(10,2) PRIMARY KEY, n int);
 CREATE TABLE floats (f double precision PRIMARY KEY, n int);
+CREATE TABLE triples (x int, y int, z int, PRIMARY KEY (x, y, z));
+CREATE INDEX by_x ON triples (x);
+CREATE MATERIALIZED VIEW named AS SELECT t.id, t.b, prices.n FROM t JOIN prices ON t.a = prices.n;
+CREATE INDEX named_by_id ON named (id);
 CREATE INDEX by_a ON t (a);
 CREATE INDEX by_lower ON t (lower(b));
 CREATE TABLE partly (id int PRIMARY KEY, a int, b int, c varchar);
@@ -132,6 +136,10 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
         ("select z from pairs where y = $2 and x = $1", (BIGINT, VARCHAR), (1, "k"), "row of pairs: 1, k"),
         ("select z from pairs where x = 1", (), (), "rows of pairs: 1"),
         ("select z from pairs where y = 'k'", (), (), "all of pairs"),
+        ("select z from triples where x = 1", (), (), "rows of by_x: 1"),  # of the key, each vnode may have some
+        ("select z from triples where x = 1 and y = 2", (), (), "rows of by_x: 1, 2"),  # whose key goes on with y
+        ("select z from triples where x = 1 and y = 2 and z = 3", (), (), "row of triples: 1, 2, 3"),
+        ("select b from named where id = 1", (), (), "rows of named_by_id: 1"),  # its rows are spread by n
         ("select n from prices where price = 1.5", (), (), "row of prices: 1.50"),
         ("select n from prices where price = 1.555", (), (), "all of prices"),
         ("select n from floats where f = 0", (), (), "all of floats"),  # 0 and -0 have two keys

@@ -93,6 +93,10 @@ class TableSchema:
         """Whether the key is the rows' hidden number."""
         return [self.columns[each.index].name for each in self.key] == [ROW_ID]
 
+    def tells_vnode(self, key_columns: int) -> bool:
+        """Whether the first `key_columns` columns of a key tell its vnode; else its rows may be in any of them."""
+        return {part.index for part in self.key[:key_columns]}.issuperset(self.distribution)
+
 
 def shards_of_vnodes(vnodes: npt.NDArray[np.uint16], shards: int) -> npt.NDArray[np.int64]:
     """The shard that owns each vnode: contiguous ranges of vnodes."""

@@ -110,6 +110,19 @@ def test_an_index_of_a_view(answers: Answers) -> None:
         assert said is not None and said == answers.long(_asked(value))
 
 
+def test_an_index_of_a_join(answers: Answers, client: Client) -> None:
+    """The key of its rows begins with the indexed column, too, but does not tell where they are."""
+    client.run("CREATE MATERIALIZED VIEW joined AS SELECT t.id, t.s, k.c2 FROM t JOIN kinds k ON t.g = k.id")
+    client.run("CREATE INDEX joined_by_id ON joined (id)")
+    client.run("FLUSH")
+    _prepared(answers, "SELECT s, id FROM joined WHERE id = $1")
+    for value in (b"5", b"-1"):
+        said = answers.short(_asked(value))
+        assert said is not None and said == answers.long(_asked(value))
+    assert b"x5" in (answers.short(_asked(b"5")) or b"")
+    client.run("DROP MATERIALIZED VIEW joined")
+
+
 def test_texts_that_recur(answers: Answers) -> None:
     for value in (1, 3):
         answers.long(raw.query(b"SELECT id FROM t WHERE g = %d" % value))
