@@ -269,6 +269,26 @@ def test_clients_wait_without_threads(
         wait_until(lambda: _waiting(reader) == 0)
 
 
+def test_a_server_that_stops_ends_the_clients_that_wait(
+    writer: Client, reader: Client, server: WireServer, runner: HeldRunner
+) -> None:
+    sql = "SELECT n FROM sums WHERE g = %s"
+    with _connect(server) as client, ThreadPoolExecutor(1) as pool:
+        for _ in range(3):
+            client.execute(sql, [1], prepare=True).fetchall()
+        runner.may_run.clear()
+        writer.run("INSERT INTO t VALUES (2, 1, 5)")
+        answer = pool.submit(client.execute, sql, [1], prepare=True)
+        wait_until(lambda: _waiting(reader) == 1)
+        began = time.monotonic()
+        server.stop()
+        assert time.monotonic() - began < _SECONDS / 3
+        with pytest.raises(psycopg.errors.AdminShutdown):
+            answer.result(_SECONDS)
+        runner.may_run.set()
+    assert reader.run("SELECT n FROM sums WHERE g = 1") == [(15,)]
+
+
 def wait_until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + _SECONDS
     while not condition():
