@@ -3,9 +3,9 @@
     Filter(a = 5; Scan t(a, c))   =>   Filter(a = 5; Scan i(a, c))          with an index i on t (a) that has c
 
 An index must have every column that the scan reads, and must fix more leading columns than the relation's own key does,
-or as many that tell the vnode where those of the key do not: then each of 256 is looked into. A join's rows are spread
-by what it compares, and their key begins with that of its left side. An index that is partial must have every row that
-the filter lets through.
+or the same ones where these tell the index's vnode and not the key's: then each of 256 is looked into. A join's rows
+are spread by what it compares, and their key begins with that of its left side. An index that is partial must have
+every row that the filter lets through.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class IndexRead:
 def best_index(
     scan: Scan, predicate: Expr, relation: StoredRelation, catalog: Catalog, own: KeyRead | None
 ) -> IndexRead | None:
-    """The index that fixes the most key columns; None if none fixes more than `own`, the read by the relation's key."""
+    """The index that fixes the most key columns; None if none is better than `own`, the read by the relation's key."""
     if isinstance(own, PointGet):  # at most one row: no index finds it faster
         return None
     if isinstance(own, ListScan) and len(own.values) <= _FEW and len(own.relation.table.key) == 1:
@@ -47,7 +47,9 @@ def best_index(
         if index.status is not JobStatus.CREATED or index.index.nearest is not None:
             continue
         found = _over(scan, predicate, relation, index)
-        if found is not None and _fixed(found.read) > fixed:
+        if found is None:
+            continue
+        if _fixed(found.read) > fixed or (best is None and _alone_tells_vnode(found.read, own)):
             best, fixed = found, _fixed(found.read)
     return best
 
@@ -64,15 +66,31 @@ def indexes_with(
             yield index, tuple(places[each] for each in ids)
 
 
-def _fixed(read: KeyRead | None) -> tuple[int, bool, bool]:
-    """How many columns of the key it fixes, whether they tell the vnode, and whether it limits the first one."""
+def _fixed(read: KeyRead | None) -> tuple[int, bool]:
+    """How many columns of the key it fixes, and whether it limits the first one."""
     match read:
         case None:
-            return 0, False, False
+            return 0, False
         case ListScan():
-            return 0, True, True
+            return 0, True
         case PointGet() | PrefixScan():
-            return len(read.key), read.relation.table.tells_vnode(len(read.key)), True
+            return len(read.key), True
+
+
+def _alone_tells_vnode(read: KeyRead, own: KeyRead | None) -> bool:
+    """Whether both fix the same columns, and so find as many rows, and only `read` knows where these are."""
+    if not (isinstance(read, PrefixScan) and isinstance(own, PrefixScan)):
+        return False
+    return _tells_vnode(read) and not _tells_vnode(own) and _fixed_ids(read) == _fixed_ids(own)
+
+
+def _tells_vnode(read: PrefixScan) -> bool:
+    return read.relation.table.tells_vnode(len(read.key))
+
+
+def _fixed_ids(read: PrefixScan) -> frozenset[int]:
+    relation = read.relation
+    return frozenset(relation.columns[part.index].column_id for part in relation.table.key[: len(read.key)])
 
 
 def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -> IndexRead | None:

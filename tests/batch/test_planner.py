@@ -48,7 +48,8 @@ CREATE TABLE t (id int PRIMARY KEY, a int, b varchar, c int);
 CREATE TABLE pairs (x bigint, y varchar, z int, PRIMARY KEY (x, y));
 CREATE TABLE prices (price numeric(10,2) PRIMARY KEY, n int);
 CREATE TABLE floats (f double precision PRIMARY KEY, n int);
-CREATE TABLE triples (x int, y int, z int, PRIMARY KEY (x, y, z));
+CREATE TABLE triples (x int, y int, z int, u int, v int, PRIMARY KEY (x, y, z));
+CREATE INDEX by_u ON triples (u, v);
 CREATE INDEX by_x ON triples (x);
 CREATE MATERIALIZED VIEW named AS SELECT t.id, t.b, prices.n FROM t JOIN prices ON t.a = prices.n;
 CREATE INDEX named_by_id ON named (id);
@@ -138,6 +139,8 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
         ("select z from pairs where y = 'k'", (), (), "all of pairs"),
         ("select z from triples where x = 1", (), (), "rows of by_x: 1"),  # of the key, each vnode may have some
         ("select z from triples where x = 1 and y = 2", (), (), "rows of by_x: 1, 2"),  # whose key goes on with y
+        ("select z from triples where x = 1 and u = 2", (), (), "rows of by_x: 1"),  # u may have any number of rows
+        ("select z from triples where x = 1 and y = 2 and u = 3", (), (), "rows of by_x: 1, 2"),
         ("select z from triples where x = 1 and y = 2 and z = 3", (), (), "row of triples: 1, 2, 3"),
         ("select b from named where id = 1", (), (), "rows of named_by_id: 1"),  # its rows are spread by n
         ("select n from prices where price = 1.5", (), (), "row of prices: 1.50"),
